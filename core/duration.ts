@@ -1,0 +1,22 @@
+import { SettingError } from './errors.ts';
+
+/** A span of time: seconds as a number, or text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
+export type Duration = number | string;
+
+const SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const;
+
+/**
+ * Seconds of a duration, finite and not negative.
+ * @throws SettingError that names `field` when the text or number is anything else.
+ */
+export function seconds(duration: Duration, field: string): number {
+  const value = typeof duration === 'number' ? duration : parse(duration);
+  if (Number.isFinite(value) && value >= 0) return value;
+  throw new SettingError(field, `a duration such as 30s, 5m or 2h, or seconds as a number`, duration);
+}
+
+function parse(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
+  if (!match) return Number.NaN;
+  return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
+}

@@ -1,0 +1,53 @@
+/**
+ * The closed list of errors that Millrace itself raises. Each has a `name`, a stable `code`, and one sentence that says
+ * what to do. What a handler may throw to choose an outcome stands in `outcome.ts`.
+ */
+abstract class MillraceError extends Error {
+  abstract readonly code: string;
+}
+
+/** A setting, option or definition field is missing or malformed. */
+export class SettingError extends MillraceError {
+  override readonly name = 'SettingError';
+  readonly code = 'MILLRACE_SETTING';
+  readonly field: string;
+
+  constructor(field: string, expected: string, got: unknown) {
+    super(`${field}: expected ${expected}, got ${show(got)}`);
+    this.field = field;
+  }
+}
+
+/** A payload cannot be stored or does not fit its handler's schema. `field` is a JSON pointer, `''` for the whole. */
+export class PayloadInvalid extends MillraceError {
+  override readonly name = 'PayloadInvalid';
+  readonly code = 'MILLRACE_PAYLOAD';
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(`payload${field}: ${message}`);
+    this.field = field;
+  }
+}
+
+/** An attempt ran longer than its handler's timeout. */
+export class TimedOut extends MillraceError {
+  override readonly name = 'TimedOut';
+  readonly code = 'MILLRACE_TIMEOUT';
+
+  constructor(timeoutSeconds: number) {
+    super(`timed out after ${timeoutSeconds} s`);
+  }
+}
+
+/** A migration cannot be applied: a changed file, a failing statement, or missing rights. */
+export class MigrationError extends MillraceError {
+  override readonly name = 'MigrationError';
+  readonly code = 'MILLRACE_MIGRATION';
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,24 @@
+/** The names that hang on a handler's address, derived here and nowhere else. */
+export interface HandlerAddress {
+  readonly jobType: string;
+  readonly routingKey: string;
+}
+
+/** `send_reminder`, or `index_record.vector` with a routing key: how people and logs call a handler. */
+export function handlerName({ jobType, routingKey }: HandlerAddress): string {
+  return routingKey === '' ? jobType : `${jobType}.${routingKey}`;
+}
+
+/** `millrace-dev-send_reminder`: the queue and the function. A dot is not allowed in AWS names, so it becomes `-`. */
+export function queueName(stage: string, address: HandlerAddress): string {
+  return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;
+}
+
+export function deadLetterQueueName(stage: string, address: HandlerAddress): string {
+  return `${queueName(stage, address)}-dlq`;
+}
+
+/** `send-reminder.ts`, `index-record.vector.ts`: the file in the handlers folder. */
+export function handlerFile(address: HandlerAddress): string {
+  return `${handlerName(address).replaceAll('_', '-')}.ts`;
+}
