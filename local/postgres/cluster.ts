@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { access, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Binaries } from './binaries.ts';
+import { assertReachable, type Owner } from './owner.ts';
+
+/** The superuser of our clusters. */
+export const SUPERUSER = 'millrace';
+
+const PASSWORD_FILE = 'millrace.password';
+const run = promisify(execFile);
+
+/**
+ * Makes the data folder if it is not there, and answers the superuser's password. It is made beside its place and moved
+ * in when complete, so that a process killed half way leaves nothing that looks like a database.
+ */
+export async function ensureCluster(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<string> {
+  await mkdir(dirname(folder), { recursive: true });
+  if (owner !== undefined) {
+    await assertReachable(dirname(folder), owner);
+    await assertReachable(binaries.bin, owner);
+  }
+  const present = await access(join(folder, 'PG_VERSION')).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+  if (!present) await initialise(folder, binaries, owner);
+  return readFile(join(folder, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
+    throw new Error(`${folder} is not a data folder that this user made and can read: start with a fresh one.`, {
+      cause,
+    });
+  });
+}
+
+/**
+ * The password is random and asked for on the socket as well: with `trust`, any account of this machine that reaches the
+ * port would be superuser, and a superuser runs programs. Locale C sorts the same on every machine and version, and
+ * needs nothing installed; messages stay English, which the launcher reads.
+ */
+async function initialise(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<void> {
+  const draft = `${folder}.new`;
+  const passwordFile = `${folder}.password`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await writeFile(passwordFile, randomBytes(18).toString('base64url'), { mode: 0o600 });
+  if (owner !== undefined) {
+    await chown(draft, owner.uid, owner.gid);
+    await chown(passwordFile, owner.uid, owner.gid);
+  }
+  const args = ['-D', draft, '-U', SUPERUSER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
+  args.push('--encoding', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions');
+  const env = { PATH: process.env.PATH ?? '', LC_ALL: 'C', ...binaries.env };
+  await run(join(binaries.bin, 'initdb'), args, { cwd: draft, env, uid: owner?.uid, gid: owner?.gid }).catch(
+    (cause: Error & { stderr?: string }) => {
+      throw new Error(`initdb failed: ${cause.stderr?.trim() || cause.message}`, { cause });
+    },
+  );
+  await rename(passwordFile, join(draft, PASSWORD_FILE));
+  await rename(draft, folder).catch((cause: unknown) => {
+    throw new Error(`${folder} holds something that is no Postgres data: choose another folder.`, { cause });
+  });
+}

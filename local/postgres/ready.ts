@@ -1,0 +1,50 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+
+const POLL_MS = 10;
+const CANNOT_CONNECT_NOW = '57P03';
+const NO_SUCH_DATABASE = '3D000';
+const DUPLICATE_DATABASE = '42P04';
+
+/**
+ * Connects until the server answers (crash recovery may take its time), makes the database if need be, and answers the
+ * server's version; undefined when the process ended first.
+ */
+export async function askWhenReady(url: string, exited: Promise<unknown>): Promise<string | undefined> {
+  let over = false;
+  void exited.then(() => {
+    over = true;
+  });
+  while (!over) {
+    const answer = await ask(url, 'show server_version').catch((error: unknown) => error);
+    if (typeof answer === 'string') return answer;
+    const code = answer instanceof Error && 'code' in answer ? answer.code : undefined;
+    if (code === NO_SUCH_DATABASE) await createDatabase(url);
+    // While it starts it refuses, resets or says 57P03; any other state that it reports will not get better.
+    else if (/^\d/.test(String(code)) && code !== CANNOT_CONNECT_NOW) throw answer;
+    else await wait(POLL_MS);
+  }
+  return undefined;
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const server = new URL(url);
+  const name = decodeURIComponent(server.pathname.slice(1));
+  server.pathname = '/postgres';
+  await ask(server.href, `create database ${pg.escapeIdentifier(name)}`).catch((error: unknown) => {
+    const known = error instanceof Error && 'code' in error && error.code === DUPLICATE_DATABASE;
+    if (!known) throw error;
+  });
+}
+
+async function ask(url: string, sql: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ server_version?: string }>(sql);
+    return rows[0]?.server_version;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
