@@ -1,0 +1,30 @@
+import { afterAll, expect, it } from 'vitest';
+import { createDatabase } from './database.ts';
+import { ask } from './postgres-server.ts';
+
+const one = await createDatabase();
+const other = await createDatabase();
+afterAll(async () => {
+  await other.drop();
+});
+
+it('gives every caller a database of its own', async () => {
+  await one.pool.query('create table only_here (id int)');
+
+  const { rows } = await other.pool.query("select to_regclass('public.only_here') as found");
+
+  expect(rows).toEqual([{ found: null }]);
+});
+
+it('drops a database that others are still connected to', async () => {
+  const guest = await other.pool.query('select 1 as one');
+  await one.drop();
+
+  const left = await ask(
+    other.url,
+    `select count(*) from pg_database where datname = '${new URL(one.url).pathname.slice(1)}'`,
+  );
+
+  expect(guest.rows).toEqual([{ one: 1 }]);
+  expect(left).toBe('0');
+});

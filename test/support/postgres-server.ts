@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { openChildren } from '../../local/children.ts';
+import { startPostgres } from '../../local/postgres.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: { readonly url: string; readonly template: string; readonly version: string };
+  }
+}
+
+interface Server {
+  readonly url: string;
+  readonly version: string;
+  stop(): Promise<void>;
+}
+
+/** One server for the whole run, and in it the migrated template that each test file's database is cloned from. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startServer();
+  const template = `millrace_template_${randomBytes(5).toString('hex')}`;
+  await ask(server.url, `create database ${template}`);
+  await migrateTemplate(withDatabase(server.url, template));
+  project.provide('postgres', { url: server.url, template, version: server.version });
+  return async () => {
+    await ask(server.url, `drop database if exists ${template} with (force)`);
+    await server.stop();
+  };
+}
+
+async function startServer(): Promise<Server> {
+  const { MILLRACE_TEST_DATABASE_URL: url, MILLRACE_TEST_POSTGRES: major } = process.env;
+  if (url !== undefined && major !== undefined) {
+    throw new Error('Set MILLRACE_TEST_DATABASE_URL or MILLRACE_TEST_POSTGRES, not both.');
+  }
+  if (url === undefined) return startOwn(major);
+  const version = await ask(url, 'show server_version');
+  console.log(`Postgres ${version}: the server of MILLRACE_TEST_DATABASE_URL`);
+  return { url, version, stop: async () => undefined };
+}
+
+/** Nothing here has to survive a power cut, so the disk is not waited for. */
+async function startOwn(major: string | undefined): Promise<Server> {
+  const parent = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+  await chmod(parent, 0o755);
+  const children = openChildren();
+  const clean = async (): Promise<void> => {
+    await children.close();
+    await rm(parent, { recursive: true, force: true });
+  };
+  const server = await startPostgres({
+    children,
+    folder: join(parent, 'data'),
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+    ...(major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` }),
+  }).catch(async (error: unknown) => {
+    await clean();
+    throw error;
+  });
+  console.log(`Postgres ${server.version}: ${major === undefined ? 'the embedded one' : "this machine's own"}`);
+  return { url: server.url, version: server.version, stop: clean };
+}
+
+async function migrateTemplate(url: string): Promise<void> {
+  const path = new URL('../../core/migrate.ts', import.meta.url);
+  if (!existsSync(path)) return;
+  const { migrate } = await import(path.href);
+  await migrate({ connectionString: url });
+}
+
+/** The same server and account, another database. */
+export function withDatabase(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+}
+
+/** Runs one statement on a connection of its own and answers the first column of the first row, as text. */
+export async function ask(url: string, sql: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(sql);
+    return String(Object.values(rows[0] ?? {})[0] ?? '');
+  } finally {
+    await client.end();
+  }
+}
