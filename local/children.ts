@@ -4,7 +4,10 @@ import { once } from 'node:events';
 export interface Child {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Sends `signal` (default SIGTERM) to the child's whole process group; nothing happens when it is gone. */
+  /**
+   * Sends `signal` (default SIGTERM) to the child's whole process group; nothing happens when it is gone. SIGSTOP only
+   * once the command has shown a sign of life: stopped before it registered, the child would hold up the reaper.
+   */
   kill(signal?: NodeJS.Signals): void;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
