@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { access, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Binaries } from './binaries.ts';
@@ -22,11 +22,11 @@ export async function ensureCluster(folder: string, binaries: Binaries, owner: O
     await assertReachable(dirname(folder), owner);
     await assertReachable(binaries.bin, owner);
   }
-  const present = await access(join(folder, 'PG_VERSION')).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
-  );
-  if (!present) await initialise(folder, binaries, owner);
+  const present = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (present.length === 0) await initialise(folder, binaries, owner);
   return readFile(join(folder, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
     throw new Error(`${folder} is not a data folder that this user made and can read: start with a fresh one.`, {
       cause,
@@ -58,7 +58,5 @@ async function initialise(folder: string, binaries: Binaries, owner: Owner | und
     },
   );
   await rename(passwordFile, join(draft, PASSWORD_FILE));
-  await rename(draft, folder).catch((cause: unknown) => {
-    throw new Error(`${folder} holds something that is no Postgres data: choose another folder.`, { cause });
-  });
+  await rename(draft, folder);
 }

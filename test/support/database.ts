@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { ask, withDatabase } from './postgres-server.ts';
 
 export interface TestDatabase {
@@ -25,4 +25,13 @@ export async function createDatabase({ migrated = true } = {}): Promise<TestData
     await ask(server.url, `drop database if exists ${name} with (force)`);
   };
   return { url, pool, drop };
+}
+
+/** One connection, for a test that needs to hold it; its loss ends nothing. */
+export async function createClient(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end().catch(() => undefined));
+  return client;
 }

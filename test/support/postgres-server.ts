@@ -57,13 +57,19 @@ async function startOwn(major: string | undefined): Promise<Server> {
     children,
     folder: join(parent, 'data'),
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
-    ...(major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` }),
+    ...chosenBinaries(),
   }).catch(async (error: unknown) => {
     await clean();
     throw error;
   });
   console.log(`Postgres ${server.version}: ${major === undefined ? 'the embedded one' : "this machine's own"}`);
   return { url: server.url, version: server.version, stop: clean };
+}
+
+/** For tests that start a server themselves: the binaries that this run is about. */
+export function chosenBinaries(): { binaries?: string } {
+  const major = process.env.MILLRACE_TEST_POSTGRES;
+  return major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` };
 }
 
 async function migrateTemplate(url: string): Promise<void> {
