@@ -1,0 +1,113 @@
+import pg from 'pg';
+import type { Log } from './log.ts';
+
+/** Runs constant SQL text with `$n` parameters. */
+export interface Queryable {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+export interface Database extends Queryable {
+  /** One transaction on one connection; rolled back, or the connection thrown away, when `work` throws. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  connectionString: string;
+  /** Most connections at once. A handler has 1. */
+  max: number;
+  /** How the connections are called in `pg_stat_activity`. */
+  name: string;
+  log: Log;
+  /** Longest time for one statement, in milliseconds. Default 30,000. */
+  statementTimeoutMs?: number;
+}
+
+/** Failures of the whole statement that pass by themselves: serialization, deadlock, lock timeout. */
+const AGAIN = new Set(['40001', '40P01', '55P03']);
+/** The connection, not the statement, is at fault: it must not be used again. */
+const BROKEN = /^(08|57P0|25006)/;
+const TRIES = 5;
+
+/** Opens a pool of connections; they are made when first needed. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.max,
+    application_name: options.name,
+    connectionTimeoutMillis: 30_000,
+    query_timeout: options.statementTimeoutMs ?? 30_000,
+    idleTimeoutMillis: 60_000,
+    allowExitOnIdle: true,
+  });
+  // Without a listener the death of an idle connection would end the process.
+  pool.on('error', (error) => options.log.warn('database_connection_lost', { error: error.message }));
+  return {
+    query: (text, values) => again(() => withClient(pool, (client) => run(client, text, values))),
+    transaction: (work) => again(() => withClient(pool, (client) => inTransaction(client, work))),
+    close: () => pool.end(),
+  };
+}
+
+async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
+  const result = await client.query(text, [...values]);
+  return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
+}
+
+async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const value = await work({ query: (text, values) => run(client, text, values) });
+    await client.query('commit');
+    return value;
+  } catch (error) {
+    // Without an SQLSTATE the connection's state is unknown: it is thrown away, which rolls back as well.
+    if (isStatementError(error)) await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Gives the connection back, or throws it away when it may be broken or still inside a transaction. */
+async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken = false;
+  const onError = () => {
+    broken = true;
+  };
+  client.on('error', onError);
+  try {
+    return await work(client);
+  } catch (error) {
+    broken ||= !isStatementError(error);
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+function isStatementError(error: unknown): boolean {
+  const code = errorCode(error);
+  return code !== undefined && !BROKEN.test(code);
+}
+
+/** SQLSTATE of a database error, when it has one. */
+export function errorCode(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** Repeats what a concurrent transaction broke, whole, with a random pause. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES || !AGAIN.has(errorCode(error) ?? '')) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40 * attempt));
+    }
+  }
+}
