@@ -28,9 +28,7 @@ export async function ensureCluster(folder: string, binaries: Binaries, owner: O
   });
   if (present.length === 0) await initialise(folder, binaries, owner);
   return readFile(join(folder, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
-    throw new Error(`${folder} is not a data folder that this user made and can read: start with a fresh one.`, {
-      cause,
-    });
+    throw new Error(`${folder} holds no Postgres data that this user made: choose another folder.`, { cause });
   });
 }
 

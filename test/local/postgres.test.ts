@@ -17,6 +17,8 @@ import { ask, chosenBinaries, withDatabase } from '../support/postgres-server.ts
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const copy = promisify(execFile);
+// A killed process loses nothing that it handed to the system; only a power cut would.
+const settings = { fsync: 'off' };
 const children = openChildren();
 const pristine = join(await mkdtemp(join(tmpdir(), 'millrace-test-')), 'data');
 
@@ -32,7 +34,7 @@ afterAll(async () => {
 });
 
 async function start(folder: string, port?: number): Promise<PostgresServer> {
-  const server = await startPostgres({ children, folder, ...(port && { port }), ...chosenBinaries() });
+  const server = await startPostgres({ children, folder, settings, ...(port && { port }), ...chosenBinaries() });
   onTestFinished(() => server.stop());
   return server;
 }
