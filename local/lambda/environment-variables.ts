@@ -1,0 +1,40 @@
+import { basename, dirname, extname } from 'node:path';
+import { handlerExport } from '../../infra/bundle.ts';
+
+export interface VariablesRequest {
+  functionName: string;
+  /** Absolute path of the built `.mjs`. */
+  bundle: string;
+  memoryMb: number;
+  region: string;
+  /** `host:port` of the environment's Runtime API. */
+  runtimeApi: string;
+  /** The function's own variables; they win. */
+  own: Readonly<Record<string, string>>;
+}
+
+/** The whole environment of a function's process: what Lambda sets, then the function's own. Nothing of ours. */
+export function environmentVariables(request: VariablesRequest): Record<string, string> {
+  const { functionName, bundle, memoryMb, region, runtimeApi, own } = request;
+  return {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    LANG: 'en_US.UTF-8',
+    TZ: ':UTC',
+    _HANDLER: `${basename(bundle, extname(bundle))}.${handlerExport}`,
+    LAMBDA_TASK_ROOT: dirname(bundle),
+    AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+    AWS_LAMBDA_FUNCTION_NAME: functionName,
+    AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+    AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${functionName}`,
+    AWS_LAMBDA_LOG_STREAM_NAME: 'local',
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: region,
+    // The SDK signs with them; nobody checks.
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    ...own,
+    AWS_LAMBDA_RUNTIME_API: runtimeApi,
+  };
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Children } from '../children.ts';
+import { FunctionPool } from './function-pool.ts';
+import type { Outcome } from './outcome.ts';
+import type { FunctionSpec, RunnerEvent } from './runner.ts';
+
+/** Lambda waits one minute, then two, before it tries a failed asynchronous invocation again. */
+const EVENT_RETRY_MS = [60_000, 120_000];
+
+export class FunctionNotFoundError extends Error {
+  override readonly name = 'FunctionNotFoundError';
+  readonly code = 'FUNCTION_NOT_FOUND';
+}
+
+export interface FunctionTableOptions {
+  children: Children;
+  region: string;
+  accountId: string;
+  onEvent: (event: RunnerEvent) => void;
+}
+
+/** The functions by name, each with its present pool; pools that were replaced finish what runs. */
+export class FunctionTable {
+  readonly #options: FunctionTableOptions;
+  readonly #pools = new Map<string, FunctionPool>();
+  readonly #retired = new Set<FunctionPool>();
+  readonly #closing = new AbortController();
+
+  constructor(options: FunctionTableOptions) {
+    this.#options = options;
+  }
+
+  add(spec: FunctionSpec): void {
+    if (this.#pools.has(spec.name)) throw new Error(`function ${spec.name} exists; replace it`);
+    this.#pools.set(spec.name, this.#pool(spec));
+  }
+
+  replace(spec: FunctionSpec): void {
+    this.#retire(spec.name);
+    this.#pools.set(spec.name, this.#pool(spec));
+  }
+
+  remove(name: string): void {
+    this.#retire(name);
+    this.#pools.delete(name);
+  }
+
+  get(name: string): FunctionSpec {
+    return this.#find(name).spec;
+  }
+
+  list(): FunctionSpec[] {
+    return [...this.#pools.values()].map(({ spec }) => spec);
+  }
+
+  arn(name: string): string {
+    return `arn:aws:lambda:${this.#options.region}:${this.#options.accountId}:function:${name}`;
+  }
+
+  /** `payload` is JSON text. Throws only `FunctionNotFoundError`. */
+  invoke(name: string, payload: string, requestId?: string): Promise<Outcome> {
+    return this.#find(name).invoke(payload, requestId);
+  }
+
+  /** As `Event`: nobody waits, and a failure is tried again as often as the function says. */
+  invokeLater(name: string, payload: string, requestId?: string): void {
+    const pool = this.#find(name);
+    void this.#invokeWithRetries(pool, payload, requestId);
+  }
+
+  pids(name?: string): number[] {
+    const pools = [...this.#pools.values(), ...this.#retired];
+    return pools.filter(({ spec }) => name === undefined || spec.name === name).flatMap((pool) => pool.pids());
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closing.abort();
+    await Promise.all([...this.#pools.values(), ...this.#retired].map((pool) => pool.close(graceMs)));
+  }
+
+  async #invokeWithRetries(first: FunctionPool, payload: string, requestId?: string): Promise<void> {
+    let outcome = await first.invoke(payload, requestId);
+    for (const delay of EVENT_RETRY_MS.slice(0, first.spec.eventRetries ?? 0)) {
+      if (outcome.kind === 'success') return;
+      await sleep(delay, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
+      const pool = this.#pools.get(first.spec.name);
+      if (this.#closing.signal.aborted || !pool) return;
+      outcome = await pool.invoke(payload, requestId);
+    }
+  }
+
+  #retire(name: string): void {
+    const pool = this.#find(name);
+    this.#retired.add(pool);
+    void pool.drain().then(() => this.#retired.delete(pool));
+  }
+
+  #pool(spec: FunctionSpec): FunctionPool {
+    const { children, region, onEvent } = this.#options;
+    return new FunctionPool({ spec, functionArn: this.arn(spec.name), region, children, onEvent });
+  }
+
+  #find(name: string): FunctionPool {
+    const pool = this.#pools.get(name);
+    if (!pool) throw new FunctionNotFoundError(`Function not found: ${this.arn(name)}`);
+    return pool;
+  }
+}

@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Message } from '@aws-sdk/client-sqs';
+import { failedMessages } from './batch-response.ts';
+import type { Outcome } from './outcome.ts';
+import type { QueueClient } from './queue-client.ts';
+import type { MappingSpec, RunnerEvent } from './runner.ts';
+import { type SqsRecord, toEvents, toSqsRecord } from './sqs-record.ts';
+
+const LONG_POLL_SECONDS = 20;
+const MOST_PER_RECEIVE = 10;
+/** So many lanes keep asking when nothing comes. */
+const IDLE_LANES = 1;
+const DELETE_ATTEMPTS = 5;
+const LONGEST_PAUSE_MS = 2_000;
+
+export interface PollerOptions {
+  /** Read anew for each batch, so that an update holds from the next one on. */
+  settings: () => MappingSpec;
+  queues: QueueClient;
+  invoke: (functionName: string, payload: string) => Promise<Outcome>;
+  onEvent: (event: RunnerEvent) => void;
+}
+
+/**
+ * Moves messages from a queue into a function. Each lane receives, invokes and deletes in turn, so that a batch is never
+ * received without a free slot to run it; a lane that got something makes room for another one that asks.
+ */
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #lanes = new Set<Promise<void>>();
+  #stop = new AbortController();
+  /** Lanes that are asking now. */
+  #asking = 0;
+  /** Failed receives in a row, over all lanes. */
+  #outage = 0;
+  #failedInits = 0;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stop = new AbortController();
+    for (let lane = 0; lane < IDLE_LANES; lane += 1) this.#openLane();
+  }
+
+  /** Asks no more; resolves when the batches at work are done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#lanes);
+  }
+
+  #openLane(): void {
+    const lane = this.#runLane(this.#stop.signal);
+    this.#lanes.add(lane);
+    void lane.then(() => this.#lanes.delete(lane));
+  }
+
+  async #runLane(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#lanes.size <= this.#options.settings().maximumConcurrency) {
+      this.#asking += 1;
+      const messages = await this.#collect(signal);
+      this.#asking -= 1;
+      if (messages.length === 0) {
+        if (this.#asking >= IDLE_LANES) return;
+      } else {
+        this.#makeRoom(signal);
+        await this.#process(messages, signal);
+      }
+    }
+  }
+
+  #makeRoom(signal: AbortSignal): void {
+    const { maximumConcurrency } = this.#options.settings();
+    if (!signal.aborted && this.#asking < IDLE_LANES && this.#lanes.size < maximumConcurrency) this.#openLane();
+  }
+
+  /** One batch: what is there, or what comes within the window after the first message. */
+  async #collect(signal: AbortSignal): Promise<Message[]> {
+    const { batchSize, windowSeconds } = this.#options.settings();
+    const messages = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS, signal);
+    const until = Date.now() + windowSeconds * 1000;
+    while (messages.length > 0 && messages.length < batchSize && Date.now() < until && !signal.aborted) {
+      const wholeSeconds = Math.floor((until - Date.now()) / 1000);
+      // SQS waits whole seconds only; the rest of the window is ours to wait.
+      if (wholeSeconds === 0) await pause(until - Date.now(), signal);
+      const wait = Math.min(wholeSeconds, LONG_POLL_SECONDS);
+      messages.push(...(await this.#receive(batchSize - messages.length, wait, signal)));
+    }
+    return messages;
+  }
+
+  async #receive(most: number, waitSeconds: number, signal: AbortSignal): Promise<Message[]> {
+    const { queueUrl } = this.#options.settings();
+    try {
+      const messages = await this.#options.queues.receive(
+        queueUrl,
+        Math.min(most, MOST_PER_RECEIVE),
+        waitSeconds,
+        signal,
+      );
+      if (this.#outage > 0) this.#tell('poll-recovered', `receives from ${queueUrl} again`);
+      this.#outage = 0;
+      return messages;
+    } catch (error) {
+      if (signal.aborted) return [];
+      this.#outage += 1;
+      if (this.#outage === 1) this.#tell('poll-error', `cannot receive from ${queueUrl}: ${describe(error)}`);
+      await pause(backoff(this.#outage), signal);
+      return [];
+    }
+  }
+
+  async #process(messages: readonly Message[], signal: AbortSignal): Promise<void> {
+    const { functionName, queueArn } = this.#options.settings();
+    for (const { records, payload } of toEvents(messages.map((message) => toSqsRecord(message, queueArn)))) {
+      const outcome = await this.#options.invoke(functionName, payload);
+      if (outcome.kind === 'success') await this.#remove(succeeded(records, outcome.body));
+      // A function that cannot start would otherwise burn the receives of the whole queue in seconds.
+      this.#failedInits = outcome.kind === 'init-failed' ? this.#failedInits + 1 : 0;
+      if (this.#failedInits > 0) await pause(backoff(this.#failedInits), signal);
+    }
+  }
+
+  async #remove(receiptHandles: readonly string[]): Promise<void> {
+    for (let from = 0; from < receiptHandles.length; from += MOST_PER_RECEIVE) {
+      await this.#removeBatch(receiptHandles.slice(from, from + MOST_PER_RECEIVE));
+    }
+  }
+
+  async #removeBatch(receiptHandles: readonly string[]): Promise<void> {
+    const { queueUrl } = this.#options.settings();
+    let left = [...receiptHandles];
+    let reason = 'refused';
+    for (let attempt = 1; attempt <= DELETE_ATTEMPTS && left.length > 0; attempt += 1) {
+      try {
+        left = await this.#options.queues.remove(queueUrl, left);
+      } catch (error) {
+        reason = describe(error);
+        await pause(backoff(attempt), this.#stop.signal);
+      }
+    }
+    if (left.length > 0) {
+      this.#tell('poll-error', `cannot delete ${left.length} messages from ${queueUrl}, they come again: ${reason}`);
+    }
+  }
+
+  #tell(kind: 'poll-error' | 'poll-recovered', message: string): void {
+    this.#options.onEvent({ kind, functionName: this.#options.settings().functionName, message });
+  }
+}
+
+function succeeded(records: readonly SqsRecord[], body: string): string[] {
+  const ids = records.map(({ messageId }) => messageId);
+  const failed = failedMessages(body, ids);
+  return records.filter(({ messageId }) => !failed.has(messageId)).map(({ receiptHandle }) => receiptHandle);
+}
+
+/** 50, 100, 200 … 2,000 ms. */
+function backoff(failures: number): number {
+  return Math.min(LONGEST_PAUSE_MS, 25 * 2 ** Math.min(failures, 10));
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}
+
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return describe(error.errors[0]);
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Children } from '../children.ts';
+import { answerApi } from './api.ts';
+import { FunctionTable } from './function-table.ts';
+import { Mapping } from './mapping.ts';
+import { toAnswer } from './outcome.ts';
+import { openQueueClient } from './queue-client.ts';
+
+export interface FunctionSpec {
+  name: string;
+  /** Absolute path of the built `.mjs`. */
+  bundle: string;
+  timeoutSeconds: number;
+  memoryMb: number;
+  environment: Readonly<Record<string, string>>;
+  /** How often a failed asynchronous invocation is tried again, 0 to 2; default 0. */
+  eventRetries?: number;
+}
+
+export interface MappingSpec {
+  functionName: string;
+  queueUrl: string;
+  queueArn: string;
+  /** 1 to 10, or up to 10,000 with a window. */
+  batchSize: number;
+  windowSeconds: number;
+  maximumConcurrency: number;
+  /** Default true. */
+  enabled?: boolean;
+}
+
+export interface RunnerEvent {
+  kind: 'log' | 'init-failed' | 'timeout' | 'exit' | 'out-of-memory' | 'poll-error' | 'poll-recovered';
+  functionName: string;
+  /** One line for people; of a `log`, the line that the function wrote. */
+  message: string;
+  requestId?: string;
+  stream?: 'stdout' | 'stderr';
+}
+
+export interface RunnerOptions {
+  children: Children;
+  sqsEndpoint: string;
+  /** Default: a free one. */
+  port?: number;
+  region?: string;
+  accountId?: string;
+  onEvent?: (event: RunnerEvent) => void;
+}
+
+export interface Runner {
+  /** For any Lambda client. */
+  readonly endpoint: string;
+  readonly port: number;
+  /** Throws when there is one of this name. */
+  addFunction(spec: FunctionSpec): void;
+  /** New code: invocations at work finish on the old. */
+  replaceFunction(spec: FunctionSpec): void;
+  /** Returns its UUID. */
+  addMapping(spec: MappingSpec): string;
+  /** With its mappings; invocations at work finish. */
+  removeFunction(name: string): void;
+  /** Throws `FunctionNotFoundError`; what goes wrong inside the function is `functionError`. */
+  invoke(
+    name: string,
+    payload: unknown,
+    type: 'RequestResponse' | 'Event',
+  ): Promise<{ payload: unknown; functionError?: string }>;
+  /** Process ids of the live environments. */
+  environments(functionName?: string): number[];
+  /** Stops polling, lets invocations at work finish up to `graceMs` (default 10,000), kills the rest. */
+  close(options?: { graceMs?: number }): Promise<void>;
+}
+
+/** Runs functions in processes of their own behind the wire protocol of Lambda, and feeds them from SQS. */
+export async function startRunner(options: RunnerOptions): Promise<Runner> {
+  const { children, sqsEndpoint, port = 0, region = 'us-east-1', accountId = '000000000000' } = options;
+  const { onEvent = () => {} } = options;
+  const functions = new FunctionTable({ children, region, accountId, onEvent });
+  const mappings = new Map<string, Mapping>();
+  const queues = openQueueClient(sqsEndpoint, region);
+  const server = createServer(answerApi({ functions, mappings }));
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+
+  return {
+    endpoint: `http://127.0.0.1:${bound}`,
+    port: bound,
+    addFunction: (spec) => functions.add(spec),
+    replaceFunction: (spec) => functions.replace(spec),
+    addMapping(spec) {
+      functions.get(spec.functionName);
+      const invoke = (name: string, payload: string) => functions.invoke(name, payload);
+      const mapping = new Mapping(spec, { queues, invoke, onEvent });
+      mappings.set(mapping.uuid, mapping);
+      return mapping.uuid;
+    },
+    removeFunction(name) {
+      void removeFunction(name, functions, mappings);
+    },
+    invoke: (name, payload, type) => invokeFunction(functions, { name, payload, type }),
+    environments: (name) => functions.pids(name),
+    async close({ graceMs = 10_000 } = {}) {
+      const stopped = Promise.all([...mappings.values()].map((mapping) => mapping.stop()));
+      await functions.close(graceMs);
+      await stopped;
+      queues.close();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function removeFunction(name: string, functions: FunctionTable, mappings: Map<string, Mapping>): Promise<void> {
+  const own = [...mappings.values()].filter(({ spec }) => spec.functionName === name);
+  for (const { uuid } of own) mappings.delete(uuid);
+  await Promise.all(own.map((mapping) => mapping.stop()));
+  functions.remove(name);
+}
+
+async function invokeFunction(
+  functions: FunctionTable,
+  { name, payload, type }: { name: string; payload: unknown; type: 'RequestResponse' | 'Event' },
+): Promise<{ payload: unknown; functionError?: string }> {
+  const text = JSON.stringify(payload) ?? 'null';
+  if (type === 'Event') {
+    functions.invokeLater(name, text);
+    return { payload: null };
+  }
+  const answer = toAnswer(await functions.invoke(name, text));
+  return { ...answer, payload: JSON.parse(answer.payload) };
+}
