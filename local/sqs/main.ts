@@ -1,0 +1,25 @@
+import { parseArgs } from 'node:util';
+import { startSqs } from './server.ts';
+
+const EXIT_PORT_TAKEN = 3;
+
+const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type: 'string' } } });
+const port = Number(values.port ?? 0);
+
+try {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`--port must be 0 to 65535, not ${values.port}.`);
+  const emulator = await startSqs({ port, ...(values.data === undefined ? {} : { dataFile: values.data }) });
+  const stop = () => void emulator.close().then(() => process.exit(0));
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  const { endpoint } = emulator;
+  process.stdout.write(`${JSON.stringify({ event: 'listening', endpoint, port: emulator.port })}\n`);
+} catch (error) {
+  const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+  const reason = error instanceof Error ? error.message : String(error);
+  process.stderr.write(
+    taken ? `Port ${port} is taken: give SQS another with --port.\n` : `SQS cannot start: ${reason}\n`,
+  );
+  process.exit(taken ? EXIT_PORT_TAKEN : 1);
+}
