@@ -1,0 +1,90 @@
+/** Where a job stands. `failed` means: the last attempt failed, another follows at `nextRetryAt`. */
+export type JobStatus =
+  | 'pending'
+  | 'dispatched'
+  | 'running'
+  | 'failed'
+  | 'dead_letter'
+  | 'succeeded'
+  | 'skipped'
+  | 'cancelled';
+
+/** A row of `millrace.jobs`, column for column; bigint comes as text. */
+export interface JobRow {
+  id: string;
+  job_type: string;
+  routing_key: string;
+  payload: unknown;
+  status: JobStatus;
+  priority: number;
+  attempts: number;
+  max_attempts: number;
+  run_at: Date;
+  next_retry_at: Date | null;
+  due_at: Date | null;
+  claim_no: string | null;
+  lease_expires_at: Date | null;
+  dispatched_at: Date | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  unique_key: string | null;
+  group_key: string | null;
+  last_error: string | null;
+  result: unknown;
+}
+
+/** A job as the rest of the program sees it. Ids are decimal strings, since they outgrow a JavaScript number. */
+export interface Job {
+  readonly id: string;
+  readonly jobType: string;
+  readonly routingKey: string;
+  readonly payload: unknown;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly runAt: Date;
+  readonly nextRetryAt: Date | null;
+  readonly dueAt: Date | null;
+  readonly claimNo: string | null;
+  readonly leaseExpiresAt: Date | null;
+  readonly dispatchedAt: Date | null;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly uniqueKey: string | null;
+  readonly groupKey: string | null;
+  readonly lastError: string | null;
+  readonly result: unknown;
+}
+
+/** The one place where a row becomes a job. */
+export function toJob(row: JobRow): Job {
+  return {
+    id: row.id,
+    jobType: row.job_type,
+    routingKey: row.routing_key,
+    payload: row.payload,
+    status: row.status,
+    priority: row.priority,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    runAt: row.run_at,
+    nextRetryAt: row.next_retry_at,
+    dueAt: row.due_at,
+    claimNo: row.claim_no,
+    leaseExpiresAt: row.lease_expires_at,
+    dispatchedAt: row.dispatched_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    uniqueKey: row.unique_key,
+    groupKey: row.group_key,
+    lastError: row.last_error,
+    result: row.result,
+  };
+}

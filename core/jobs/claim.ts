@@ -1,0 +1,96 @@
+import type { Database } from '../database.ts';
+import type { HandlerAddress } from '../naming.ts';
+
+/** A job that this dispatch owns and has to send. */
+export interface ClaimedJob extends HandlerAddress {
+  readonly id: string;
+  readonly claimNo: string;
+  readonly queueUrl: string;
+  readonly groupKey: string | null;
+}
+
+// Limits read and used in one statement are not exact under concurrent dispatchers: 150 in flight against a limit of
+// 100 was seen. So the handlers are locked first, and the second statement, with a fresh snapshot, counts for them.
+const LOCK_OPEN_HANDLERS = `
+  select job_type, routing_key
+    from millrace.handlers
+    where paused_at is null and (held_until is null or held_until <= millrace.clock())
+    order by job_type, routing_key
+    for update skip locked`;
+
+// One index range for each handler and priority, so that neither paused types nor far futures are walked. The claim
+// number is drawn here, after the locks: drawn before them, a lower number could commit after a higher one.
+const CLAIM_DUE_JOBS = `
+  with open as materialized (
+    select h.job_type, h.routing_key, h.queue_url, h.dispatched_lease_seconds, h.max_in_flight,
+           h.max_in_flight_floor, h.max_in_flight_cap,
+           (select count(*)::integer from millrace.jobs_live j
+              where j.job_type = h.job_type and j.routing_key = h.routing_key and j.in_flight) as in_flight
+      from unnest($1::text[], $2::text[]) as o(job_type, routing_key)
+      join millrace.handlers h using (job_type, routing_key)
+  ), candidates as materialized (
+    select c.id, c.priority, c.due_at, o.job_type, o.routing_key,
+           row_number() over (partition by o.job_type, o.routing_key order by c.priority, c.due_at, c.id) as place,
+           o.max_in_flight - o.in_flight as room
+      from open o
+      cross join generate_series(0, 9) as p(priority)
+      cross join lateral (
+        select j.id, j.priority, j.due_at from millrace.jobs_live j
+          where j.job_type = o.job_type and j.routing_key = o.routing_key and j.priority = p.priority::smallint
+            and j.due_at is not null and j.due_at <= millrace.clock()
+          order by j.due_at, j.id
+          limit least(greatest(o.max_in_flight - o.in_flight, 0), $3::integer)
+      ) c
+      where o.max_in_flight > o.in_flight
+  ), picked as materialized (
+    select id from candidates where place <= room order by priority, due_at, id limit $3::integer
+  ), locked as materialized (
+    select j.id from millrace.jobs_live j join picked using (id)
+      where j.due_at <= millrace.clock()
+      order by j.id
+      for update of j skip locked
+  ), dispatch as (
+    insert into millrace.dispatches (claimed_count)
+      select count(*) from locked having count(*) > 0
+      returning claim_no
+  ), claimed as (
+    update millrace.jobs_live j
+      set status = 'dispatched', claim_no = d.claim_no, dispatched_at = millrace.clock(), updated_at = millrace.clock(),
+          lease_expires_at = millrace.clock() + make_interval(secs => o.dispatched_lease_seconds),
+          next_retry_at = null, hold_until = null, message_id = null, message_sent_at = null, request_id = null
+      from locked l, dispatch d, open o
+      where j.id = l.id and o.job_type = j.job_type and o.routing_key = j.routing_key
+      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority
+  ), adapted as (
+    -- Found drained with as many due as there was room for: twice as many next time. Else slowly back to the floor.
+    update millrace.handlers h
+      set max_in_flight = case
+            when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
+              then least(o.max_in_flight_cap, o.max_in_flight * 2)
+            else greatest(o.max_in_flight_floor, o.max_in_flight - 1 - o.max_in_flight / 50) end
+      from open o
+      join (select job_type, routing_key, count(*) as taken from claimed group by job_type, routing_key) t
+        using (job_type, routing_key)
+      where h.job_type = o.job_type and h.routing_key = o.routing_key
+        and case when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
+                 then o.max_in_flight < o.max_in_flight_cap
+                 else o.in_flight > o.max_in_flight / 2 and o.max_in_flight > o.max_in_flight_floor end
+  )
+  select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
+         group_key as "groupKey"
+    from claimed order by priority, id`;
+
+/**
+ * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
+ * and id. They are stamped with one new claim number and are the caller's to send.
+ */
+export async function claim(db: Database, limit: number): Promise<ClaimedJob[]> {
+  return db.transaction(async (tx) => {
+    const { rows: open } = await tx.query<{ job_type: string; routing_key: string }>(LOCK_OPEN_HANDLERS);
+    if (open.length === 0) return [];
+    const types = open.map(({ job_type }) => job_type);
+    const keys = open.map(({ routing_key }) => routing_key);
+    const { rows } = await tx.query<ClaimedJob>(CLAIM_DUE_JOBS, [types, keys, limit]);
+    return rows;
+  });
+}

@@ -1,0 +1,19 @@
+import type { Database } from '../database.ts';
+
+const CONFIRM_DISPATCH = `
+  update millrace.dispatches
+    set sent_at = millrace.clock(), sent_count = $2, refused_count = $3
+    where claim_no = $1 and sent_at is null and released_at is null`;
+
+/**
+ * Says that everything of a dispatch was either sent or given back. A dispatch that is not confirmed in time is released
+ * whole; `false` means that this has already happened.
+ */
+export async function confirm(
+  db: Database,
+  claimNo: string,
+  counts: { sent: number; refused: number },
+): Promise<boolean> {
+  const { rowCount } = await db.query(CONFIRM_DISPATCH, [claimNo, counts.sent, counts.refused]);
+  return rowCount === 1;
+}

@@ -1,0 +1,83 @@
+import type { Database } from '../database.ts';
+
+/** A claim to give back unused. */
+export interface Release {
+  readonly id: string;
+  readonly claimNo: string;
+  /** Not to be claimed again for so many seconds; 0 for at once. */
+  readonly holdSeconds: number;
+  /** When given, sending it again cannot help: the job is dead for this reason. */
+  readonly fatal?: string;
+}
+
+/** Costs no attempt. A row that is locked, started or claimed anew since is not touched. */
+const RELEASE_CLAIMS = `
+  with input as (
+    select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) as i(id, claim_no, hold, fatal)
+  ), locked as materialized (
+    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, i.hold, i.fatal
+      from millrace.jobs_live j join input i on i.id = j.id and i.claim_no = j.claim_no
+      where j.status = 'dispatched'
+      order by j.id
+      for update of j skip locked
+  ), released as (
+    update millrace.jobs_live j
+      set status = case when l.fatal is null then 'pending' else 'dead_letter' end,
+          hold_until = case when l.hold > 0 then millrace.clock() + make_interval(secs => l.hold) end,
+          last_error = coalesce(l.fatal, j.last_error), lease_expires_at = null, updated_at = millrace.clock()
+      from locked l where j.id = l.id
+      returning j.id
+  ), dead as (
+    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
+      select l.id, l.claim_no, l.job_type, l.routing_key, l.fatal, md5(l.fatal) from locked l where l.fatal is not null
+      on conflict (job_id) where status = 'open' do nothing
+  ), remembered as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message)
+      select l.id, l.claim_no, l.attempts, 'dead_letter', 'SendRefused', l.fatal from locked l where l.fatal is not null
+      on conflict do nothing
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select 'dead_lettered', l.job_type, 'dead_letter', count(*) from locked l where l.fatal is not null
+        group by l.job_type
+  )
+  select id from released`;
+
+/** Gives claims back; answers the ids that were really released. */
+export async function release(db: Database, releases: readonly Release[]): Promise<string[]> {
+  if (releases.length === 0) return [];
+  const { rows } = await db.query<{ id: string }>(RELEASE_CLAIMS, [
+    releases.map(({ id }) => id),
+    releases.map(({ claimNo }) => claimNo),
+    releases.map(({ holdSeconds }) => holdSeconds),
+    releases.map(({ fatal }) => fatal ?? null),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+// A dispatcher that died between claim and confirm: nobody knows what it sent, and what it did send is stale from now
+// on, because the next claim has a higher number.
+const RELEASE_UNCONFIRMED = `
+  with stale as materialized (
+    select claim_no from millrace.dispatches
+      where sent_at is null and released_at is null
+        and claimed_at < millrace.clock() - make_interval(secs => $1)
+      order by claim_no for update skip locked
+  ), locked as materialized (
+    select j.id from millrace.jobs_live j join stale using (claim_no)
+      where j.in_flight and j.status = 'dispatched'
+      order by j.id
+      for update of j skip locked
+  ), released as (
+    update millrace.jobs_live j set status = 'pending', lease_expires_at = null, updated_at = millrace.clock()
+      from locked l where j.id = l.id
+      returning j.id
+  ), closed as (
+    update millrace.dispatches d set released_at = millrace.clock() from stale s where d.claim_no = s.claim_no
+  )
+  select id from released`;
+
+/** Releases what unconfirmed dispatches older than `afterSeconds` claimed and never saw started. */
+export async function releaseUnconfirmed(db: Database, afterSeconds: number): Promise<number> {
+  const { rowCount } = await db.query(RELEASE_UNCONFIRMED, [afterSeconds]);
+  return rowCount;
+}

@@ -1,0 +1,72 @@
+import type { Database } from '../database.ts';
+import type { RetryPolicy } from '../retry-policy.ts';
+
+/** A running job whose lease is over, with what is needed to say when it is tried again. */
+export interface ExpiredAttempt {
+  readonly jobId: string;
+  readonly claimNo: string;
+  readonly attempts: number;
+  readonly leaseSeconds: number;
+  /** Null when its handler is not registered any more. */
+  readonly retryPolicy: RetryPolicy | null;
+}
+
+const FIND_EXPIRED_ATTEMPTS = `
+  select j.id as "jobId", j.claim_no as "claimNo", j.attempts,
+         extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
+         h.retry_policy as "retryPolicy"
+    from millrace.jobs_live j
+    left join millrace.handlers h using (job_type, routing_key)
+    where j.in_flight and j.status = 'running' and j.lease_expires_at < millrace.clock()
+    order by j.id limit $1`;
+
+/** Looks only: settle, which is told to rescue, checks the lease again under the row's lock. */
+export async function findExpiredAttempts(db: Database, limit: number): Promise<ExpiredAttempt[]> {
+  const { rows } = await db.query<ExpiredAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
+  return rows;
+}
+
+/** A job whose messages were lost so often, while those of later jobs arrived, is dead. */
+const MOST_LOSSES = 10;
+
+// A lost message costs no attempt. It counts as a loss only when a job that was dispatched later has started: a disabled
+// mapping or a long queue delays everybody and says nothing against this job.
+const RELEASE_EXPIRED_DISPATCHED = `
+  with expired as materialized (
+    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts,
+           j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,
+           coalesce(s.claim_no > j.claim_no, false) as counts
+      from millrace.jobs_live j
+      left join millrace.handler_starts s using (job_type, routing_key)
+      where j.in_flight and j.status = 'dispatched' and j.lease_expires_at < millrace.clock()
+      order by j.id limit $1
+      for update of j skip locked
+  ), released as (
+    update millrace.jobs_live j
+      set status = case when e.losses >= $2 then 'dead_letter' else 'pending' end, losses = e.losses,
+          last_error = case when e.losses >= $2 then $3 else j.last_error end,
+          lease_expires_at = null, updated_at = millrace.clock()
+      from expired e where j.id = e.id
+  ), remembered as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message)
+      select e.id, e.claim_no, e.attempts, case when e.losses >= $2 then 'dead_letter' else 'lost' end, 'MessageLost',
+             case when e.losses >= $2 then $3 else 'no start within the lease' end
+        from expired e where e.counts
+        on conflict do nothing
+  ), dead as (
+    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
+      select e.id, e.claim_no, e.job_type, e.routing_key, $3, md5($3) from expired e where e.losses >= $2
+      on conflict (job_id) where status = 'open' do nothing
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select 'dead_lettered', e.job_type, 'dead_letter', count(*) from expired e where e.losses >= $2
+        group by e.job_type
+  )
+  select id from expired`;
+
+/** Gives dispatched jobs back whose message did not arrive within its lease; answers how many. */
+export async function releaseExpiredDispatched(db: Database, limit: number): Promise<number> {
+  const reason = `message lost ${MOST_LOSSES} times`;
+  const { rowCount } = await db.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);
+  return rowCount;
+}

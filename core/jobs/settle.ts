@@ -1,0 +1,188 @@
+import type { Database } from '../database.ts';
+import { errorCode } from '../database.ts';
+import type { StoredError } from '../failure.ts';
+import type { JobStatus } from '../job.ts';
+
+/** How an attempt ended, as the runtime or the rescue saw it. The row's limits and cancel requests have the last word. */
+export type Ending =
+  /** `result`: JSON text, or null for none. */
+  | { readonly kind: 'succeeded'; readonly result: string | null }
+  | { readonly kind: 'failed'; readonly error: StoredError; readonly delaySeconds: number }
+  | { readonly kind: 'dead_letter'; readonly error: StoredError }
+  | { readonly kind: 'skipped' | 'cancelled'; readonly error: StoredError }
+  | { readonly kind: 'snoozed'; readonly error: StoredError; readonly delaySeconds: number };
+
+export interface Settlement {
+  readonly jobId: string;
+  readonly claimNo: string;
+  readonly ending: Ending;
+}
+
+/** What became of a settlement. `jobStatus` is null when the row was not ours to change, or was locked. */
+export interface Settled {
+  readonly jobId: string;
+  readonly status: JobStatus | null;
+}
+
+// Every ending of every kind in one statement. $11 marks a rescue, which also demands that the lease is over.
+const SETTLE_ATTEMPTS = `
+  with input as (
+    select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                         $8::text[], $9::float8[])
+      as i(id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
+  ), locked as materialized (
+    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, j.started_at, j.request_id,
+           i.kind, i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay,
+           case when i.kind = 'succeeded' then 'succeeded'
+                when i.kind = 'skipped' then 'skipped'
+                when i.kind = 'cancelled' or c.job_id is not null then 'cancelled'
+                when i.kind = 'snoozed' then 'pending'
+                when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
+                else 'failed' end as status
+      from millrace.jobs_live j
+      join input i on i.id = j.id and i.claim_no = j.claim_no
+      left join millrace.cancel_requests c on c.job_id = j.id
+      where j.status = 'running' and ($10::text is null or j.request_id = $10)
+        and (not $11 or j.lease_expires_at < millrace.clock())
+      order by j.id
+      for update of j skip locked
+  ), finished as (
+    delete from millrace.jobs_live j using locked l
+      where j.id = l.id and l.status in ('succeeded', 'skipped', 'cancelled')
+      returning j.*, l.status as new_status, l.result as new_result, l.error_message
+  ), kept as (
+    insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
+        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
+        created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent)
+      select id, millrace.slot_of(millrace.clock()), job_type, routing_key, payload, new_status, priority, attempts,
+        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
+        millrace.clock(), created_at, millrace.clock(), unique_key, group_key, coalesce(error_message, last_error),
+        new_result::jsonb, progress, traceparent from finished
+  ), answered as (
+    delete from millrace.cancel_requests c using finished f where c.job_id = f.id
+  ), waiting as (
+    update millrace.jobs_live j
+      set status = l.status, last_error = l.error_message, lease_expires_at = null, updated_at = millrace.clock(),
+          suspect = $11,
+          attempts = j.attempts - case when l.status = 'pending' then 1 else 0 end,
+          run_at = case when l.status = 'pending' then millrace.clock() + make_interval(secs => l.delay)
+                        else j.run_at end,
+          next_retry_at = case when l.status = 'failed' then millrace.clock() + make_interval(secs => l.delay) end
+      from locked l
+      where j.id = l.id and l.status in ('failed', 'dead_letter', 'pending')
+  ), remembered as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, error_stacktrace,
+        fingerprint, started_at, delay_seconds, request_id)
+      select l.id, l.claim_no, l.attempts, case l.status when 'pending' then 'snoozed' else l.status end, l.error_name,
+             l.error_message, l.error_stack, l.fingerprint, l.started_at,
+             case when l.status in ('failed', 'pending') then l.delay end, l.request_id
+        from locked l where l.status <> 'succeeded'
+        on conflict do nothing
+  ), dead as (
+    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, error_stacktrace,
+        fingerprint)
+      select l.id, l.claim_no, l.job_type, l.routing_key, l.error_message, l.error_stack, l.fingerprint
+        from locked l where l.status = 'dead_letter'
+      on conflict (job_id) where status = 'open' do nothing
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select e.event, l.job_type, l.status, count(*)
+        from locked l, lateral (values
+          ('succeeded', l.status = 'succeeded'),
+          ('failed', l.status in ('failed', 'dead_letter') or l.status = 'cancelled' and l.kind = 'failed'),
+          ('retried', l.status = 'failed'),
+          ('dead_lettered', l.status = 'dead_letter')) as e(event, happened)
+        where e.happened
+        group by e.event, l.job_type, l.status
+  )
+  select id as "jobId", status from locked`;
+
+export interface SettleOptions {
+  /** Only attempts of this Lambda request; null for a rescue. */
+  readonly requestId: string | null;
+}
+
+/**
+ * Ends attempts: the only way out of `running`. One statement for all; when one row makes it fail, row by row, so that
+ * it fails alone. Answers in the order of the input.
+ */
+export async function settle(
+  db: Database,
+  settlements: readonly Settlement[],
+  { requestId }: SettleOptions,
+): Promise<Settled[]> {
+  if (settlements.length === 0) return [];
+  const done = await settleAll(db, settlements, requestId).catch((error: unknown) => {
+    if (!isOneRowsFault(error)) throw error;
+    return settleOneByOne(db, settlements, requestId);
+  });
+  const byId = new Map(done.map((row) => [row.jobId, row.status]));
+  return settlements.map(({ jobId }) => ({ jobId, status: byId.get(jobId) ?? null }));
+}
+
+async function settleAll(db: Database, settlements: readonly Settlement[], requestId: string | null) {
+  const endings = settlements.map(({ ending }) => ending);
+  const errors = endings.map((ending) => ('error' in ending ? ending.error : null));
+  const { rows } = await db.query<Settled>(SETTLE_ATTEMPTS, [
+    settlements.map(({ jobId }) => jobId),
+    settlements.map(({ claimNo }) => claimNo),
+    endings.map(({ kind }) => kind),
+    endings.map((ending) => (ending.kind === 'succeeded' ? ending.result : null)),
+    errors.map((error) => error?.name ?? null),
+    errors.map((error) => error?.message ?? null),
+    errors.map((error) => error?.stack ?? null),
+    errors.map((error) => error?.fingerprint ?? null),
+    endings.map((ending) => ('delaySeconds' in ending ? ending.delaySeconds : 0)),
+    requestId,
+    requestId === null,
+  ]);
+  return rows;
+}
+
+/** A value that cannot be stored (22, 23, 54), as against a database that is down or a statement that is wrong. */
+function isOneRowsFault(error: unknown): boolean {
+  return /^(22|23|54)/.test(errorCode(error) ?? '');
+}
+
+/** What still cannot be stored ends without its result: the outcome matters more than its ornaments. */
+async function settleOneByOne(db: Database, settlements: readonly Settlement[], requestId: string | null) {
+  const done: Settled[] = [];
+  for (const settlement of settlements) {
+    const rows = await settleAll(db, [settlement], requestId).catch((error: unknown) => {
+      if (!isOneRowsFault(error)) throw error;
+      return settleAll(db, [{ ...settlement, ending: plain(settlement.ending) }], requestId);
+    });
+    done.push(...rows);
+  }
+  return done;
+}
+
+function plain(ending: Ending): Ending {
+  if (ending.kind === 'succeeded') return { kind: 'succeeded', result: null };
+  const error = { ...ending.error, message: 'the error could not be stored', stack: null };
+  return { ...ending, error };
+}
+
+const READ_STANDINGS = `
+  select w.id as "jobId", j.status, j.claim_no = w.claim_no as ours, j.request_id as "requestId"
+    from unnest($1::bigint[], $2::bigint[]) as w(id, claim_no)
+    left join millrace.jobs_live j on j.id = w.id`;
+
+/** How jobs stand that a settle did not change: null status means no live row. */
+export interface Standing {
+  readonly jobId: string;
+  readonly status: JobStatus | null;
+  readonly ours: boolean | null;
+  readonly requestId: string | null;
+}
+
+export async function readStandings(
+  db: Database,
+  claims: readonly { readonly jobId: string; readonly claimNo: string }[],
+): Promise<Standing[]> {
+  const { rows } = await db.query<Standing>(READ_STANDINGS, [
+    claims.map(({ jobId }) => jobId),
+    claims.map(({ claimNo }) => claimNo),
+  ]);
+  return rows;
+}
