@@ -4,7 +4,8 @@ import type { Journal } from './journal.ts';
 import type { LongPolls } from './long-polls.ts';
 import type { Message, MessageIdentity } from './message.ts';
 import type { MoveTask } from './move-task.ts';
-import { createQueue, putMessage, type Queue, type QueueSeed, receiveMessages } from './queue.ts';
+import { createQueue, putMessage, type Queue, type QueueSeed } from './queue.ts';
+import { receiveMessages } from './queue-operations.ts';
 
 /** All queues of the one account, and what they need of each other. */
 export interface Broker {

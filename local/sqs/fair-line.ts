@@ -13,6 +13,14 @@ interface Group {
   parked?: Deque<Message>;
 }
 
+interface FairLine {
+  readonly main: Deque<Message>;
+  /** Backlogs of groups that have become quiet: older than what is in `main`, so served first. */
+  readonly released: Deque<Message>[];
+  readonly groups: Map<string, Group>;
+  readonly noisy: Map<string, Group>;
+}
+
 /**
  * The order of a standard queue: first visible, first served, but a noisy message group waits behind the others
  * (fair queues). A group is noisy above 10 % of all messages in flight with at least 30 of its own, until its backlog
@@ -21,94 +29,92 @@ interface Group {
  * Every message is parked at most once a noisy period, so a receive costs its batch on average, not the queue.
  */
 export function createFairLine(inFlightInAll: () => number): Line {
-  const main = createDeque<Message>();
-  const released: Deque<Message>[] = [];
-  const groups = new Map<string, Group>();
-  const noisy = new Map<string, Group>();
-
-  function groupOf(message: Message): Group | undefined {
-    const id = message.content.groupId;
-    if (id === undefined) return undefined;
-    const known = groups.get(id);
-    if (known !== undefined) return known;
-    const group: Group = { inFlight: 0, lastSentAt: message.sentAt };
-    groups.set(id, group);
-    return group;
-  }
-
-  function takeQuiet(): Message | undefined {
-    for (let message = takeOldest(); message !== undefined; message = takeOldest()) {
-      if (message.state !== 'ready') continue;
-      const parked = groupOf(message)?.parked;
-      if (parked === undefined) return message;
-      parked.items.push(message);
-    }
-    return undefined;
-  }
-
-  function takeOldest(): Message | undefined {
-    for (let first = released[0]; first !== undefined; first = released[0]) {
-      const message = shiftFront(first);
-      if (message !== undefined) return message;
-      released.shift();
-    }
-    return shiftFront(main);
-  }
-
-  function takeNoisy(): Message | undefined {
-    for (const [id, group] of noisy) {
-      const message = takeParked(group);
-      // Noisy groups take turns: the one just served goes to the end. An empty backlog ends the noise.
-      noisy.delete(id);
-      if (group.parked !== undefined && dequeSize(group.parked) > 0) noisy.set(id, group);
-      else delete group.parked;
-      if (message !== undefined) return message;
-    }
-    return undefined;
-  }
-
-  function calmDown(now: number): void {
-    for (const [id, group] of noisy) {
-      if (now - group.lastSentAt < NOISY_QUIET_MS || group.parked === undefined) continue;
-      released.push(group.parked);
-      delete group.parked;
-      noisy.delete(id);
-    }
-  }
-
+  const line: FairLine = { main: createDeque(), released: [], groups: new Map(), noisy: new Map() };
   return {
     add(message) {
-      const group = groupOf(message);
+      const group = groupOf(line, message);
       if (group !== undefined) group.lastSentAt = Math.max(group.lastSentAt, message.sentAt);
-      (group?.parked ?? main).items.push(message);
+      (group?.parked ?? line.main).items.push(message);
     },
     take(now) {
-      calmDown(now);
-      return takeQuiet() ?? takeNoisy();
+      calmDown(line, now);
+      return takeQuiet(line) ?? takeNoisy(line);
     },
     tookOff(message) {
-      const group = groupOf(message);
+      const group = groupOf(line, message);
       if (group === undefined) return;
       group.inFlight += 1;
       const isNoisy = group.inFlight >= NOISY_IN_FLIGHT && group.inFlight > NOISY_SHARE * inFlightInAll();
-      if (!isNoisy || group.parked !== undefined) return;
-      group.parked = createDeque();
-      noisy.set(message.content.groupId ?? '', group);
+      if (isNoisy && group.parked === undefined) park(line, group, message);
     },
     landed(message) {
-      const id = message.content.groupId;
-      const group = id === undefined ? undefined : groups.get(id);
-      if (id === undefined || group === undefined) return;
-      group.inFlight -= 1;
-      if (group.inFlight === 0 && group.parked === undefined) groups.delete(id);
+      const group = groupOf(line, message);
+      if (group !== undefined) group.inFlight -= 1;
+      // Group names may be without number (one a tenant); those with nothing in flight need not be known.
+      if (group?.inFlight === 0 && group.parked === undefined) line.groups.delete(message.content.groupId ?? '');
     },
   };
 }
 
-function takeParked(group: Group): Message | undefined {
-  if (group.parked === undefined) return undefined;
-  for (let message = shiftFront(group.parked); message !== undefined; message = shiftFront(group.parked)) {
+function groupOf(line: FairLine, message: Message): Group | undefined {
+  const id = message.content.groupId;
+  if (id === undefined) return undefined;
+  const known = line.groups.get(id);
+  if (known !== undefined) return known;
+  const group: Group = { inFlight: 0, lastSentAt: message.sentAt };
+  line.groups.set(id, group);
+  return group;
+}
+
+function park(line: FairLine, group: Group, message: Message): void {
+  group.parked = createDeque();
+  line.noisy.set(message.content.groupId ?? '', group);
+}
+
+function takeQuiet(line: FairLine): Message | undefined {
+  for (let message = takeOldest(line); message !== undefined; message = takeOldest(line)) {
+    if (message.state !== 'ready') continue;
+    const parked = groupOf(line, message)?.parked;
+    if (parked === undefined) return message;
+    parked.items.push(message);
+  }
+  return undefined;
+}
+
+function takeOldest(line: FairLine): Message | undefined {
+  for (let first = line.released[0]; first !== undefined; first = line.released[0]) {
+    const message = shiftFront(first);
+    if (message !== undefined) return message;
+    line.released.shift();
+  }
+  return shiftFront(line.main);
+}
+
+function takeNoisy(line: FairLine): Message | undefined {
+  for (const [id, group] of line.noisy) {
+    const message = takeParked(group);
+    // Noisy groups take turns: the one just served goes to the end. An empty backlog ends the noise.
+    line.noisy.delete(id);
+    if (group.parked !== undefined && dequeSize(group.parked) > 0) line.noisy.set(id, group);
+    else delete group.parked;
+    if (message !== undefined) return message;
+  }
+  return undefined;
+}
+
+function takeParked({ parked }: Group): Message | undefined {
+  if (parked === undefined) return undefined;
+  for (let message = shiftFront(parked); message !== undefined; message = shiftFront(parked)) {
     if (message.state === 'ready') return message;
   }
   return undefined;
+}
+
+function calmDown(line: FairLine, now: number): void {
+  for (const [id, group] of line.noisy) {
+    if (group.parked === undefined || now - group.lastSentAt < NOISY_QUIET_MS) continue;
+    line.released.push(group.parked);
+    delete group.parked;
+    line.noisy.delete(id);
+  }
 }

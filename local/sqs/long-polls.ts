@@ -26,86 +26,103 @@ interface Waiter extends Poll {
 }
 
 interface Waiting {
+  readonly queue: Queue;
+  readonly now: () => number;
   readonly waiters: Set<Waiter>;
   timer?: NodeJS.Timeout;
   poked: boolean;
 }
 
-/** Timers longer than this overflow in Node; a waiter never waits longer than 20 s anyway. */
+/** Waits are up to 20 s, but with a passed clock the difference may be anything. */
 const LONGEST_TIMER_MS = 21_000;
 
 export function createLongPolls(now: () => number): LongPolls {
-  const byQueue = new Map<Queue, Waiting>();
+  // Queues are few and a deleted one is collected with its entry.
+  const byQueue = new WeakMap<Queue, Waiting>();
+  const open = new Set<Waiter>();
 
-  function serve(queue: Queue, waiting: Waiting): void {
-    waiting.poked = false;
-    let anyLeft = true;
-    for (const waiter of waiting.waiters) {
-      const messages: Message[] | undefined = anyLeft ? attempt(waiting, waiter) : [];
-      if (messages === undefined) continue;
-      anyLeft = messages.length > 0;
-      if (messages.length > 0 || waiter.deadline <= now()) settle(waiting, waiter, messages);
-    }
-    arm(queue, waiting);
-  }
-
-  function arm(queue: Queue, waiting: Waiting): void {
-    clearTimeout(waiting.timer);
-    if (waiting.waiters.size === 0) {
-      byQueue.delete(queue);
-      return;
-    }
-    let next = nextChange(queue) ?? Infinity;
-    for (const waiter of waiting.waiters) next = Math.min(next, waiter.deadline);
-    const delay = Math.min(Math.max(1, next - now()), LONGEST_TIMER_MS);
-    waiting.timer = setTimeout(serve, delay, queue, waiting).unref();
+  function waitingFor(queue: Queue): Waiting {
+    const known = byQueue.get(queue);
+    if (known !== undefined) return known;
+    const waiting: Waiting = { queue, now, waiters: new Set(), poked: false };
+    byQueue.set(queue, waiting);
+    return waiting;
   }
 
   return {
-    wait(queue, poll, onGone) {
-      const waiting = byQueue.get(queue) ?? { waiters: new Set(), poked: false };
-      byQueue.set(queue, waiting);
-      return new Promise((resolve, reject) => {
-        const waiter = { ...poll, resolve, reject };
-        waiting.waiters.add(waiter);
-        onGone(() => settle(waiting, waiter, []));
-        arm(queue, waiting);
-      });
-    },
-    poke(queue) {
-      const waiting = byQueue.get(queue);
-      if (waiting === undefined || waiting.poked) return;
-      waiting.poked = true;
-      // Not at once: the hang-up of a poll's client may be waiting in the same turn of the event loop, and then its
-      // poll must not take the message.
-      setImmediate(serve, queue, waiting);
-    },
+    wait: (queue, poll, onGone) => join(waitingFor(queue), open, poll, onGone),
+    poke: (queue) => poke(waitingFor(queue)),
     refuse(queue) {
-      const waiting = byQueue.get(queue);
-      for (const waiter of waiting?.waiters ?? []) waiter.reject(queueDoesNotExist());
-      waiting?.waiters.clear();
-      if (waiting !== undefined) arm(queue, waiting);
+      for (const waiter of waitingFor(queue).waiters) waiter.reject(queueDoesNotExist());
     },
     close() {
-      for (const waiting of byQueue.values()) {
-        clearTimeout(waiting.timer);
-        for (const waiter of waiting.waiters) settle(waiting, waiter, []);
-      }
-      byQueue.clear();
+      for (const waiter of open) waiter.resolve([]);
     },
   };
 }
 
-function attempt(waiting: Waiting, waiter: Waiter): Message[] | undefined {
-  try {
-    return waiter.take();
-  } catch (error) {
+async function join(
+  waiting: Waiting,
+  open: Set<Waiter>,
+  poll: Poll,
+  onGone: (leave: () => void) => void,
+): Promise<Message[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Message[]>();
+  const leave = () => {
+    open.delete(waiter);
     waiting.waiters.delete(waiter);
+    if (waiting.waiters.size === 0) clearTimeout(waiting.timer);
+  };
+  const settleWith =
+    <T>(settle: (value: T) => void) =>
+    (value: T) => {
+      leave();
+      settle(value);
+    };
+  const waiter: Waiter = { ...poll, resolve: settleWith(resolve), reject: settleWith(reject) };
+  open.add(waiter);
+  waiting.waiters.add(waiter);
+  onGone(() => waiter.resolve([]));
+  arm(waiting);
+  return promise;
+}
+
+function poke(waiting: Waiting): void {
+  if (waiting.poked || waiting.waiters.size === 0) return;
+  waiting.poked = true;
+  // Not at once: the hang-up of a poll's client may be waiting in the same turn of the event loop, and then its poll
+  // must not take the message.
+  setImmediate(serve, waiting);
+}
+
+function serve(waiting: Waiting): void {
+  waiting.poked = false;
+  let anyLeft = true;
+  for (const waiter of waiting.waiters) {
+    if (anyLeft) anyLeft = tryToServe(waiter);
+    if (!anyLeft && waiter.deadline <= waiting.now()) waiter.resolve([]);
+  }
+  arm(waiting);
+}
+
+/** False when there was nothing to take. */
+function tryToServe(waiter: Waiter): boolean {
+  try {
+    const messages = waiter.take();
+    if (messages.length > 0) waiter.resolve(messages);
+    return messages.length > 0;
+  } catch (error) {
     waiter.reject(error);
-    return undefined;
+    return true;
   }
 }
 
-function settle(waiting: Waiting, waiter: Waiter, messages: Message[]): void {
-  if (waiting.waiters.delete(waiter)) waiter.resolve(messages);
+/** Sets the timer for the next moment at which a waiter can be answered without a poke. */
+function arm(waiting: Waiting): void {
+  clearTimeout(waiting.timer);
+  if (waiting.waiters.size === 0) return;
+  let next = nextChange(waiting.queue) ?? Infinity;
+  for (const waiter of waiting.waiters) next = Math.min(next, waiter.deadline);
+  const delay = Math.min(Math.max(1, next - waiting.now()), LONGEST_TIMER_MS);
+  waiting.timer = setTimeout(serve, delay, waiting).unref();
 }

@@ -1,7 +1,8 @@
 import { type Broker, nextIdentity, queueByArn } from './broker.ts';
 import { type Message, newMessage } from './message.ts';
 import { allowance, type MoveTask } from './move-task.ts';
-import { putMessage, type Queue, takeForMove } from './queue.ts';
+import { putMessage, type Queue } from './queue.ts';
+import { takeForMove } from './queue-operations.ts';
 
 const STEP_MS = 25;
 const MOST_A_STEP = 50;

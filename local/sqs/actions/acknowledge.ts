@@ -2,7 +2,8 @@ import { readEntries, runBatch } from '../batch.ts';
 import type { Broker } from '../broker.ts';
 import { missingParameter } from '../errors.ts';
 import { type Action, type Input, readInteger, readQueue } from '../input.ts';
-import { changeVisibility, deleteMessage, type Queue } from '../queue.ts';
+import type { Queue } from '../queue.ts';
+import { changeVisibility, deleteMessage } from '../queue-operations.ts';
 import { readReceiptHandle } from '../receipt-handle.ts';
 
 /** What a consumer does with a message in flight: delete it, or change how long it stays hidden. */

@@ -1,7 +1,8 @@
 import { addQueue, type Broker, deadLetterSources, queueUrl } from '../broker.ts';
 import { invalidParameter, queueDoesNotExist, SqsError } from '../errors.ts';
 import { type Action, type Input, readInteger, readObject, readQueue, readString, requireString } from '../input.ts';
-import { purgeMessages, type Queue } from '../queue.ts';
+import type { Queue } from '../queue.ts';
+import { purgeMessages } from '../queue-operations.ts';
 import { checkQueueName, DEFAULT_ATTRIBUTES, readSettings } from '../queue-settings.ts';
 import { checkRedriveTarget } from '../redrive-target.ts';
 import { readTags } from './tags.ts';

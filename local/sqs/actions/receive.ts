@@ -4,7 +4,8 @@ import { SqsError } from '../errors.ts';
 import { type Action, type Input, readInteger, readQueue, readStrings } from '../input.ts';
 import type { Message } from '../message.ts';
 import { attributesMd5, selectAttributes } from '../message-attributes.ts';
-import { type Queue, undoReceive } from '../queue.ts';
+import type { Queue } from '../queue.ts';
+import { undoReceive } from '../queue-operations.ts';
 import { writeReceiptHandle } from '../receipt-handle.ts';
 
 const SENDER_ID = 'AIDA00000000000000000';
