@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { environmentReader } from './support/architecture/environment.ts';
+import { moduleOwner } from './support/architecture/imports.ts';
+import { RULES } from './support/architecture/rules.ts';
+import { readTree } from './support/architecture/source-file.ts';
+import { sqlConstant, sqlHome } from './support/architecture/sql.ts';
+
+const ROOT = new URL('../', import.meta.url).pathname;
+
+/** Where a rule does not hold, and the reason that would convince a stranger. Each must still be needed. */
+const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reason: string }[] = [
+  {
+    rule: moduleOwner.name,
+    path: 'local/postgres/ready.ts',
+    reason: 'asks a server whether it answers, before there is a database or a configuration to connect by',
+  },
+  {
+    rule: sqlHome.name,
+    path: 'local/postgres/ready.ts',
+    reason: 'creates the database that everything else finds',
+  },
+  {
+    rule: sqlConstant.name,
+    path: 'local/postgres/ready.ts',
+    reason: 'the name of a database cannot be a parameter; it is quoted',
+  },
+  {
+    rule: environmentReader.name,
+    path: 'cli/millrace.js',
+    reason: 'plain JavaScript for any Node, which asks whether npm started it before it can load anything of ours',
+  },
+  {
+    rule: environmentReader.name,
+    path: 'local/lambda/bootstrap.mjs',
+    reason: 'is a Lambda runtime, to which the environment is the protocol',
+  },
+];
+
+const tree = readTree(ROOT);
+
+it.each(RULES)('keeps to the rule "$name"', ({ name, check }) => {
+  const excepted = EXCEPTIONS.filter(({ rule }) => rule === name).map(({ path }) => path);
+
+  const found = tree.flatMap(check).filter(({ path }) => !excepted.includes(path));
+
+  expect(found.map(({ path, line, message }) => `${path}:${line} ${message}`)).toEqual([]);
+});
+
+it('has no exception that nothing needs', () => {
+  const needless = EXCEPTIONS.filter(({ rule, path }) => {
+    const file = tree.find((candidate) => candidate.path === path);
+    const { check } = RULES.find(({ name }) => name === rule)!;
+    return file === undefined || check(file).length === 0;
+  });
+
+  expect(needless).toEqual([]);
+});
+
+it('looks at the whole tree', () => {
+  const folders = new Set(tree.map(({ path }) => path.split('/')[0]));
+
+  expect([...folders]).toEqual(expect.arrayContaining(['core', 'infra', 'local', 'migrations', 'test']));
+});
+
+it('has at most twelve npm scripts of one word each', () => {
+  const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
+
+  const names = Object.keys(scripts);
+
+  expect(names.length).toBeLessThanOrEqual(12);
+  expect(names.filter((name) => !/^[a-z]+$/.test(name))).toEqual([]);
+});

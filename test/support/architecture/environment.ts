@@ -1,0 +1,43 @@
+import { isIn, lineAt, type Rule } from './source-file.ts';
+import { nameOf, type Place, textOf } from './syntax.ts';
+
+// The settings are read in one place each: by the engine, and by the app that describes a deployment.
+const READERS = ['core/config.ts', 'infra/app.ts'];
+const GOVERNED = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
+
+function isMember({ node }: Place, object: string, property?: string): boolean {
+  if (node.type !== 'MemberExpression' || nameOf(node.object) !== object) return false;
+  return property === undefined || (nameOf(node.property) ?? textOf(node.property)) === property;
+}
+
+/** `process.env`, `const { env } = process` and `import { env } from 'node:process'`. */
+function readsEnvironment(place: Place): boolean {
+  const { node, parents } = place;
+  const around = parents.find(({ type }) => type === 'VariableDeclarator' || type === 'ImportDeclaration');
+  const taken = nameOf(node.key ?? node.imported) === 'env';
+  const fromProcess = nameOf(around?.init) === 'process' || /^(node:)?process$/.test(textOf(around?.source) ?? '');
+  return isMember(place, 'process', 'env') || (taken && fromProcess);
+}
+
+/** A process that is started for somebody else gets the PATH, which is no setting. */
+function isPath({ parents: [parent] }: Place): boolean {
+  return parent?.type === 'MemberExpression' && nameOf(parent.property) === 'PATH';
+}
+
+/** A setting is read, checked and complained about in one place. */
+export const environmentReader: Rule = {
+  name: 'environment reader',
+  check: ({ path, text, syntax }) =>
+    (isIn(path, GOVERNED) && !READERS.includes(path) ? (syntax?.places ?? []) : [])
+      .filter((place) => readsEnvironment(place) && !(isIn(path, ['local', 'cli']) && isPath(place)))
+      .map(({ node }) => ({ path, line: lineAt(text, node.start), message: 'reads the environment' })),
+};
+
+/** What the engine has to say goes through its log, where it is one JSON line. */
+export const consoleWriter: Rule = {
+  name: 'console writer',
+  check: ({ path, text, syntax }) =>
+    (isIn(path, ['core', 'api', 'functions']) && path !== 'core/log.ts' ? (syntax?.places ?? []) : [])
+      .filter((place) => isMember(place, 'console'))
+      .map(({ node }) => ({ path, line: lineAt(text, node.start), message: 'writes to the console; use core/log.ts' })),
+};

@@ -1,0 +1,96 @@
+import { posix } from 'node:path';
+import { isIn, lineAt, type Rule, type SourceFile, type Violation } from './source-file.ts';
+import { importsOf, nameOf } from './syntax.ts';
+
+/** What each folder may import besides itself: folders, or single files. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  api: ['core'],
+  functions: ['core', 'api'],
+  infra: ['core'],
+  local: ['core', 'infra/bundle.ts'],
+  cli: ['core', 'local'],
+  migrations: [],
+};
+
+const PRODUCT = ['core', 'api', 'functions', 'infra'];
+
+/** A module that one place owns, and the folders in which nobody else imports it. */
+const OWNERS = [
+  { module: /^pg($|\/)/, owner: 'core/database.ts', folders: [...PRODUCT, 'local', 'cli'] },
+  { module: /^@aws-sdk\/client-sqs$/, owner: 'core/queues.ts', folders: PRODUCT },
+  { module: /^@aws-sdk\/client-lambda$/, owner: 'core/functions.ts', folders: PRODUCT },
+  { module: /^(aws-cdk-lib|constructs)($|\/)/, owner: 'infra', folders: [...PRODUCT, 'local', 'cli'] },
+];
+
+const CONNECTS =
+  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|queues|functions)\.ts)($|\/)/;
+
+/** What a folder keeps away from, whoever owns it. */
+const APART = [
+  { folder: 'core/jobs', module: /^(@aws-sdk\/.*|core\/(queues|functions)\.ts)$/, why: 'it knows SQL and not SQS' },
+  { folder: 'infra', module: CONNECTS, why: 'it opens no connection' },
+];
+
+interface Resolved {
+  readonly from: string;
+  readonly to: string;
+  /** Whether `to` is a path in the repository. */
+  readonly ours: boolean;
+  readonly line: number;
+}
+
+function resolve(file: SourceFile): Resolved[] {
+  return importsOf(file.syntax).flatMap(({ target, start }) => {
+    if (target === undefined) return [];
+    const ours = target.startsWith('.');
+    const to = ours ? posix.join(posix.dirname(file.path), target) : target;
+    return [{ from: file.path, to, ours, line: lineAt(file.text, start) }];
+  });
+}
+
+function rule(name: string, judge: (edge: Resolved) => string | undefined): Rule {
+  return {
+    name,
+    check: (file) =>
+      resolve(file).flatMap((edge): Violation[] => {
+        const message = judge(edge);
+        return message === undefined ? [] : [{ path: file.path, line: edge.line, message }];
+      }),
+  };
+}
+
+/** Folders depend in one direction: `core <- api <- functions`, `core <- infra`, `core <- local <- cli`. */
+export const importDirection = rule('import direction', ({ from, to, ours }) => {
+  const folder = from.split('/')[0] ?? '';
+  const allowed = MAY_IMPORT[folder];
+  if (allowed === undefined || !ours || isIn(to, [folder, ...allowed]) || allowed.includes(to)) return undefined;
+  return `imports ${to}; ${folder} may import ${[folder, ...allowed].join(', ')}`;
+});
+
+/** Each client library has one home. */
+export const moduleOwner = rule('module owner', ({ from, to, ours }) => {
+  const claim = OWNERS.find(({ module, folders }) => !ours && module.test(to) && isIn(from, folders));
+  if (claim === undefined || claim.owner === from || isIn(from, [claim.owner])) return undefined;
+  return `imports ${to}; only ${claim.owner} does`;
+});
+
+/** The statements know nothing of queues, and a deployment description talks to nobody. */
+export const keptApart = rule('kept apart', ({ from, to }) => {
+  const apart = APART.find(({ folder, module }) => isIn(from, [folder]) && module.test(to));
+  return apart && `imports ${to}; ${apart.folder} does not, for ${apart.why}`;
+});
+
+/** Node runs the sources as they are, so an import names the file. */
+export const importSuffix = rule('import suffix', ({ to, ours }) => {
+  return ours && !/\.(ts|mjs|js|json)$/.test(to) ? `imports ${to} without its suffix` : undefined;
+});
+
+/** `fetch` needs no import, so it is looked for by name. */
+export const noFetchInInfra: Rule = {
+  name: 'no fetch in infra',
+  check: (file) =>
+    (isIn(file.path, ['infra']) ? (file.syntax?.places ?? []) : [])
+      .filter(({ node }) => node.type === 'CallExpression' && nameOf(node.callee) === 'fetch')
+      .map(({ node }) => ({ path: file.path, line: lineAt(file.text, node.start), message: 'opens a connection' })),
+};

@@ -1,0 +1,46 @@
+import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
+import { nameOf, type Place, type Text, textOf } from './syntax.ts';
+
+const GOVERNED = ['core', 'api', 'functions', 'infra'];
+const MODE = /\b(local|emulators?|emulated|localstack|elasticmq|ministack|tests?|vitest)\b/i;
+
+/** The product never asks where it runs: only addresses differ. So the words for it have no use in it. */
+export const modeWords: Rule = {
+  name: 'mode words',
+  check: (file) =>
+    (isIn(file.path, GOVERNED) ? wordsOf(file) : []).flatMap(({ value, start }) => {
+      const word = MODE.exec(value)?.[0];
+      return word === undefined
+        ? []
+        : [
+            {
+              path: file.path,
+              line: lineAt(file.text, start),
+              message: `says "${word}"; it must not know where it runs`,
+            },
+          ];
+    }),
+};
+
+function wordsOf({ path, syntax }: SourceFile): Text[] {
+  const places = syntax?.places ?? [];
+  return [
+    { value: path.replaceAll('/', ' '), start: 0 },
+    ...(syntax?.comments ?? []),
+    ...places.flatMap((place) => said(place)),
+  ];
+}
+
+function said(place: Place): Text[] {
+  const { node } = place;
+  // `set local` lasts as long as a transaction and has nothing to do with a place.
+  const text = textOf(node)?.replace(/\bset\s+local\b/gi, '');
+  const name = isMatching(place) ? undefined : nameOf(node);
+  const words = text ?? name?.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
+  return words === undefined ? [] : [{ value: words, start: node.start }];
+}
+
+/** `/pattern/.test(text)` */
+function isMatching({ node, parents: [parent] }: Place): boolean {
+  return parent?.type === 'MemberExpression' && parent.property === node && nameOf(node) === 'test';
+}

@@ -1,0 +1,149 @@
+import { expect, it } from 'vitest';
+import { consoleWriter, environmentReader } from './environment.ts';
+import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
+import { modeWords } from './mode-words.ts';
+import { bannedNames, kebabCase } from './names.ts';
+import { RULES } from './rules.ts';
+import { fileLines, lineColumns } from './sizes.ts';
+import { type Rule, sourceFile } from './source-file.ts';
+import { sqlConstant, sqlHome, sqlNamed } from './sql.ts';
+
+const LONG = 'x'.repeat(130);
+
+type Case = [rule: Rule, path: string, text: string];
+
+const PLANTED: Case[] = [
+  [importDirection, 'core/claim.ts', "import { up } from '../local/up.ts';"],
+  [importDirection, 'core/jobs/claim.ts', "export { up } from '../../functions/api.ts';"],
+  [importDirection, 'functions/api.ts', "import type { Stack } from '../infra/stack.ts';"],
+  [importDirection, 'infra/app.ts', "const up = await import('../local/up.ts');"],
+  [importDirection, 'local/up.ts', "import '../infra/app.ts';"],
+  [importDirection, 'local/up.ts', "import '../cli/main.ts';"],
+  [importDirection, 'cli/main.ts', "let url: import('../test/support/database.ts').Url;"],
+  [moduleOwner, 'core/jobs/claim.ts', "import type { Pool } from 'pg';"],
+  [moduleOwner, 'cli/commands/sql.ts', "import { Client } from 'pg/lib/client.js';"],
+  [moduleOwner, 'functions/api.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
+  [moduleOwner, 'core/queues.ts', "import { LambdaClient } from '@aws-sdk/client-lambda';"],
+  [moduleOwner, 'core/handler.ts', "import { Duration } from 'aws-cdk-lib';"],
+  [keptApart, 'core/jobs/claim.ts', "import { send } from '../queues.ts';"],
+  [keptApart, 'core/jobs/claim.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
+  [keptApart, 'infra/stack.ts', "import { openDatabase } from '../core/database.ts';"],
+  [keptApart, 'infra/stack.ts', "import { connect } from 'node:net';"],
+  [importSuffix, 'core/claim.ts', "import { toJob } from './job';"],
+  [noFetchInInfra, 'infra/stack.ts', "await fetch('https://example.com');"],
+  [bannedNames, 'core/utils.ts', ''],
+  [bannedNames, 'local/shared/clock.ts', ''],
+  [bannedNames, 'test/support/types.test.ts', ''],
+  [bannedNames, 'core/queue-manager.ts', ''],
+  [kebabCase, 'core/runBatch.ts', ''],
+  [kebabCase, 'core/run_batch.ts', ''],
+  [kebabCase, 'local/Postgres/ready.ts', ''],
+  [kebabCase, 'migrations/jobs.sql', 'V1__jobs'],
+  [kebabCase, 'migrations/0001_Jobs.sql', ''],
+  [fileLines, 'core/claim.ts', 'f();\n'.repeat(201)],
+  [lineColumns, 'core/claim.ts', `// ${LONG}`],
+  [lineColumns, 'core/claim.ts', `const sql = \`select\n${LONG}\`;`],
+  [lineColumns, 'core/claim.ts', `f('short', ${LONG});`],
+  [sqlHome, 'core/dispatch.ts', "const COUNT = 'select count(*) from millrace.jobs';"],
+  [sqlHome, 'cli/commands/jobs.ts', 'const FIND = `\n  -- by id\n  select id from jobs`;'],
+  [sqlHome, 'local/up.ts', "db.query('insert into millrace.jobs (job_type) values ($1)');"],
+  [sqlHome, 'api/jobs.ts', "db.query('update millrace.jobs j set priority = 1');"],
+  [sqlHome, 'api/jobs.ts', "db.query('delete from millrace.jobs');"],
+  [sqlHome, 'core/prune.ts', "db.query('truncate millrace.jobs_finished_01');"],
+  [sqlHome, 'core/prune.ts', "db.query('with old as materialized (select 1) select 1');"],
+  [sqlHome, 'core/schedules.ts', "db.query('create index on millrace.jobs (id)');"],
+  [sqlConstant, 'core/jobs/claim.ts', ['const CLAIM = `select id from ', '{table}`;'].join('$')],
+  [sqlConstant, 'core/jobs/claim.ts', ['const CLAIM = `update ', '{table} set slot = 0`;'].join('$')],
+  [sqlNamed, 'core/jobs/claim.ts', "db.query('select id from millrace.jobs');"],
+  [sqlNamed, 'core/jobs/claim.ts', "const claim = 'select id from millrace.jobs';"],
+  [sqlNamed, 'core/jobs/claim.ts', "const CLAIM = 'select id from millrace.jobs' + where;"],
+  [sqlNamed, 'core/jobs/claim.ts', "const CLAIM = 'SELECT id FROM millrace.jobs';"],
+  [environmentReader, 'core/claim.ts', 'f(process.env.DATABASE_URL);'],
+  [environmentReader, 'functions/api.ts', "f(process['env']);"],
+  [environmentReader, 'infra/stack.ts', 'const { env } = process;'],
+  [environmentReader, 'core/claim.ts', "import { env } from 'node:process';"],
+  [environmentReader, 'cli/main.ts', 'f(process.env.DATABASE_URL);'],
+  [environmentReader, 'core/claim.ts', 'f(process.env.PATH);'],
+  [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
+  [consoleWriter, 'functions/api.ts', "console.error('failed');"],
+  [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
+  [modeWords, 'core/claim.ts', "if (stage === 'test') f();"],
+  [modeWords, 'infra/stack.ts', 'const EMULATOR_URL = 1;'],
+  [modeWords, 'functions/api.ts', '// The emulator answers differently.'],
+  [modeWords, 'core/local-queue.ts', ''],
+];
+
+it.each(PLANTED.map(([rule, path, text]) => ({ rule, path, text })))(
+  '"$rule.name" objects to $path: $text',
+  (planted) => {
+    const { rule, path, text } = planted;
+    const file = sourceFile(path, text);
+
+    const found = rule.check(file);
+
+    expect(found.map((violation) => violation.path)).toEqual([path]);
+  },
+);
+
+const RIGHT: Case[] = [
+  [importDirection, 'core/jobs/claim.ts', "import { toJob } from '../job.ts';\nimport { z } from 'zod';"],
+  [importDirection, 'functions/api.ts', "import { api } from '../api/app.ts';\nimport { c } from '../core/config.ts';"],
+  [importDirection, 'local/lambda/bundle.ts', "import { bundleOptions } from '../../infra/bundle.ts';"],
+  [importDirection, 'cli/main.ts', "const { up } = await import('../local/up.ts');"],
+  [importDirection, 'test/life/kill.test.ts', "import { up } from '../../local/up.ts';"],
+  [moduleOwner, 'core/database.ts', "import pg from 'pg';"],
+  [moduleOwner, 'local/sqs/main.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
+  [moduleOwner, 'infra/stack.ts', "import { Stack } from 'aws-cdk-lib';"],
+  [moduleOwner, 'core/text.ts', "const text = `import pg from 'pg'`; // import 'pg'"],
+  [keptApart, 'core/jobs/claim.ts', "import type { Queryable } from '../database.ts';"],
+  [importSuffix, 'core/claim.ts', "import { toJob } from './job.ts';\nimport { z } from 'zod';"],
+  [noFetchInInfra, 'local/up.ts', "await fetch('http://127.0.0.1');"],
+  [bannedNames, 'core/jobs/list-job-types.ts', ''],
+  [bannedNames, 'core/database.ts', ''],
+  [kebabCase, 'migrations/0001_jobs.sql', ''],
+  [kebabCase, 'test/core/run-batch.test.ts', ''],
+  [fileLines, 'core/claim.ts', 'f();\n'.repeat(200)],
+  [fileLines, 'migrations/0001_jobs.sql', 'select 1;\n'.repeat(900)],
+  [lineColumns, 'core/errors.ts', `throw new Error('${LONG}');`],
+  [sqlHome, 'core/jobs/claim.ts', "const CLAIM = 'select id from millrace.jobs';"],
+  [sqlHome, 'cli/main.ts', "say('select a job from the list');\nsay('Update the handler.');"],
+  [sqlHome, 'local/banner.ts', 'say(\'npx millrace sql "insert into millrace.jobs (job_type) values (1)"\');'],
+  [sqlConstant, 'test/support/database.ts', ['f(`create database ', '{name}`);'].join('$')],
+  [sqlNamed, 'core/jobs/claim.ts', 'const CLAIM_DUE_JOBS = `\n  -- In key order.\n  select id from millrace.jobs`;'],
+  [environmentReader, 'core/config.ts', 'f(process.env);'],
+  [environmentReader, 'local/postgres/launch.ts', "const env = { PATH: process.env.PATH ?? '' };"],
+  [environmentReader, 'local/lambda/pool.ts', 'const { env } = settings;'],
+  [consoleWriter, 'core/log.ts', 'console.log(line);'],
+  [consoleWriter, 'cli/main.ts', "console.log('usage');"],
+  [modeWords, 'core/claim.ts', "const latest = /x/.test('y'); const attempt = 1;"],
+  [modeWords, 'core/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
+  [modeWords, 'local/up.ts', 'const isLocal = true;'],
+];
+
+it.each(RIGHT.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name" accepts $path: $text', (right) => {
+  const { rule, path, text } = right;
+  const file = sourceFile(path, text);
+
+  const found = rule.check(file);
+
+  expect(found).toEqual([]);
+});
+
+it('has seen every rule object and accept', () => {
+  const objecting = new Set(PLANTED.map(([rule]) => rule));
+  const accepting = new Set(RIGHT.map(([rule]) => rule));
+
+  expect(RULES.filter((rule) => !objecting.has(rule) || !accepting.has(rule))).toEqual([]);
+});
+
+it('names the line', () => {
+  const file = sourceFile('core/claim.ts', "\n\nimport pg from 'pg';");
+
+  const found = moduleOwner.check(file);
+
+  expect(found).toEqual([{ path: 'core/claim.ts', line: 3, message: 'imports pg; only core/database.ts does' }]);
+});
+
+it('refuses a file that does not parse', () => {
+  expect(() => sourceFile('core/claim.ts', 'const = 1')).toThrow(/core\/claim\.ts does not parse/);
+});

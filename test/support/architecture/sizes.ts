@@ -1,0 +1,37 @@
+import { lineAt, type Rule, type SourceFile } from './source-file.ts';
+
+const LINES = 200;
+const COLUMNS = 120;
+
+/** What fits a reader's head. Migrations, generated files and documents are exempt; functions are counted by lint. */
+export const fileLines: Rule = {
+  name: 'file lines',
+  check: ({ path, text, syntax }) => {
+    const lines = text.trimEnd().split('\n').length;
+    if (syntax === undefined || lines <= LINES) return [];
+    return [{ path, line: LINES + 1, message: `has ${lines} lines; ${LINES} is the limit` }];
+  },
+};
+
+/** The formatter breaks code at this width and leaves comments alone. A sentence in quotes is not torn apart for it. */
+export const lineColumns: Rule = {
+  name: 'line columns',
+  check: (file) => {
+    if (file.syntax === undefined) return [];
+    const quoted = quotedLines(file);
+    return file.text.split('\n').flatMap((line, index) => {
+      if (line.length <= COLUMNS || quoted.has(index + 1)) return [];
+      return [{ path: file.path, line: index + 1, message: `has ${line.length} columns; ${COLUMNS} is the limit` }];
+    });
+  },
+};
+
+/** The lines on which one string, which begins and ends there, crosses the limit. */
+function quotedLines({ text, syntax }: SourceFile): Set<number> {
+  const crossing = (syntax?.places ?? []).filter(({ node: { type, start, end } }) => {
+    if (type !== 'Literal' && type !== 'TemplateLiteral') return false;
+    const lineStart = text.lastIndexOf('\n', start) + 1;
+    return end - lineStart > COLUMNS && !text.slice(start, end).includes('\n');
+  });
+  return new Set(crossing.map(({ node }) => lineAt(text, node.start)));
+}

@@ -1,0 +1,68 @@
+import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
+import { isFilledIn, isNode, nameOf, type Place, textOf } from './syntax.ts';
+
+// `local/sqs` keeps its queues in a SQLite file of its own, which is none of the engine's tables.
+const HOMES = ['core/jobs', 'migrations', 'test', 'bench', 'local/sqs'];
+const HOME_FILES = ['core/migrate.ts'];
+const OBJECTS = 'table|index|function|database|role|schema|view|type|trigger';
+
+// A text is SQL when it begins as a statement does, with enough of it that no English sentence matches.
+const STATEMENT = new RegExp(
+  `^(\\s|--[^\\n]*\\n)*(${[
+    'select\\s+(distinct\\s+)?(\\S+\\s+|[^;]*?([,*($:]|\\sas\\s)[^;]*?\\s)?from\\s',
+    'select\\s+[\\w.]+\\(',
+    'with\\s+(recursive\\s+)?[a-z_]+\\s*(\\([^)]*\\)\\s*)?as\\s+(not\\s+)?(materialized\\s*)?\\(',
+    'insert\\s+into\\s+[\\w."…]',
+    'update\\s+(only\\s+)?[\\w."…]+(\\s+(as\\s+)?\\w+)?\\s+set\\s',
+    'delete\\s+from\\s+[\\w."…]',
+    'truncate\\s+(table\\s+)?[a-z_.]+',
+    'lock\\s+table\\s',
+    'call\\s+[a-z_.]+\\(',
+    `(create|alter|drop)\\s+(or\\s+replace\\s+)?(unique\\s+)?(${OBJECTS})\\s`,
+  ].join('|')})`,
+  'i',
+);
+
+interface Statement {
+  readonly place: Place;
+  readonly text: string;
+}
+
+function statementsOf(file: SourceFile): Statement[] {
+  return (file.syntax?.places ?? []).flatMap((place) => {
+    const text = textOf(place.node);
+    return text !== undefined && STATEMENT.test(text) ? [{ place, text }] : [];
+  });
+}
+
+function rule(name: string, judge: (file: SourceFile, statement: Statement) => string | undefined): Rule {
+  return {
+    name,
+    check: (file) =>
+      statementsOf(file).flatMap((statement) => {
+        const message = judge(file, statement);
+        const line = lineAt(file.text, statement.place.node.start);
+        return message === undefined ? [] : [{ path: file.path, line, message }];
+      }),
+  };
+}
+
+/** One place to look for what is asked of the database. */
+export const sqlHome = rule('SQL home', ({ path }) => {
+  return isIn(path, HOMES) || HOME_FILES.includes(path) ? undefined : `has SQL; it belongs into core/jobs`;
+});
+
+/** A statement is constant: what varies is a parameter. */
+export const sqlConstant = rule('SQL is constant', ({ path }, { place }) => {
+  return isFilledIn(place.node) && !isIn(path, ['test', 'bench']) ? 'fills something into SQL; use $n' : undefined;
+});
+
+/** A statement in the engine has a name that says what it does, and reads in lower case. */
+export const sqlNamed = rule('SQL has a name', ({ path }, { place, text }) => {
+  if (!isIn(path, ['core'])) return undefined;
+  const [parent] = place.parents;
+  const name = isNode(parent) && parent.type === 'VariableDeclarator' ? nameOf(parent.id) : undefined;
+  if (name === undefined || !/^[A-Z][A-Z0-9_]*$/.test(name)) return 'is SQL outside an UPPER_SNAKE constant';
+  const keyword = /[a-z]+/i.exec(text.replace(/--[^\n]*\n/g, ''))?.[0] ?? '';
+  return keyword === keyword.toLowerCase() ? undefined : `says ${keyword}; SQL is written in lower case`;
+});

@@ -1,0 +1,83 @@
+import { parseSync } from 'oxc-parser';
+
+/** A node of the syntax tree, in the shape of ESTree. */
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [key: string]: unknown;
+}
+
+/** A node and those around it, the nearest first. */
+export interface Place {
+  readonly node: Node;
+  readonly parents: readonly Node[];
+}
+
+export interface Import {
+  /** What stands between the quotes; undefined when it is computed. */
+  readonly target: string | undefined;
+  readonly start: number;
+}
+
+export interface Text {
+  readonly value: string;
+  readonly start: number;
+}
+
+export interface Syntax {
+  readonly places: readonly Place[];
+  readonly comments: readonly Text[];
+}
+
+/** Parses a TypeScript or JavaScript file; throws when it is neither. */
+export function parseSyntax(path: string, text: string): Syntax {
+  const { program, comments, errors } = parseSync(path, text);
+  if (errors[0] !== undefined) throw new Error(`${path} does not parse: ${errors[0].message}`);
+  return { places: [...walk(program, [])], comments };
+}
+
+function* walk(value: unknown, parents: readonly Node[]): Generator<Place> {
+  if (Array.isArray(value)) for (const item of value) yield* walk(item, parents);
+  if (!isNode(value)) return;
+  yield { node: value, parents };
+  const inside = [value, ...parents];
+  for (const child of Object.values(value)) yield* walk(child, inside);
+}
+
+export function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+const IMPORTING = new Set([
+  'ImportDeclaration',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+  'ImportExpression',
+  'TSImportType',
+]);
+
+/** Every way to name another module: import, re-export, dynamic import and a type's `import('…')`. */
+export function importsOf(syntax: Syntax | undefined): Import[] {
+  return (syntax?.places ?? [])
+    .filter(({ node }) => IMPORTING.has(node.type) && isNode(node.source))
+    .map(({ node }) => ({ target: textOf(node.source), start: node.start }));
+}
+
+/** The text of a string, or of a template with an ellipsis where something is filled in; else undefined. */
+export function textOf(node: unknown): string | undefined {
+  if (!isNode(node)) return undefined;
+  if (node.type === 'Literal' && typeof node.value === 'string') return node.value;
+  if (node.type !== 'TemplateLiteral' || !Array.isArray(node.quasis)) return undefined;
+  return node.quasis.map((quasi: { value: { raw: string } }) => quasi.value.raw).join('…');
+}
+
+/** Whether something is filled into a template. */
+export function isFilledIn(node: Node): boolean {
+  return Array.isArray(node.expressions) && node.expressions.length > 0;
+}
+
+/** The name that an identifier or a plain `a.b` property stands for. */
+export function nameOf(node: unknown): string | undefined {
+  return isNode(node) && node.type === 'Identifier' && typeof node.name === 'string' ? node.name : undefined;
+}
