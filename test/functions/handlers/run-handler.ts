@@ -1,0 +1,17 @@
+import type { HandlerDefinition, RunContext } from '../../../core/handler.ts';
+import { openLog } from '../../../core/log.ts';
+
+/** One attempt of a handler, as the runtime would begin it, but without a job in a database. */
+export function runHandler(handler: HandlerDefinition, context: Partial<RunContext<unknown>>): Promise<unknown> {
+  const defaults = {
+    jobId: '1',
+    attempt: { number: 1, max: 5 },
+    signal: new AbortController().signal,
+    log: openLog(() => undefined),
+  };
+  return handler.run({ ...defaults, ...context } as RunContext<never>);
+}
+
+export async function validate(handler: HandlerDefinition, payload: unknown) {
+  return await handler.payload['~standard'].validate(payload);
+}

@@ -1,0 +1,214 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer } from 'node:net';
+import fc from 'fast-check';
+import { type ParsedMail, simpleParser } from 'mailparser';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { afterEach, expect, it, vi } from 'vitest';
+import { DeadLetter } from '../../../core/outcome.ts';
+import sendReminder from '../../../functions/handlers/send-reminder.ts';
+import { eventually } from '../../support/eventually.ts';
+import { runHandler, validate } from './run-handler.ts';
+
+const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A reminder' };
+const servers: { close(done: () => void): void }[] = [];
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all(servers.splice(0).map((server) => new Promise<void>((done) => server.close(done))));
+});
+
+/** A mail server on loopback that keeps what it got. */
+async function startServer(options: SMTPServerOptions = {}) {
+  const mails: ParsedMail[] = [];
+  const open = new Set<string>();
+  const server = new SMTPServer({
+    authOptional: true,
+    disableReverseLookup: true,
+    disabledCommands: ['STARTTLS'],
+    onConnect(session, accept) {
+      open.add(session.id);
+      accept();
+    },
+    onClose: (session) => void open.delete(session.id),
+    onData(stream, _session, accept) {
+      simpleParser(stream).then((mail) => {
+        mails.push(mail);
+        accept();
+      }, accept);
+    },
+    ...options,
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  servers.push(server);
+  useServer(server.server);
+  return { mails, open };
+}
+
+function useServer(server: Pick<Server, 'address'>): void {
+  vi.stubEnv('SMTP_URL', `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+function refuse(responseCode: number) {
+  return Object.assign(new Error('no such mailbox'), { responseCode });
+}
+
+it('sends the mail with what the payload says', async () => {
+  const { mails } = await startServer();
+  vi.stubEnv('SMTP_FROM', 'Reminders <reminders@example.com>');
+
+  const result = await runHandler(sendReminder, { payload: MAIL, jobId: '7' });
+
+  expect(mails).toHaveLength(1);
+  expect(mails[0]).toMatchObject({
+    subject: 'Hello',
+    text: 'A reminder\n',
+    messageId: expect.stringMatching(/^<job-7-/),
+  });
+  expect(mails[0]?.from?.text).toBe('"Reminders" <reminders@example.com>');
+  expect(mails[0]?.to).toMatchObject({ text: 'ada@example.com' });
+  expect(result).toEqual({ messageId: mails[0]?.messageId, response: expect.stringMatching(/^250 /) });
+});
+
+it('repeats its Message-ID in every attempt of a job, and in no other job', async () => {
+  const { mails } = await startServer();
+
+  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 1, max: 5 } });
+  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 2, max: 5 } });
+  await runHandler(sendReminder, { payload: MAIL, jobId: '8' });
+  await runHandler(sendReminder, { payload: { ...MAIL, text: 'Of another installation' }, jobId: '7' });
+
+  const [first, second, otherJob, otherText] = mails.map((mail) => mail.messageId);
+  expect(second).toBe(first);
+  expect(new Set([first, otherJob, otherText]).size).toBe(3);
+});
+
+it('leaves no connection behind that a freeze could break', async () => {
+  const { open, mails } = await startServer();
+
+  await Promise.all(['1', '2', '3'].map((jobId) => runHandler(sendReminder, { payload: MAIL, jobId })));
+
+  await eventually(() => expect(open.size).toBe(0));
+  expect(mails).toHaveLength(3);
+});
+
+it('makes a dead letter of an address that the server refuses for good', async () => {
+  await startServer({ onRcptTo: (_address, _session, answer) => answer(refuse(550)) });
+
+  const run = runHandler(sendReminder, { payload: MAIL });
+
+  await expect(run).rejects.toThrow(DeadLetter);
+  await expect(run).rejects.toThrow('ada@example.com: 550 no such mailbox');
+});
+
+it.each([
+  ['a recipient refused for now', { onRcptTo: (_a, _s, answer) => answer(refuse(451)) }],
+  ['a sender refused for good', { onMailFrom: (_a, _s, answer) => answer(refuse(550)) }],
+  [
+    'a mail refused after its text',
+    { onData: (stream, _s, answer) => stream.resume().on('end', () => answer(refuse(554))) },
+  ],
+] as [string, SMTPServerOptions][])('leaves %s to the retry policy', async (_name, options) => {
+  await startServer(options);
+
+  const error = await runHandler(sendReminder, { payload: MAIL }).catch((thrown: unknown) => thrown);
+
+  expect(error).toBeInstanceOf(Error);
+  expect(error).not.toBeInstanceOf(DeadLetter);
+});
+
+it('leaves a server that is not there to the retry policy', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  useServer(server);
+  await new Promise((closed) => server.close(closed));
+
+  const error = await runHandler(sendReminder, { payload: MAIL }).catch((thrown: unknown) => thrown);
+
+  expect(error).toMatchObject({ code: 'ESOCKET', message: expect.stringContaining('ECONNREFUSED') });
+});
+
+it('hangs up when its signal fires', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await new Promise((listening) => silent.once('listening', listening));
+  servers.push(silent);
+  useServer(silent);
+  const stop = new AbortController();
+
+  const run = runHandler(sendReminder, { payload: MAIL, signal: stop.signal });
+  run.catch(() => undefined);
+  await eventually(() => expect(sockets).toHaveLength(1));
+  stop.abort(new Error('over'));
+
+  await expect(run).rejects.toMatchObject({ name: 'AbortError' });
+  await eventually(() => expect(sockets[0]?.readableEnded || sockets[0]?.destroyed).toBe(true));
+});
+
+it.each([undefined, '', ' ', 'mail.example.com', 'http://mail.example.com', 'smtp//x'])(
+  'says which setting is wrong when SMTP_URL is %j',
+  async (url) => {
+    vi.stubEnv('SMTP_URL', url);
+
+    const run = runHandler(sendReminder, { payload: MAIL });
+
+    await expect(run).rejects.toMatchObject({ code: 'MILLRACE_SETTING', field: 'SMTP_URL' });
+    await expect(run).rejects.toThrow(/^SMTP_URL: expected an address such as smtp:/);
+  },
+);
+
+it('keeps a password in SMTP_URL out of its error', async () => {
+  vi.stubEnv('SMTP_URL', 'smpt://user:secret@mail.example.com');
+
+  await expect(runHandler(sendReminder, { payload: MAIL })).rejects.toThrow(/^(?!.*secret)/);
+});
+
+it.each([
+  ['to', 'nobody'],
+  ['to', 'ada@example.com\r\nBcc: eve@example.com'],
+  ['to', 'ada@example.com, eve@example.com'],
+  ['to', `${'a'.repeat(250)}@example.com`],
+  ['subject', ''],
+  ['subject', ' '],
+  ['subject', 'Hello\r\nBcc: eve@example.com'],
+  ['subject', 'Hello\nthere'],
+  ['subject', 'a'.repeat(501)],
+  ['text', 7],
+  ['text', undefined],
+])('refuses a payload whose $0 is $1, and names it', async (field, value) => {
+  const { issues } = await validate(sendReminder, { ...MAIL, [field]: value });
+
+  expect(issues?.map((issue) => issue.path)).toEqual([[field]]);
+});
+
+it('lets no subject that passes its schema begin another header', async () => {
+  const { mails } = await startServer();
+  const subjects = fc.string({
+    unit: fc.constantFrom('a', ' ', ':', '\r', '\n', '\u2028', '\0', 'é', '😀'),
+    minLength: 1,
+  });
+
+  await fc.assert(
+    fc.asyncProperty(subjects, async (subject) => {
+      mails.length = 0;
+      const accepted = await validate(sendReminder, { ...MAIL, subject });
+      fc.pre(accepted.issues === undefined);
+
+      await runHandler(sendReminder, { payload: { ...MAIL, subject } });
+
+      expect(mails[0]?.subject?.trim() ?? '').toBe(subject.trim());
+      expect([...(mails[0]?.headers.keys() ?? [])].sort()).toEqual(HEADERS);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+const HEADERS = [
+  'content-transfer-encoding',
+  'content-type',
+  'date',
+  'from',
+  'message-id',
+  'mime-version',
+  'subject',
+  'to',
+];
