@@ -105,6 +105,7 @@ const RIGHT: Case[] = [
   [fileLines, 'core/claim.ts', 'f();\n'.repeat(200)],
   [fileLines, 'migrations/0001_jobs.sql', 'select 1;\n'.repeat(900)],
   [lineColumns, 'core/errors.ts', `throw new Error('${LONG}');`],
+  [lineColumns, 'cli/millrace.js', `refuse('${'x'.repeat(109)}');`],
   [sqlHome, 'core/jobs/claim.ts', "const CLAIM = 'select id from millrace.jobs';"],
   [sqlHome, 'cli/main.ts', "say('select a job from the list');\nsay('Update the handler.');"],
   [sqlHome, 'local/banner.ts', 'say(\'npx millrace sql "insert into millrace.jobs (job_type) values (1)"\');'],

@@ -26,12 +26,13 @@ export const lineColumns: Rule = {
   },
 };
 
-/** The lines on which one string, which begins and ends there, crosses the limit. */
+/** The lines on which one string, with the brackets that close behind it, crosses the limit. */
 function quotedLines({ text, syntax }: SourceFile): Set<number> {
   const crossing = (syntax?.places ?? []).filter(({ node: { type, start, end } }) => {
     if (type !== 'Literal' && type !== 'TemplateLiteral') return false;
     const lineStart = text.lastIndexOf('\n', start) + 1;
-    return end - lineStart > COLUMNS && !text.slice(start, end).includes('\n');
+    const closing = /^[)\]};,]*/.exec(text.slice(end, end + COLUMNS))?.[0].length ?? 0;
+    return end + closing - lineStart > COLUMNS && !text.slice(start, end).includes('\n');
   });
   return new Set(crossing.map(({ node }) => lineAt(text, node.start)));
 }
