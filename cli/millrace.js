@@ -1,0 +1,112 @@
+#!/usr/bin/env node
+// Plain JavaScript for any Node since 18: finds Node 24, which runs the rest.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NEEDED = 24;
+const ORPHAN_CHECK_MS = 500;
+/** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
+const SAME_SIGNAL_MS = 250;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+
+const file = fileURLToPath(import.meta.url);
+
+if (process.platform === 'win32') {
+  refuse(
+    'Millrace does not run on Windows itself: use it inside WSL (https://learn.microsoft.com/windows/wsl/install).',
+  );
+} else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
+  endWithParent(() => process.kill(process.pid, 'SIGTERM'));
+  await import(existsSync(join(dirname(file), 'main.ts')) ? './main.ts' : '../dist/cli/main.js');
+} else {
+  const node = findNode();
+  if (node) runUnder(node);
+  else {
+    refuse(
+      `Millrace needs Node ${NEEDED} and this is ${process.version}: run npm ci (which brings it on Linux), or get it ` +
+        'from https://nodejs.org or your version manager.',
+    );
+  }
+}
+
+/** @param {string} sentence */
+function refuse(sentence) {
+  console.error(sentence);
+  process.exitCode = 2;
+}
+
+/** The Node that npm installed beside this package, or in the project that we are run from. */
+function findNode() {
+  for (const from of [file, join(process.cwd(), 'package.json')]) {
+    try {
+      const manifest = createRequire(from).resolve(`node-${process.platform}-${process.arch}/package.json`);
+      const node = join(dirname(manifest), 'bin', 'node');
+      if (existsSync(node)) return node;
+    } catch {
+      // Not installed there.
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The child gets a session of its own, so that each signal reaches it once, through us, whoever sent it. The channel
+ * tells it when we are killed.
+ * @param {string} node
+ */
+function runUnder(node) {
+  const child = spawn(node, [...process.execArgv, file, ...process.argv.slice(2)], {
+    detached: true,
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  const last = new Map();
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (performance.now() - (last.get(signal) ?? Number.NEGATIVE_INFINITY) < SAME_SIGNAL_MS) return;
+      last.set(signal, performance.now());
+      child.kill(signal);
+    });
+  }
+  endWithParent(() => child.kill('SIGTERM'));
+  child.on('error', (error) => refuse(`Cannot run ${node}: ${error.message}.`));
+  child.on('exit', (code, signal) => {
+    for (const name of SIGNALS) process.removeAllListeners(name);
+    if (signal === null) process.exit(code ?? 1);
+    process.kill(process.pid, signal);
+    // Where the signal does not end us (a core dump that is blocked, say), the shell's number for it does.
+    setTimeout(() => process.exit(128 + constants.signals[signal]), 100);
+  });
+}
+
+/**
+ * Under a launcher (ours or npm's) that is killed hard, nobody is left to stop us.
+ * @param {() => void} end
+ */
+function endWithParent(end) {
+  if (process.channel) {
+    process.channel.unref();
+    process.once('disconnect', end);
+  } else if (process.env.npm_command !== undefined) {
+    const parents = launchers();
+    const timer = setInterval(() => {
+      if (launchers() === parents) return;
+      clearInterval(timer);
+      end();
+    }, ORPHAN_CHECK_MS);
+    timer.unref();
+  }
+}
+
+/** Our parent and its parent, since npm starts us through a shell that waits on. */
+function launchers() {
+  try {
+    const [, parentOfParent] = readFileSync(`/proc/${process.ppid}/stat`, 'utf8').split(') ').at(-1).split(' ');
+    return `${process.ppid} ${parentOfParent}`;
+  } catch {
+    return String(process.ppid);
+  }
+}

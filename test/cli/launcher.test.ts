@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const MAIN = `
+console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2) }));
+if (process.argv[2] === 'echo') process.stdin.pipe(process.stdout);
+if (process.argv[2] === 'exit') process.exit(Number(process.argv[3]));
+if (process.argv[2] === 'wait') {
+  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => console.log(name));
+  process.on('SIGTERM', () => process.exit(0));
+  setInterval(() => {}, 1000);
+}
+`;
+
+/** Makes the launcher believe that it runs elsewhere; the process that it starts, which has a channel, tells the truth. */
+const DISGUISE = `
+const { MACHINE, VERSION } = process.env;
+if (MACHINE && !process.channel) Object.defineProperty(process, 'platform', { value: MACHINE });
+if (VERSION && !process.channel) Object.defineProperty(process, 'versions', { value: { node: VERSION } });
+`;
+
+interface Project {
+  readonly folder: string;
+  run(args: string[], env?: Record<string, string>): Run;
+}
+
+interface Run {
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly ended: Promise<{ code: number | null; signal: string | null; output: string }>;
+}
+
+/** A project with our launcher, a main that tells what it sees, and a Node in node_modules where one is wanted. */
+async function project({ withNode }: { withNode: boolean }): Promise<Project> {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'cli'));
+  await copyFile('cli/millrace.js', join(folder, 'cli/millrace.js'));
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(join(folder, 'cli/main.ts'), MAIN);
+  await writeFile(join(folder, 'disguise.mjs'), DISGUISE);
+  if (withNode) {
+    const beside = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`);
+    await mkdir(join(beside, 'bin'), { recursive: true });
+    await writeFile(join(beside, 'package.json'), '{}');
+    await symlink(process.execPath, join(beside, 'bin/node'));
+  }
+  return { folder, run: (args, env = {}) => run(folder, args, env) };
+}
+
+function run(folder: string, args: string[], env: Record<string, string>): Run {
+  const node = spawn(process.execPath, ['--import', './disguise.mjs', 'cli/millrace.js', ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  onTestFinished(() => void node.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [node.stdout, node.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const ended = once(node, 'close').then(([code, signal]) => ({ code, signal, output }));
+  return { process: node, output: () => output, ended };
+}
+
+const OLD = { VERSION: '20.20.2' };
+
+it('runs main with the arguments and its exit code', async () => {
+  const { run } = await project({ withNode: false });
+
+  const { code, output } = await run(['exit', '7']).ended;
+
+  expect(code).toBe(7);
+  expect(JSON.parse(output).args).toEqual(['exit', '7']);
+});
+
+it('runs main under the Node beside it when its own is old', async () => {
+  const { run } = await project({ withNode: true });
+  const old = run(['echo', 'a b', '--c'], OLD);
+
+  old.process.stdin?.end('through and through');
+  const { code, output } = await old.ended;
+
+  expect(code).toBe(0);
+  expect(output).toContain('"args":["echo","a b","--c"]');
+  expect(output).toContain('through and through');
+});
+
+it('hands on the exit code of the Node beside it', async () => {
+  const { run } = await project({ withNode: true });
+
+  expect((await run(['exit', '7'], OLD).ended).code).toBe(7);
+});
+
+it('passes Ctrl-C on once, although a terminal and npm both send it', async () => {
+  const { run } = await project({ withNode: true });
+  const old = run(['wait'], OLD);
+  await eventually(() => expect(old.output()).toContain('"args"'));
+
+  old.process.kill('SIGINT');
+  await eventually(() => expect(old.output()).toContain('SIGINT'));
+  old.process.kill('SIGINT');
+  old.process.kill('SIGTERM');
+  const { output } = await old.ended;
+
+  expect(output.match(/SIG\w+/g)).toEqual(['SIGINT', 'SIGTERM']);
+});
+
+it('ends main when the launcher is killed', async () => {
+  const { run } = await project({ withNode: true });
+  const old = run(['wait'], OLD);
+  await eventually(() => expect(old.output()).toContain('"args"'));
+  const { pid } = JSON.parse(old.output());
+
+  old.process.kill('SIGKILL');
+
+  await eventually(() => expect(old.output()).toContain('SIGTERM'));
+  expect(pid).not.toBe(old.process.pid);
+});
+
+it('ends by the signal that ended main', async () => {
+  const { run } = await project({ withNode: true });
+  const old = run(['wait'], OLD);
+  await eventually(() => expect(old.output()).toContain('"args"'));
+
+  process.kill(JSON.parse(old.output()).pid, 'SIGKILL');
+
+  expect((await old.ended).signal).toBe('SIGKILL');
+});
+
+it('says which Node is needed when there is none', async () => {
+  const { run } = await project({ withNode: false });
+
+  const { code, output } = await run(['url'], OLD).ended;
+
+  expect(code).toBe(2);
+  expect(output).toMatch(/^Millrace needs Node 24 and this is v[\d.]+: run npm ci .*\n$/);
+});
+
+it('says to use WSL on Windows', async () => {
+  const { run } = await project({ withNode: true });
+
+  const { code, output } = await run(['url'], { MACHINE: 'win32' }).ended;
+
+  expect(code).toBe(2);
+  expect(output).toMatch(/^Millrace does not run on Windows itself: use it inside WSL .*\n$/);
+});
