@@ -87,7 +87,6 @@ export function openChildren(): Children {
     live.set(child, lastSignal);
     void child.exited.then(() => {
       live.delete(child);
-      child.kill('SIGKILL'); // what the leader left in its group
       if (reaper.stdin.writable) reaper.stdin.write(`-${child.pid}\n`);
     });
     return child;
@@ -122,10 +121,15 @@ function startRegistered(
   process.on('error', () => {});
   const { pid } = process;
   if (pid === undefined) throw new Error(`cannot start ${argv[0]}${rest.cwd ? ` in ${rest.cwd}` : ''}`);
+  let gone = false;
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    process.on('exit', (code, signal) => resolve({ code, signal }));
+    process.on('exit', (code, signal) => {
+      killGroup(pid, 'SIGKILL'); // what the leader left behind
+      gone = true; // from here on the number may belong to others
+      resolve({ code, signal });
+    });
   });
-  return { pid, process, kill: (signal = 'SIGTERM') => killGroup(pid, signal), exited };
+  return { pid, process, kill: (signal = 'SIGTERM') => gone || killGroup(pid, signal), exited };
 }
 
 async function end(child: Child, signal: 'KILL' | 'INT'): Promise<void> {

@@ -41,6 +41,8 @@ export class Environment {
   #child: Child | undefined;
   #phase: Phase | undefined;
   #gone = false;
+  /** Whose lines the process writes; a line may be read after its invocation has ended. */
+  #requestId: string | undefined;
 
   constructor(options: EnvironmentOptions) {
     this.#options = options;
@@ -65,9 +67,16 @@ export class Environment {
     });
     this.#api = api;
     return new Promise((resolve) => {
-      const child = this.#spawn(api);
+      try {
+        if (this.#gone) throw new Error('the runner is closing');
+        this.#spawn(api);
+      } catch (error) {
+        this.#gone = true;
+        api.close();
+        resolve({ kind: 'init-failed', error: { errorType: 'Runtime.StartFailed', errorMessage: String(error) } });
+        return;
+      }
       this.#begin({ requestId, limitMs, resolve });
-      void child.exited.then((exit) => this.#end(exit));
     });
   }
 
@@ -94,7 +103,7 @@ export class Environment {
     this.#child?.kill('SIGKILL');
   }
 
-  #spawn(api: RuntimeApi): Child {
+  #spawn(api: RuntimeApi): void {
     const { children, functionName, bundle, memoryMb, region, variables, onLog } = this.#options;
     const own = { functionName, bundle, memoryMb, region, own: variables, runtimeApi: api.address };
     const child = children.spawn(process.execPath, [BOOTSTRAP], {
@@ -103,10 +112,10 @@ export class Environment {
     });
     for (const stream of ['stdout', 'stderr'] as const) {
       const source = child.process[stream];
-      if (source) onLines(source, (line) => onLog(stream, line, this.#phase?.requestId));
+      if (source) onLines(source, (line) => onLog(stream, line, this.#requestId));
     }
     this.#child = child;
-    return child;
+    void child.exited.then((exit) => this.#end(exit));
   }
 
   #begin(phase: Pick<Phase, 'requestId' | 'limitMs' | 'resolve'>): void {
@@ -114,6 +123,7 @@ export class Environment {
       if (this.#phase) this.#phase.cause = cause;
       this.kill();
     };
+    this.#requestId = phase.requestId;
     this.#phase = {
       ...phase,
       timer: setTimeout(kill, phase.limitMs, 'timeout'),

@@ -28,6 +28,7 @@ export class FunctionPool {
   readonly #running = new Set<Promise<unknown>>();
   readonly #reaper: NodeJS.Timeout;
   #retired = false;
+  #killed = false;
 
   constructor(options: PoolOptions) {
     this.spec = options.spec;
@@ -57,13 +58,10 @@ export class FunctionPool {
     await Promise.all(this.#running);
   }
 
-  /** Drains up to `graceMs`, then kills. */
-  async close(graceMs: number): Promise<void> {
-    const timer = setTimeout(() => {
-      for (const environment of this.#all) environment.kill();
-    }, graceMs);
-    await this.drain();
-    clearTimeout(timer);
+  /** Ends what runs, and what would start. */
+  kill(): void {
+    this.#killed = true;
+    for (const environment of this.#all) environment.kill();
   }
 
   async #invoke(payload: string, requestId: string): Promise<Outcome> {
@@ -102,6 +100,7 @@ export class FunctionPool {
         onEvent({ kind: 'log', functionName: spec.name, message, stream, ...(id !== undefined && { requestId: id }) }),
     });
     this.#all.add(environment);
+    if (this.#killed) environment.kill();
     const failure = await environment.start(requestId, limitMs);
     if (failure === undefined) return environment;
     this.#discard(environment);
@@ -122,7 +121,7 @@ export class FunctionPool {
   }
 
   #report(outcome: Outcome, requestId: string): void {
-    if (outcome.kind === 'success' || outcome.kind === 'error') return;
+    if (outcome.kind === 'success' || outcome.kind === 'error' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
       timeout: () => `timed out after ${timeoutSeconds} s and was killed`,

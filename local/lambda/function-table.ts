@@ -73,9 +73,15 @@ export class FunctionTable {
     return pools.filter(({ spec }) => name === undefined || spec.name === name).flatMap((pool) => pool.pids());
   }
 
-  async close(graceMs: number): Promise<void> {
+  /** Keeps no environment and tries nothing again; resolves when what runs has finished. */
+  async drain(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([...this.#pools.values(), ...this.#retired].map((pool) => pool.close(graceMs)));
+    await Promise.all([...this.#pools.values(), ...this.#retired].map((pool) => pool.drain()));
+  }
+
+  /** Ends what runs. */
+  kill(): void {
+    for (const pool of [...this.#pools.values(), ...this.#retired]) pool.kill();
   }
 
   async #invokeWithRetries(first: FunctionPool, payload: string, requestId?: string): Promise<void> {

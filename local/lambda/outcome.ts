@@ -32,7 +32,7 @@ export function outOfMemory(requestId: string): FunctionError {
 export function exited(requestId: string, exit: { code: number | null; signal: NodeJS.Signals | null }): FunctionError {
   const how =
     exit.signal !== null
-      ? ` with error: signal: ${exit.signal}`
+      ? ` with error: signal: ${exit.signal === 'SIGKILL' ? 'killed' : exit.signal}`
       : exit.code === 0
         ? ' without providing a reason'
         : ` with error: exit status ${exit.code}`;

@@ -29,6 +29,8 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #lanes = new Set<Promise<void>>();
   #stop = new AbortController();
+  /** Lanes at work; counted apart, since two may end in one turn. */
+  #open = 0;
   /** Lanes that are asking now. */
   #asking = 0;
   /** Failed receives in a row, over all lanes. */
@@ -44,35 +46,38 @@ export class Poller {
     for (let lane = 0; lane < IDLE_LANES; lane += 1) this.#openLane();
   }
 
-  /** Asks no more; resolves when the batches at work are done. */
+  /**
+   * Asks no more; resolves when the batches at work are done. Started again before that, their lanes go on with it, so
+   * that there are never more than the maximum.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#lanes);
   }
 
   #openLane(): void {
-    const lane = this.#runLane(this.#stop.signal);
+    this.#open += 1;
+    const lane = this.#runLane();
     this.#lanes.add(lane);
     void lane.then(() => this.#lanes.delete(lane));
   }
 
-  async #runLane(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#lanes.size <= this.#options.settings().maximumConcurrency) {
+  async #runLane(): Promise<void> {
+    while (!this.#stop.signal.aborted && this.#open <= this.#options.settings().maximumConcurrency) {
       this.#asking += 1;
-      const messages = await this.#collect(signal);
+      const messages = await this.#collect(this.#stop.signal);
       this.#asking -= 1;
-      if (messages.length === 0) {
-        if (this.#asking >= IDLE_LANES) return;
-      } else {
-        this.#makeRoom(signal);
-        await this.#process(messages, signal);
-      }
+      if (messages.length === 0 && this.#asking >= IDLE_LANES) break;
+      if (messages.length === 0) continue;
+      this.#makeRoom();
+      await this.#process(messages);
     }
+    this.#open -= 1;
   }
 
-  #makeRoom(signal: AbortSignal): void {
+  #makeRoom(): void {
     const { maximumConcurrency } = this.#options.settings();
-    if (!signal.aborted && this.#asking < IDLE_LANES && this.#lanes.size < maximumConcurrency) this.#openLane();
+    if (!this.#stop.signal.aborted && this.#asking < IDLE_LANES && this.#open < maximumConcurrency) this.#openLane();
   }
 
   /** One batch: what is there, or what comes within the window after the first message. */
@@ -111,14 +116,14 @@ export class Poller {
     }
   }
 
-  async #process(messages: readonly Message[], signal: AbortSignal): Promise<void> {
+  async #process(messages: readonly Message[]): Promise<void> {
     const { functionName, queueArn } = this.#options.settings();
     for (const { records, payload } of toEvents(messages.map((message) => toSqsRecord(message, queueArn)))) {
       const outcome = await this.#options.invoke(functionName, payload);
       if (outcome.kind === 'success') await this.#remove(succeeded(records, outcome.body));
       // A function that cannot start would otherwise burn the receives of the whole queue in seconds.
       this.#failedInits = outcome.kind === 'init-failed' ? this.#failedInits + 1 : 0;
-      if (this.#failedInits > 0) await pause(backoff(this.#failedInits), signal);
+      if (this.#failedInits > 0) await pause(backoff(this.#failedInits), this.#stop.signal);
     }
   }
 

@@ -21,7 +21,13 @@ export function openQueueClient(endpoint: string, region: string): QueueClient {
     useQueueUrlAsEndpoint: false,
     maxAttempts: 1,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: { connectionTimeout: 2_000, requestTimeout: 30_000, httpAgent: { maxSockets: 2_000 } },
+    requestHandler: {
+      connectionTimeout: 2_000,
+      // Longer than the longest poll. By default it only warns, and a hung server would hold a lane for ever.
+      requestTimeout: 30_000,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: 2_000 },
+    },
   });
   return {
     async receive(QueueUrl, MaxNumberOfMessages, WaitTimeSeconds, abortSignal) {

@@ -104,9 +104,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     invoke: (name, payload, type) => invokeFunction(functions, { name, payload, type }),
     environments: (name) => functions.pids(name),
     async close({ graceMs = 10_000 } = {}) {
-      const stopped = Promise.all([...mappings.values()].map((mapping) => mapping.stop()));
-      await functions.close(graceMs);
-      await stopped;
+      const timer = setTimeout(() => functions.kill(), graceMs);
+      await Promise.all([...mappings.values()].map((mapping) => mapping.stop()));
+      await functions.drain();
+      clearTimeout(timer);
+      functions.kill();
       queues.close();
       server.close();
       server.closeAllConnections();
