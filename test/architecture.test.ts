@@ -71,3 +71,15 @@ it('has at most twelve npm scripts of one word each', () => {
   expect(names.length).toBeLessThanOrEqual(12);
   expect(names.filter((name) => !/^[a-z]+$/.test(name))).toEqual([]);
 });
+
+it('gives a reason for every dependency, at the version that is pinned', () => {
+  const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
+  const table = readFileSync(`${ROOT}docs/decisions/dependencies.md`, 'utf8').split('\n');
+  const packages = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies };
+
+  const unexplained = Object.entries(packages).filter(([name, version]) => {
+    return !table.some((row) => row.includes(`\`${name}\``) && row.includes(`| ${version} |`));
+  });
+
+  expect(unexplained).toEqual([]);
+});
