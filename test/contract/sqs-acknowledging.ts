@@ -1,0 +1,159 @@
+import { MessageNotInflight, ReceiptHandleIsInvalid } from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+import { type Behaviour, eventually, refused, type World } from './sqs-world.ts';
+
+async function handleOf({ send, receive }: World, url: string, VisibilityTimeout = 30): Promise<string> {
+  await send(url, 'a');
+  return (await receive(url, { VisibilityTimeout }))[0]!.ReceiptHandle!;
+}
+
+async function visibleAgain({ depth }: World, url: string): Promise<void> {
+  await eventually(
+    () => depth(url),
+    ([visible]) => visible > 0,
+  );
+}
+
+export const ACKNOWLEDGING: Behaviour[] = [
+  {
+    name: 'changing the visibility to 0 gives a message back at once',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl);
+
+      await world.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 });
+
+      expect(await world.bodies(QueueUrl)).toEqual(['a']);
+    },
+  },
+  {
+    name: 'a longer visibility hides a message past its first deadline',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl, 1);
+
+      await world.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout: 30 });
+
+      expect(await world.bodies(QueueUrl, { WaitTimeSeconds: 2 })).toEqual([]);
+    },
+  },
+  {
+    name: 'the visibility of a message no longer in flight cannot be changed',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl, 1);
+      await visibleAgain(world, QueueUrl);
+
+      const call = world.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout: 5 });
+
+      await refused(call, MessageNotInflight.name, 'InvalidParameterValue');
+    },
+  },
+  {
+    name: 'the visibility of a deleted message cannot be changed',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl);
+      await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
+
+      const call = world.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout: 5 });
+
+      await refused(call, 'InvalidParameterValue', MessageNotInflight.name);
+    },
+  },
+  {
+    name: 'a visibility of 43201 seconds is refused',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl);
+
+      const call = world.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout: 43_201 });
+
+      await refused(call, 'InvalidParameterValue');
+    },
+  },
+  {
+    name: 'a visibility batch with a good and a bad handle succeeds for the good one',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const good = await handleOf(world, QueueUrl);
+
+      const { Successful, Failed } = await world.sqs.changeMessageVisibilityBatch({
+        QueueUrl,
+        Entries: [
+          { Id: 'good', ReceiptHandle: good, VisibilityTimeout: 0 },
+          { Id: 'bad', ReceiptHandle: 'bogus', VisibilityTimeout: 0 },
+        ],
+      });
+
+      expect(Successful?.map(({ Id }) => Id)).toEqual(['good']);
+      expect(Failed?.map(({ Id, SenderFault }) => [Id, SenderFault])).toEqual([['bad', true]]);
+      expect(await world.bodies(QueueUrl)).toEqual(['a']);
+    },
+  },
+  {
+    name: 'deleting with a bogus handle is refused as ReceiptHandleIsInvalid',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+
+      const call = world.sqs.deleteMessage({ QueueUrl, ReceiptHandle: 'bogus' });
+
+      await expect(call).rejects.toBeInstanceOf(ReceiptHandleIsInvalid);
+    },
+  },
+  {
+    name: 'deleting twice succeeds twice',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl);
+
+      await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
+      await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
+
+      expect(await world.depth(QueueUrl)).toEqual([0, 0, 0]);
+    },
+  },
+  {
+    name: 'a handle still deletes after its visibility timeout, until the next receive',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const ReceiptHandle = await handleOf(world, QueueUrl, 1);
+      await visibleAgain(world, QueueUrl);
+
+      await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
+
+      expect(await world.depth(QueueUrl)).toEqual([0, 0, 0]);
+    },
+  },
+  {
+    name: 'deleting with the handle of an earlier receive succeeds and leaves the message',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const stale = await handleOf(world, QueueUrl, 0);
+      await world.receive(QueueUrl);
+
+      await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle: stale });
+
+      expect(await world.depth(QueueUrl)).toEqual([0, 1, 0]);
+    },
+  },
+  {
+    name: 'a delete batch with a good and a bad handle succeeds for the good one',
+    run: async (world) => {
+      const QueueUrl = await world.queue();
+      const good = await handleOf(world, QueueUrl);
+
+      const { Successful, Failed } = await world.sqs.deleteMessageBatch({
+        QueueUrl,
+        Entries: [
+          { Id: 'good', ReceiptHandle: good },
+          { Id: 'bad', ReceiptHandle: 'bogus' },
+        ],
+      });
+
+      expect(Successful?.map(({ Id }) => Id)).toEqual(['good']);
+      expect(Failed?.map(({ Id, Code }) => [Id, Code])).toEqual([['bad', 'ReceiptHandleIsInvalid']]);
+      expect(await world.depth(QueueUrl)).toEqual([0, 0, 0]);
+    },
+  },
+];

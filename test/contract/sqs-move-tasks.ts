@@ -1,0 +1,204 @@
+import type { ListMessageMoveTasksResultEntry } from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+import { type Behaviour, eventually, type Pair, refused, type World } from './sqs-world.ts';
+
+/** A pair with these bodies dead in its dead-letter queue, by SQS's own move. */
+async function deadPair(world: World, ...bodies: string[]): Promise<Pair> {
+  const pair = await world.pair(1);
+  await kill(world, pair, bodies);
+  return pair;
+}
+
+async function kill(world: World, { source, dlq }: Pair, bodies: string[]): Promise<void> {
+  const [before] = await world.depth(dlq);
+  await world.send(source, ...bodies);
+  await world.receive(source, { VisibilityTimeout: 0 });
+  await eventually(
+    async () => {
+      await world.receive(source);
+      return world.depth(dlq);
+    },
+    ([visible]) => visible === before + bodies.length,
+  );
+}
+
+function ended({ sqs }: World, SourceArn: string): Promise<ListMessageMoveTasksResultEntry> {
+  return eventually(
+    async () => (await sqs.listMessageMoveTasks({ SourceArn })).Results![0]!,
+    ({ Status }) => Status !== 'RUNNING' && Status !== 'CANCELLING',
+  );
+}
+
+export const MOVE_TASKS: Behaviour[] = [
+  {
+    name: 'a move task without destination brings messages back to their source and is COMPLETED',
+    run: async (world) => {
+      const { source, dlqArn, dlq } = await deadPair(world, 'a', 'b');
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      const task = await ended(world, dlqArn);
+
+      expect(task).toMatchObject({ Status: 'COMPLETED', SourceArn: dlqArn, ApproximateNumberOfMessagesToMove: 2 });
+      expect(task.ApproximateNumberOfMessagesMoved).toBe(2);
+      expect(task.TaskHandle).toBeUndefined();
+      expect((await world.bodies(source)).sort()).toEqual(['a', 'b']);
+      expect(await world.depth(dlq)).toEqual([0, 0, 0]);
+    },
+  },
+  {
+    name: 'a moved message has a new id and send time, its attributes, and a receive count from 1',
+    run: async (world) => {
+      const { source, dlqArn, dlq } = await world.pair(1);
+      const MessageAttributes = { kind: { DataType: 'String', StringValue: 'x' } };
+      await world.sqs.sendMessage({ QueueUrl: source, MessageBody: 'a', MessageAttributes });
+      await world.receive(source, { VisibilityTimeout: 0 });
+      await world.receive(source);
+      const [dead] = await world.receive(dlq, { WaitTimeSeconds: 2, VisibilityTimeout: 0 });
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      const [moved] = await world.receive(source, { WaitTimeSeconds: 5, MessageAttributeNames: ['All'] });
+
+      expect(moved?.MessageId).not.toBe(dead?.MessageId);
+      expect(Number(moved?.Attributes?.SentTimestamp)).toBeGreaterThan(Number(dead?.Attributes?.SentTimestamp));
+      expect(moved?.Attributes?.ApproximateReceiveCount).toBe('1');
+      expect(moved?.MessageAttributes?.kind?.StringValue).toBe('x');
+    },
+  },
+  {
+    name: 'a move task with a destination brings messages there',
+    run: async (world) => {
+      const { dlqArn } = await deadPair(world, 'a');
+      const other = await world.queue();
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn, DestinationArn: await world.arn(other) });
+
+      expect(await world.bodies(other, { WaitTimeSeconds: 5 })).toEqual(['a']);
+    },
+  },
+  {
+    name: 'messages of two sources in one dead-letter queue go back each to its own',
+    run: async (world) => {
+      const one = await deadPair(world, 'one');
+      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: one.dlqArn, maxReceiveCount: 1 });
+      const source = await world.queue({ RedrivePolicy });
+      await kill(world, { ...one, source }, ['two']);
+
+      await world.sqs.startMessageMoveTask({ SourceArn: one.dlqArn });
+      await ended(world, one.dlqArn);
+
+      expect(await world.bodies(one.source)).toEqual(['one']);
+      expect(await world.bodies(source)).toEqual(['two']);
+    },
+  },
+  {
+    name: "a move from a queue that is nobody's dead-letter queue is refused",
+    run: async ({ sqs, queue, arn }) => {
+      const SourceArn = await arn(await queue());
+
+      await refused(sqs.startMessageMoveTask({ SourceArn }), 'InvalidParameterValue', 'UnsupportedOperation');
+    },
+  },
+  {
+    name: 'a move from a queue that does not exist is refused as ResourceNotFoundException',
+    run: async ({ sqs, queue, arn }) => {
+      const SourceArn = `${await arn(await queue())}-missing`;
+
+      await refused(sqs.startMessageMoveTask({ SourceArn }), 'ResourceNotFoundException');
+    },
+  },
+  {
+    name: 'a rated move runs one task at a time, can be cancelled, and leaves the rest',
+    run: async (world) => {
+      const { source, dlqArn, dlq } = await deadPair(world, '1', '2', '3', '4');
+      const start = () => world.sqs.startMessageMoveTask({ SourceArn: dlqArn, MaxNumberOfMessagesPerSecond: 1 });
+
+      const { TaskHandle } = await start();
+      await refused(start(), 'InvalidParameterValue', 'UnsupportedOperation');
+      const running = (await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn })).Results![0]!;
+      await world.receive(source, { MaxNumberOfMessages: 1, WaitTimeSeconds: 5 });
+      const cancelled = await world.sqs.cancelMessageMoveTask({ TaskHandle });
+      const task = await ended(world, dlqArn);
+
+      expect(running).toMatchObject({ Status: 'RUNNING', TaskHandle, MaxNumberOfMessagesPerSecond: 1 });
+      expect(cancelled.ApproximateNumberOfMessagesMoved).toBeGreaterThanOrEqual(1);
+      expect(task.Status).toBe('CANCELLED');
+      expect((await world.depth(dlq))[0]).toBeGreaterThanOrEqual(1);
+    },
+  },
+  {
+    name: 'a rate of 1 a second moves three messages in no less than two seconds',
+    run: async (world) => {
+      const { dlqArn } = await deadPair(world, '1', '2', '3');
+      const start = performance.now();
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn, MaxNumberOfMessagesPerSecond: 1 });
+      const task = await ended(world, dlqArn);
+
+      expect(task).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 3 });
+      expect(performance.now() - start).toBeGreaterThan(1900);
+    },
+  },
+  {
+    name: 'a rate of 501 is refused',
+    run: async (world) => {
+      const { dlqArn } = await world.pair(1);
+
+      const call = world.sqs.startMessageMoveTask({ SourceArn: dlqArn, MaxNumberOfMessagesPerSecond: 501 });
+
+      await refused(call, 'InvalidParameterValue');
+    },
+  },
+  {
+    name: 'a move leaves the messages that are in flight',
+    run: async (world) => {
+      const { source, dlq, dlqArn } = await deadPair(world, 'a', 'b');
+      const [held] = await world.bodies(dlq, { MaxNumberOfMessages: 1 });
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      await ended(world, dlqArn);
+
+      expect(await world.bodies(source)).toEqual([held === 'a' ? 'b' : 'a']);
+      expect(await world.depth(dlq)).toEqual([0, 1, 0]);
+    },
+  },
+  {
+    name: 'a move without destination of a message sent straight to the dead-letter queue fails and says why',
+    run: async (world) => {
+      const { dlq, dlqArn } = await world.pair(1);
+      await world.send(dlq, 'a');
+
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      const task = await ended(world, dlqArn);
+
+      expect(task).toMatchObject({ Status: 'FAILED', FailureReason: 'CouldNotDetermineMessageSource' });
+      expect(await world.bodies(dlq)).toEqual(['a']);
+    },
+  },
+  {
+    name: 'the last tasks of a queue are listed, the newest first',
+    run: async (world) => {
+      const { dlqArn } = await deadPair(world, 'a');
+      const other = await world.arn(await world.queue());
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      await ended(world, dlqArn);
+      await world.sqs.startMessageMoveTask({ SourceArn: dlqArn, DestinationArn: other });
+      await ended(world, dlqArn);
+
+      const { Results } = await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn, MaxResults: 10 });
+
+      expect(Results?.map((task) => task.DestinationArn)).toEqual([other, undefined]);
+    },
+  },
+  {
+    name: 'cancelling by a bad handle or an ended task is refused',
+    run: async (world) => {
+      const { dlqArn } = await deadPair(world, 'a');
+      const { TaskHandle } = await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
+      await ended(world, dlqArn);
+
+      await refused(world.sqs.cancelMessageMoveTask({ TaskHandle: 'bogus' }), 'InvalidParameterValue');
+      const call = world.sqs.cancelMessageMoveTask({ TaskHandle });
+      await refused(call, 'InvalidParameterValue', 'ResourceNotFoundException');
+    },
+  },
+];

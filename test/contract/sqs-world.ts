@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { type Message, type ReceiveMessageCommandInput, SQS } from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+
+/** One thing that SQS does, tried through the unmodified SDK client. Each makes its own queues and waits by itself. */
+export interface Behaviour {
+  readonly name: string;
+  readonly run: (world: World) => Promise<void>;
+}
+
+export interface World {
+  readonly endpoint: string;
+  readonly sqs: SQS;
+  /** A name nobody else uses. */
+  name(): string;
+  /** Creates a queue and gives its URL. */
+  queue(attributes?: Record<string, string>): Promise<string>;
+  fifo(attributes?: Record<string, string>): Promise<string>;
+  arn(url: string): Promise<string>;
+  /** A queue whose messages move to a second one after `maxReceiveCount` receives. */
+  pair(maxReceiveCount: number, visibilitySeconds?: number): Promise<Pair>;
+  send(url: string, ...bodies: string[]): Promise<void>;
+  /** One receive of up to ten with every system attribute. */
+  receive(url: string, options?: Partial<ReceiveMessageCommandInput>): Promise<Message[]>;
+  bodies(url: string, options?: Partial<ReceiveMessageCommandInput>): Promise<string[]>;
+  /** Visible, in flight, delayed. */
+  depth(url: string): Promise<readonly [number, number, number]>;
+}
+
+export interface Pair {
+  readonly source: string;
+  readonly dlq: string;
+  readonly sourceArn: string;
+  readonly dlqArn: string;
+}
+
+export function createWorld(endpoint: string): World {
+  // Also a server that is slow to see a dead connection must not hang the suite.
+  const sqs = new SQS({
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    maxAttempts: 1,
+  });
+  const name = () => `q-${randomBytes(6).toString('hex')}`;
+  const create = async (QueueName: string, Attributes: Record<string, string>) =>
+    (await sqs.createQueue({ QueueName, Attributes })).QueueUrl!;
+  const queue = (attributes: Record<string, string> = {}) => create(name(), attributes);
+  const receive: World['receive'] = async (QueueUrl, options) =>
+    (await sqs.receiveMessage({ QueueUrl, MaxNumberOfMessages: 10, MessageSystemAttributeNames: ['All'], ...options }))
+      .Messages ?? [];
+  const arn = async (QueueUrl: string) =>
+    (await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['QueueArn'] })).Attributes!.QueueArn!;
+  return {
+    endpoint,
+    sqs,
+    name,
+    queue,
+    arn,
+    receive,
+    fifo: (attributes = {}) => create(`${name()}.fifo`, { FifoQueue: 'true', ...attributes }),
+    pair: async (maxReceiveCount, visibilitySeconds = 30) => {
+      const dlq = await queue();
+      const dlqArn = await arn(dlq);
+      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dlqArn, maxReceiveCount });
+      const source = await queue({ VisibilityTimeout: String(visibilitySeconds), RedrivePolicy });
+      return { source, dlq, dlqArn, sourceArn: await arn(source) };
+    },
+    send: async (QueueUrl, ...bodies) => {
+      for (const MessageBody of bodies) await sqs.sendMessage({ QueueUrl, MessageBody });
+    },
+    bodies: async (url, options) => (await receive(url, options)).map((message) => message.Body!),
+    depth: async (QueueUrl) => {
+      const { Attributes } = await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['All'] });
+      return [
+        Number(Attributes!.ApproximateNumberOfMessages),
+        Number(Attributes!.ApproximateNumberOfMessagesNotVisible),
+        Number(Attributes!.ApproximateNumberOfMessagesDelayed),
+      ];
+    },
+  };
+}
+
+/** Expects a refusal by one of these names, as the SDK's class or in the older query code. */
+export async function refused(call: Promise<unknown>, ...names: string[]): Promise<void> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error, 'the call succeeded').toBeInstanceOf(Error);
+  const { name, Error: query } = error as Error & { Error?: { Code?: string } };
+  const seen = [name, query?.Code?.replace(/^AWS\.SimpleQueueService\./, '')];
+  expect(
+    seen.some((one) => one !== undefined && names.includes(one)),
+    `refused as ${seen.join(' / ')}`,
+  ).toBe(true);
+}
+
+/** Runs a call and gives the milliseconds it took. */
+export async function timed<T>(call: Promise<T>): Promise<{ result: T; ms: number }> {
+  const start = performance.now();
+  const result = await call;
+  return { result, ms: performance.now() - start };
+}
+
+/** Asks again until the answer satisfies, at most `seconds` long. */
+export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean, seconds = 5): Promise<T> {
+  const end = performance.now() + seconds * 1000;
+  for (;;) {
+    const answer = await ask();
+    if (satisfies(answer)) return answer;
+    if (performance.now() > end) throw new Error(`Not within ${seconds} s; last answer: ${JSON.stringify(answer)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

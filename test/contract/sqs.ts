@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACKNOWLEDGING } from './sqs-acknowledging.ts';
+import { BATCHES } from './sqs-batches.ts';
+import { DEAD_LETTERS } from './sqs-dead-letters.ts';
+import { GROUPS } from './sqs-groups.ts';
+import { MOVE_TASKS } from './sqs-move-tasks.ts';
+import { QUEUES } from './sqs-queues.ts';
+import { RECEIVING } from './sqs-receiving.ts';
+import { SENDING } from './sqs-sending.ts';
+import { type Behaviour, createWorld, type World } from './sqs-world.ts';
+
+/** What any SQS does, by name. */
+export const SQS_BEHAVIOURS: readonly Behaviour[] = [
+  ...QUEUES,
+  ...SENDING,
+  ...RECEIVING,
+  ...ACKNOWLEDGING,
+  ...BATCHES,
+  ...DEAD_LETTERS,
+  ...MOVE_TASKS,
+  ...GROUPS,
+];
+
+/**
+ * States the behaviours against the server at `endpoint`. Those named in `knownFaults` must fail there, so that a
+ * server that gets better is noticed as well as one that gets worse.
+ */
+export function sqsContract(describeName: string, endpoint: () => string, knownFaults: readonly string[] = []): void {
+  describe(describeName, () => {
+    let world: World;
+    beforeAll(() => {
+      world = createWorld(endpoint());
+    });
+    afterAll(() => world.sqs.destroy());
+
+    it('has only known faults that are behaviours of the list', () => {
+      const names = SQS_BEHAVIOURS.map(({ name }) => name);
+      expect(knownFaults.filter((fault) => !names.includes(fault))).toEqual([]);
+      expect(new Set(names).size).toBe(names.length);
+    });
+
+    describe.concurrent('behaviours', () => {
+      for (const { name, run } of SQS_BEHAVIOURS) {
+        const state = knownFaults.includes(name) ? it.fails : it;
+        state(name, () => run(world));
+      }
+    });
+  });
+}
