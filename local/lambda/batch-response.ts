@@ -2,9 +2,9 @@ import { parseJson } from './parse-json.ts';
 
 /**
  * Which messages of a batch must stay in the queue, by what the function returned (JSON text) with partial batch
- * responses switched on. As Lambda reads it: null, `{}`, and an empty, null or missing list mean that all succeeded; text
- * that is not JSON, an item with another key, and an identifier that is null, empty or not of this batch fail the whole
- * batch.
+ * responses switched on. As Lambda reads it: null, `{}`, and an empty, null or missing list mean that all succeeded.
+ * Text that is not JSON, an item with another key, and an identifier that is null, empty or not of this batch fail the
+ * whole batch.
  */
 export function failedMessages(body: string, messageIds: readonly string[]): ReadonlySet<string> {
   const all = new Set(messageIds);

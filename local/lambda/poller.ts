@@ -22,8 +22,8 @@ export interface PollerOptions {
 }
 
 /**
- * Moves messages from a queue into a function. Each lane receives, invokes and deletes in turn, so that a batch is never
- * received without a free slot to run it; a lane that got something makes room for another one that asks.
+ * Moves messages from a queue into a function. Each lane receives, invokes and deletes in turn, so that a batch is
+ * never received without a free slot to run it; a lane that got something makes room for another one that asks.
  */
 export class Poller {
   readonly #options: PollerOptions;

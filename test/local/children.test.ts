@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { type Children, openChildren } from '../../local/children.ts';
+import { eventually } from '../support/eventually.ts';
 
 let opened: Children[] = [];
 const open = (): Children => {
@@ -67,7 +68,7 @@ test('the exit of a child takes its grandchildren with it', async () => {
   const grandchild = Number(await firstLine(child.process.stdout));
   await child.exited;
 
-  await expect.poll(() => runs(grandchild)).toBe(false);
+  await eventually(() => expect(runs(grandchild)).toBe(false));
 });
 
 test('close ends running, stopped and deaf children, and INT lets one clean up', async () => {
@@ -112,5 +113,5 @@ test('a hard kill of the parent leaves no child, grandchild or stopped child', a
   parent.kill('SIGKILL');
 
   expect(pids.every(Number.isInteger) && pids.length).toBe(4);
-  await expect.poll(() => pids.filter(runs), { timeout: 5_000 }).toEqual([]);
+  await eventually(() => expect(pids.filter(runs)).toEqual([]));
 });

@@ -1,0 +1,175 @@
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { MappingSpec } from '../../../local/lambda/runner.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openQueue, type QueueFixture } from './queue-fixture.ts';
+import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
+
+let queue: QueueFixture;
+let fixture: RunnerFixture;
+beforeEach(async () => {
+  queue = await openQueue();
+  fixture = await openRunner(queue.endpoint);
+});
+afterEach(async () => {
+  await fixture.close();
+  await queue.close();
+});
+
+/** Adds a function `f` with this handler body and a mapping to it; prints its own lines to stdout. */
+async function map(body: string, mapping: Partial<MappingSpec> = {}, timeoutSeconds = 5): Promise<string> {
+  await fixture.add('f', handler(body), { timeoutSeconds });
+  const { url: queueUrl, arn: queueArn } = queue;
+  const defaults = { functionName: 'f', batchSize: 10, windowSeconds: 0, maximumConcurrency: 2 };
+  return fixture.runner.addMapping({ ...defaults, queueUrl, queueArn, ...mapping });
+}
+const lines = () => fixture.lines();
+const PRINT = 'console.log(event.Records.map(({ body }) => body).join());';
+
+test('a message reaches the function soon and is deleted', async () => {
+  await map(PRINT);
+
+  await queue.send('hello');
+
+  await eventually(() => expect(lines()).toEqual(['hello']));
+  await eventually(async () => expect(await queue.depth()).toEqual({ visible: 0, inFlight: 0 }));
+});
+
+test('the event has the shape of AWS', async () => {
+  await map('console.log(JSON.stringify(event));');
+
+  await queue.client.send(
+    new SendMessageCommand({
+      QueueUrl: queue.url,
+      MessageBody: 'b',
+      MessageAttributes: { a: { DataType: 'String', StringValue: 'v' } },
+    }),
+  );
+
+  const event = await eventually(() => JSON.parse(lines()[0]!) as unknown);
+  expect(event).toEqual({
+    Records: [
+      {
+        messageId: expect.any(String),
+        receiptHandle: expect.any(String),
+        body: 'b',
+        attributes: {
+          ApproximateReceiveCount: '1',
+          SentTimestamp: expect.stringMatching(/^\d{13}$/),
+          ApproximateFirstReceiveTimestamp: expect.stringMatching(/^\d{13}$/),
+          SenderId: expect.any(String),
+        },
+        messageAttributes: { a: { stringValue: 'v', stringListValues: [], binaryListValues: [], dataType: 'String' } },
+        md5OfMessageAttributes: expect.stringMatching(/^[0-9a-f]{32}$/),
+        md5OfBody: '92eb5ffee6ae2fec3ad71c777531578f',
+        eventSource: 'aws:sqs',
+        eventSourceARN: queue.arn,
+        awsRegion: 'us-east-1',
+      },
+    ],
+  });
+});
+
+test('of a batch only the named failures stay, hidden until their visibility ends', async () => {
+  await map(
+    `const bad = event.Records.filter(({ body }) => body === 'bad');
+     for (const { body, attributes } of event.Records) console.log(body, attributes.ApproximateReceiveCount);
+     return { batchItemFailures: bad.map(({ messageId }) => ({ itemIdentifier: messageId })) };`,
+  );
+
+  await queue.setVisibility(2);
+  await queue.sendBatch(['good', 'bad', 'fine']);
+
+  await eventually(() => expect(lines()).toHaveLength(3));
+  await eventually(async () => expect(await queue.depth()).toEqual({ visible: 0, inFlight: 1 }));
+  await eventually(() => expect(lines().slice(3)).toEqual(['bad 2']));
+});
+
+test.each([
+  ['throws', "throw new Error('no');", 5],
+  ['exits', 'process.exit(0);', 5],
+  ['times out', 'for (;;);', 0.3],
+  ['answers with another key', "return { batchItemFailures: [{ id: 'x' }] };", 5],
+])('a function that %s leaves the whole batch in the queue', async (_, body, timeoutSeconds) => {
+  await map(`console.log('got', event.Records.length); ${body}`, {}, timeoutSeconds);
+
+  await queue.sendBatch(['1', '2', '3']);
+
+  await eventually(() => expect(lines()).toEqual(['got 3']));
+  await fixture.runner.close({ graceMs: 2_000 });
+  expect(await queue.depth()).toEqual({ visible: 0, inFlight: 3 });
+});
+
+test('no batch is received without a free slot', async () => {
+  await map('console.log(1); await new Promise((r) => setTimeout(r, 1000));', { batchSize: 1, maximumConcurrency: 2 });
+
+  await queue.sendBatch(['1', '2', '3', '4', '5', '6']);
+
+  await eventually(() => expect(lines()).toHaveLength(2));
+  expect(await queue.depth()).toEqual({ visible: 4, inFlight: 2 });
+  await eventually(() => expect(lines()).toHaveLength(6), { timeout: 10_000 });
+  expect(fixture.runner.environments('f')).toHaveLength(2);
+});
+
+test('a window gathers more than one receive gives', async () => {
+  await map(`console.log(event.Records.length);`, { batchSize: 25, windowSeconds: 1 });
+
+  for (let batch = 0; batch < 3; batch += 1) await queue.sendBatch(Array.from({ length: 10 }, (_, n) => String(n)));
+
+  await eventually(() => expect(lines()).toEqual(['25', '5']));
+});
+
+test('a disabled mapping takes nothing', async () => {
+  await map(PRINT, { enabled: false });
+
+  await queue.send('waits');
+  await fixture.runner.invoke('f', { Records: [{ body: 'direct' }] }, 'RequestResponse');
+
+  await eventually(() => expect(lines()).toEqual(['direct']));
+  expect(await queue.depth()).toEqual({ visible: 1, inFlight: 0 });
+});
+
+test('a server that is gone for a while is told once and costs no message', async () => {
+  await map(PRINT);
+  await queue.send('before');
+  await eventually(() => expect(lines()).toEqual(['before']));
+
+  await queue.stop();
+  await eventually(() => expect(fixture.events.filter(({ kind }) => kind === 'poll-error')).toHaveLength(1));
+  await queue.start();
+  await queue.send('after');
+
+  await eventually(() => expect(lines()).toEqual(['before', 'after']));
+  const told = fixture.events.filter(({ kind }) => kind.startsWith('poll')).map(({ kind }) => kind);
+  expect(told).toEqual(['poll-error', 'poll-recovered']);
+});
+
+test('a function that cannot start is tried ever more slowly', async () => {
+  await fixture.add('broken', "throw new Error('broken');");
+  const { url: queueUrl, arn: queueArn } = queue;
+  fixture.runner.addMapping({
+    ...{ functionName: 'broken', queueUrl, queueArn, batchSize: 1, windowSeconds: 0, maximumConcurrency: 2 },
+  });
+  const started = Date.now();
+
+  await queue.sendBatch(['1', '2', '3', '4', '5', '6', '7', '8']);
+
+  const failures = () => fixture.events.filter(({ kind }) => kind === 'init-failed');
+  await eventually(() => expect(failures().length).toBeGreaterThanOrEqual(6), { timeout: 10_000 });
+  expect(Date.now() - started).toBeGreaterThan(400);
+});
+
+test('five thousand messages pass in a few seconds, each once', async () => {
+  await map(PRINT, { maximumConcurrency: 5 });
+  const bodies = Array.from({ length: 5_000 }, (_, n) => String(n));
+
+  for (let from = 0; from < bodies.length; from += 50) {
+    const batches = [0, 10, 20, 30, 40].map((offset) => bodies.slice(from + offset, from + offset + 10));
+    await Promise.all(batches.map((batch) => queue.sendBatch(batch)));
+  }
+
+  const count = () => lines().reduce((sum, line) => sum + line.split(',').length, 0);
+  await eventually(() => expect(count()).toBe(5_000), { timeout: 15_000, interval: 100 });
+  expect(new Set(lines().flatMap((line) => line.split(','))).size).toBe(5_000);
+  await eventually(async () => expect(await queue.depth()).toEqual({ visible: 0, inFlight: 0 }));
+});
