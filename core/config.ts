@@ -1,3 +1,4 @@
+import { type Duration, seconds } from './duration.ts';
 import { SettingError } from './errors.ts';
 
 /**
@@ -13,4 +14,22 @@ export function setting(name: string, expected: string): string {
 
 export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
+}
+
+/** A setting that holds a duration, in seconds; `fallback` when it is missing. */
+export function durationSetting(name: string, fallback: Duration): number {
+  return seconds(optionalSetting(name) ?? fallback, name);
+}
+
+/** One of a closed list of words; the first is the default. */
+export function choiceSetting<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
+  const value = optionalSetting(name) ?? choices[0];
+  const choice = choices.find((one) => one === value);
+  if (choice === undefined) throw new SettingError(name, `one of ${choices.join(', ')}`, value);
+  return choice;
+}
+
+/** Where the jobs are: `postgres://user:password@host:port/database`. */
+export function databaseUrl(): string {
+  return setting('DATABASE_URL', 'the address of the database, such as postgres://user:password@host:5432/name');
 }

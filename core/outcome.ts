@@ -10,7 +10,9 @@ export class RetryAfter extends ChosenOutcome {
 
   constructor(delay: Duration, reason?: string) {
     super(reason ?? `retry after ${delay}`);
-    this.delaySeconds = seconds(delay, 'RetryAfter(delay)');
+    // A Retry-After header gives seconds as bare digits.
+    const bare = typeof delay === 'string' && /^\d+$/.test(delay.trim());
+    this.delaySeconds = bare ? Number(delay) : seconds(delay, 'RetryAfter(delay)');
   }
 }
 

@@ -83,8 +83,8 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = retry.schedule(['1m', '5m', '30
  * @param chance a number in [0, 1) that places the delay inside its jitter.
  */
 export function retryDelay(policy: RetryPolicy, attempt: number, chance: number): number {
-  const delay = clamp(plainDelay(policy, Math.max(1, Math.floor(attempt) || 1)));
-  return clamp(delay + delay * policy.jitter * chance);
+  const delay = clampDelay(plainDelay(policy, Math.max(1, Math.floor(attempt) || 1)));
+  return clampDelay(delay + delay * policy.jitter * chance);
 }
 
 /** Whether an error with these class names and codes may be tried again at all. */
@@ -122,7 +122,8 @@ function plainDelay(policy: RetryPolicy, attempt: number): number {
   }
 }
 
-function clamp(delay: number): number {
+/** Brings any number of seconds into the bounds of a delay: 0 to a year. */
+export function clampDelay(delay: number): number {
   if (Number.isNaN(delay)) return LONGEST_DELAY_SECONDS;
   return Math.min(LONGEST_DELAY_SECONDS, Math.max(0, delay));
 }

@@ -78,7 +78,10 @@ create table millrace.dispatcher_runs (
   only_row boolean primary key default true check (only_row),
   run_no bigint not null default 0,
   registered_at timestamptz not null default millrace.clock(),
-  last_round_at timestamptz
+  last_round_at timestamptz,
+  last_active_at timestamptz not null default millrace.clock(),
+  last_job_id bigint,
+  last_hourly_at timestamptz
 ) with (fillfactor = 50);
 insert into millrace.dispatcher_runs default values;
 grant select, update on millrace.dispatcher_runs to millrace_runtime;

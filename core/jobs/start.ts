@@ -5,6 +5,7 @@ import type { RetryPolicy } from '../retry-policy.ts';
 
 /** One message that asks for its job to be started. */
 export interface StartRequest {
+  readonly epoch: string;
   readonly jobId: string;
   readonly claimNo: string;
   readonly messageId: string;
@@ -20,6 +21,8 @@ export interface StartAnswer {
   readonly row: LiveRow | null;
   /** The job's id was issued once by this database. */
   readonly issued: boolean;
+  /** The message carries this database's epoch; else it is of another life or another database. */
+  readonly native: boolean;
   /** Only when started: the payload as JSON text, so that no digit is lost before it is checked. */
   readonly payload: string | null;
   readonly attempt: number;
@@ -41,20 +44,23 @@ export interface StartBatch extends HandlerAddress {
   readonly requests: readonly StartRequest[];
   /** Also start jobs whose last attempt ended by rescue. */
   readonly suspects: boolean;
+  /** Start nothing, only tell how the jobs stand. */
+  readonly lookOnly?: boolean;
 }
 
 // One statement for the batch. Rows that somebody holds are skipped, never waited for. The answer shows the row as it
 // stood before, so that the table of verdicts can be applied to what was not started.
 const START_JOBS = `
   with input as materialized (
-    select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[])
-      with ordinality as i(job_id, claim_no, message_id, sent_ms, ord)
+    select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $9::text[])
+      with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
   ), locked as materialized (
     select j.id, i.ord, i.message_id, i.sent_ms, c.job_id is not null as cancelling
       from millrace.jobs_live j
       join input i on i.job_id = j.id and i.claim_no = j.claim_no
+      join millrace.installation n on n.epoch = i.epoch
       left join millrace.cancel_requests c on c.job_id = j.id
-      where j.status = 'dispatched' and j.job_type = $5 and j.routing_key = $6 and (not j.suspect or $8)
+      where j.status = 'dispatched' and j.job_type = $5 and j.routing_key = $6 and (not j.suspect or $8) and not $10
       order by j.id
       for update of j skip locked
   ), started as (
@@ -87,9 +93,12 @@ const START_JOBS = `
               when j.status = 'running' and j.request_id = $7 and j.claim_no = i.claim_no
                 and j.message_id = i.message_id then j.payload::text end as payload,
          coalesce(s.attempts, j.attempts, 0) as attempt, coalesce(s.max_attempts, j.max_attempts, 0) as "maxAttempts",
-         i.job_id <= q.last_value as issued
+         i.job_id <= q.last_value as issued, i.epoch = n.epoch as native,
+         case when i.ord = 1 then (select h.retry_policy from millrace.handlers h
+                                     where h.job_type = $5 and h.routing_key = $6) end as "retryPolicy"
     from input i
     cross join millrace.job_ids q
+    cross join millrace.installation n
     left join millrace.jobs_live j on j.id = i.job_id
     left join started s on s.id = i.job_id and s.claim_no = i.claim_no
     left join cancelled x on x.id = i.job_id
@@ -103,15 +112,24 @@ interface StartRow extends LiveRow {
   attempt: number;
   maxAttempts: number;
   issued: boolean;
+  native: boolean;
+  retryPolicy: RetryPolicy | null;
+}
+
+export interface Started {
+  /** One a request, in order. */
+  readonly answers: readonly StartAnswer[];
+  /** The policy as the registry has it; undefined when the handler is not registered. */
+  readonly retryPolicy: RetryPolicy | undefined;
 }
 
 /**
  * Begins an attempt for every message whose claim is the row's; counts it. Answers one verdict a request, in order.
  * Requests must name each (job, claim) once.
  */
-export async function start(db: Database, batch: StartBatch): Promise<StartAnswer[]> {
+export async function start(db: Database, batch: StartBatch): Promise<Started> {
   const { requests } = batch;
-  if (requests.length === 0) return [];
+  if (requests.length === 0) return { answers: [], retryPolicy: undefined };
   const { rows } = await db.query<StartRow>(START_JOBS, [
     requests.map(({ jobId }) => jobId),
     requests.map(({ claimNo }) => claimNo),
@@ -121,12 +139,16 @@ export async function start(db: Database, batch: StartBatch): Promise<StartAnswe
     batch.routingKey,
     batch.requestId,
     batch.suspects,
+    requests.map(({ epoch }) => epoch),
+    batch.lookOnly ?? false,
   ]);
-  return rows.map((row, index) => toAnswer(row, requests[index]?.claimNo, batch));
+  const answers = rows.map((row, index) => toAnswer(row, requests[index]?.claimNo, batch));
+  return { answers, retryPolicy: rows[0]?.retryPolicy ?? undefined };
 }
 
 function toAnswer(row: StartRow, claimNo: string | undefined, batch: StartBatch): StartAnswer {
   const startable =
+    row.native &&
     row.status === 'dispatched' &&
     row.claimNo === claimNo &&
     row.jobType === batch.jobType &&
@@ -135,6 +157,7 @@ function toAnswer(row: StartRow, claimNo: string | undefined, batch: StartBatch)
     verdict: verdictOf(row, startable, batch.suspects),
     row: row.status === null ? null : { ...row, sentAt: row.sentAt === null ? null : Number(row.sentAt) },
     issued: row.issued,
+    native: row.native,
     payload: row.payload,
     attempt: row.attempt,
     maxAttempts: row.maxAttempts,
@@ -146,13 +169,4 @@ function verdictOf(row: StartRow, startable: boolean, suspects: boolean): StartA
   if (row.cancelled) return 'cancelled';
   if (!startable) return 'none';
   return row.suspect && !suspects ? 'suspect' : 'busy';
-}
-
-const READ_POLICY = `
-  select retry_policy as "retryPolicy" from millrace.handlers where job_type = $1 and routing_key = $2`;
-
-/** The policy as it stands in the registry: undefined when the handler is not there. */
-export async function readPolicy(db: Database, handler: HandlerAddress): Promise<RetryPolicy | undefined> {
-  const { rows } = await db.query<{ retryPolicy: RetryPolicy }>(READ_POLICY, [handler.jobType, handler.routingKey]);
-  return rows[0]?.retryPolicy;
 }

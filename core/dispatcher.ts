@@ -1,0 +1,96 @@
+import type { Database } from './database.ts';
+import { type DispatchDeps, dispatch } from './dispatch.ts';
+import { beat, registerRun } from './jobs/dispatcher-run.ts';
+import { readEpoch } from './jobs/installation.ts';
+import { releaseUnconfirmed } from './jobs/release.ts';
+import type { Log } from './log.ts';
+import { type MaintainDeps, maintain } from './maintain.ts';
+import type { Queues } from './queues.ts';
+import { rescue } from './rescue.ts';
+import type { Time } from './time.ts';
+
+/** auto: loop while there is something to do; loop: always; tick: drain once. */
+export type DispatchMode = 'auto' | 'loop' | 'tick';
+
+export interface DispatcherDeps {
+  readonly db: Database;
+  readonly queues: Queues;
+  readonly log: Log;
+  readonly time: Time;
+  readonly random: () => number;
+}
+
+export interface DispatcherSettings {
+  readonly mode: DispatchMode;
+  /** Pause between two rounds. */
+  readonly pollIntervalMs: number;
+  /** How long one run goes on: longer than two ticks can be apart, which is 119 s. */
+  readonly windowMs: number;
+  readonly retentionSeconds: number;
+}
+
+const CLAIM_LIMIT = 1000;
+const UNCONFIRMED_AFTER_SECONDS = 60;
+const MAINTAIN_EVERY_MS = 10_000;
+/** Longest drain of one round: the rescue must get its turn. */
+const MOST_CLAIMS_A_ROUND = 20;
+
+/** What one run remembers from round to round. */
+interface Run extends DispatchDeps, MaintainDeps {
+  readonly random: () => number;
+  maintainedAt: number;
+}
+
+/** One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. */
+export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
+  const begun = deps.time.now();
+  const runNo = await registerRun(deps.db);
+  const run = await openRun(deps, settings);
+  for (;;) {
+    const worked = await round(deps, run);
+    const { runNo: latest, active } = await beat(deps.db, worked);
+    if (latest !== runNo) return;
+    if (settings.mode === 'tick' || (settings.mode === 'auto' && !active)) return;
+    if (deps.time.now() - begun + settings.pollIntervalMs >= settings.windowMs) return;
+    await deps.time.sleep(settings.pollIntervalMs);
+  }
+}
+
+/** One round outside any run: what a nudge asks for. */
+export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
+  await round(deps, await openRun(deps, settings));
+}
+
+async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
+  const epoch = await readEpoch(deps.db);
+  const { db, queues, log, random } = deps;
+  return {
+    ...{ db, queues, log, random, epoch, retentionSeconds },
+    refusals: new Map(),
+    reported: new Set(),
+    maintainedAt: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** Rescue first, so that what it frees goes out in the same round. */
+async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
+  const rescued = await rescue(run);
+  const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
+  if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
+  const sent = await drain(run);
+  if (deps.time.now() - run.maintainedAt >= MAINTAIN_EVERY_MS) {
+    await maintain(run);
+    run.maintainedAt = deps.time.now();
+  }
+  return sent > 0 || rescued.attempts > 0;
+}
+
+async function drain(run: Run): Promise<number> {
+  let sent = 0;
+  for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
+    const dispatched = await dispatch(run, CLAIM_LIMIT);
+    sent += dispatched.sent;
+    if (dispatched.claimed < CLAIM_LIMIT) break;
+  }
+  return sent;
+}

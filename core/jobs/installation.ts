@@ -1,0 +1,11 @@
+import type { Database } from '../database.ts';
+
+const READ_EPOCH = `select epoch from millrace.installation`;
+
+/** What marks the messages of this database, as against those of a clone or of a time before a restore. */
+export async function readEpoch(db: Database): Promise<string> {
+  const { rows } = await db.query<{ epoch: string }>(READ_EPOCH);
+  const epoch = rows[0]?.epoch;
+  if (epoch === undefined) throw new Error('millrace.installation is empty: run the migrations again');
+  return epoch;
+}

@@ -1,0 +1,42 @@
+import type { Database } from './database.ts';
+import { applyCancelRequests } from './jobs/cancel.ts';
+import { analyzeJobs, takeHourlyWork } from './jobs/dispatcher-run.ts';
+import { foldEvents } from './jobs/fold-events.ts';
+import { pruneFinished, pruneHistory } from './jobs/prune.ts';
+import { buryUnhandled, findUnhandled } from './jobs/unhandled.ts';
+import type { Log } from './log.ts';
+import { handlerName } from './naming.ts';
+
+export interface MaintainDeps {
+  readonly db: Database;
+  readonly log: Log;
+  /** How long finished jobs and their attempts are kept, in seconds. */
+  readonly retentionSeconds: number;
+  /** Addresses already reported as unhandled, so that each is said once. */
+  readonly reported: Set<string>;
+}
+
+const UNHANDLED_FOR_SECONDS = 24 * 3600;
+const CANCEL_LIMIT = 1000;
+
+/** The upkeep that is no job's business: cancel requests, counters, jobs nobody handles, retention. */
+export async function maintain(deps: MaintainDeps): Promise<void> {
+  await applyCancelRequests(deps.db, CANCEL_LIMIT);
+  await foldEvents(deps.db);
+  await reportUnhandled(deps);
+  if (!(await takeHourlyWork(deps.db))) return;
+  const slots = await pruneFinished(deps.db, deps.retentionSeconds);
+  const rows = await pruneHistory(deps.db, deps.retentionSeconds);
+  await analyzeJobs(deps.db);
+  deps.log.info('pruned', { days: slots, history_rows: rows });
+}
+
+async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {
+  for (const address of await findUnhandled(db)) {
+    const name = handlerName(address);
+    if (!reported.has(name)) log.warn('no_handler', { job_type: address.jobType, reason: `no handler for ${name}` });
+    reported.add(name);
+    const buried = await buryUnhandled(db, address, UNHANDLED_FOR_SECONDS);
+    if (buried > 0) log.error('unhandled_jobs_dead', { job_type: address.jobType, jobs: buried });
+  }
+}

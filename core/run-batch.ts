@@ -1,0 +1,130 @@
+import { applyDecisions } from './apply-decisions.ts';
+import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
+import type { Delivery } from './decide.ts';
+import { type StartAnswer, type Started, start } from './jobs/start.ts';
+import { findSuspects } from './jobs/suspects.ts';
+import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
+import { type Attempt, type AttemptEnd, runAttempt } from './run-attempt.ts';
+import { settleBatch } from './settle-batch.ts';
+import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent } from './sqs-event.ts';
+import { OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from './timing.ts';
+
+/** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
+const SUSPECT_FIRST_AT = 3;
+
+/**
+ * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
+ * must stay in SQS.
+ */
+export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
+  const disposal: Disposal = { failed: new Set(), visible: new Set() };
+  const batch = decodeBatch(event);
+  let overstayed = false;
+  try {
+    for (const record of batch.unreadable) {
+      deps.log.error('message_unreadable', { message_id: record.messageId });
+      bounce(disposal, record);
+    }
+    overstayed = await runDeliveries(deps, { batch, invocation, disposal });
+  } catch (error) {
+    // The database or the runtime itself failed: nothing is known, so everything comes back.
+    deps.log.error('batch_failed', { error });
+    for (const { messageId } of event.Records) disposal.failed.add(messageId);
+  }
+  await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
+  if (overstayed) deps.exit();
+  return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+interface BatchRun {
+  readonly batch: DecodedBatch;
+  readonly invocation: Invocation;
+  readonly disposal: Disposal;
+}
+
+async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<boolean> {
+  const { deliveries, twins } = run.batch;
+  if (deliveries.length === 0) return false;
+  if (!fits(deps, run.invocation)) {
+    for (const delivery of [...deliveries, ...twins]) bounce(run.disposal, delivery);
+    return false;
+  }
+  const first = await suspectToGoFirst(deps, deliveries);
+  if (first) {
+    for (const delivery of [...deliveries, ...twins]) if (delivery !== first) bounce(run.disposal, delivery);
+    return runStarted(deps, run, { deliveries: [first], twins: [], suspects: true });
+  }
+  const alone = deliveries.length === 1;
+  const suspects: Delivery[] = [];
+  const overstayed = await runStarted(deps, run, { deliveries, twins, suspects: alone, found: suspects });
+  if (overstayed) {
+    for (const delivery of suspects) bounce(run.disposal, delivery);
+    return true;
+  }
+  return runSuspects(deps, run, suspects);
+}
+
+/** One suspect an invocation, after the others are settled; the rest come back unstarted. */
+async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<boolean> {
+  const [one, ...rest] = suspects;
+  for (const delivery of rest) bounce(run.disposal, delivery);
+  if (one === undefined) return false;
+  if (fits(deps, run.invocation)) return runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
+  bounce(run.disposal, one);
+  return false;
+}
+
+interface Wave {
+  readonly deliveries: readonly Delivery[];
+  readonly twins: readonly Delivery[];
+  readonly suspects: boolean;
+  /** Takes the suspects that were not started. */
+  readonly found?: Delivery[];
+}
+
+async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<boolean> {
+  const { definition } = deps;
+  const { jobType, routingKey } = definition;
+  const requestId = run.invocation.awsRequestId;
+  const requests = wave.deliveries.map((delivery) => ({ ...delivery, ...delivery.message }));
+  const started = await start(deps.db, { jobType, routingKey, requestId, requests, suspects: wave.suspects });
+  const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
+  const running = pairs.filter(({ answer }) => answer.verdict === 'started');
+  wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
+  const ends = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
+  const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
+  await settleBatch(
+    deps,
+    run,
+    running.map(({ delivery }, index) => ({ delivery, end: ends[index] as AttemptEnd })),
+  );
+  await applyDecisions(deps, run.disposal, others, wave.twins);
+  return ends.some((end) => end.overstayed);
+}
+
+function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
+  const attempt: Attempt = {
+    jobId: delivery.message.jobId,
+    claimNo: delivery.message.claimNo,
+    payload: answer.payload ?? 'null',
+    number: answer.attempt,
+    max: answer.maxAttempts,
+  };
+  return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
+}
+
+/** No job starts with less than its timeout and the reserve left. */
+function fits({ definition }: BatchDeps, invocation: Invocation): boolean {
+  const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
+  return invocation.getRemainingTimeInMillis() >= needed * 1000;
+}
+
+async function suspectToGoFirst(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {
+  const often = deliveries.filter(({ receiveCount }) => receiveCount >= SUSPECT_FIRST_AT);
+  if (often.length === 0) return undefined;
+  const suspects = await findSuspects(
+    deps.db,
+    often.map(({ message }) => message),
+  );
+  return often.find(({ message }) => suspects.has(message.jobId));
+}

@@ -1,0 +1,59 @@
+import type { Delivery } from './decide.ts';
+import { decodeMessage } from './message.ts';
+
+/** The part of Lambda's SQS event that is used here (AWS documentation, "Using Lambda with Amazon SQS"). */
+export interface SqsEvent {
+  readonly Records: readonly SqsRecord[];
+}
+
+export interface SqsRecord {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly attributes: { readonly ApproximateReceiveCount: string; readonly SentTimestamp: string };
+}
+
+/** What is not named here is deleted from the queue. */
+export interface BatchResponse {
+  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
+}
+
+/** What a batch holds, told apart: what asks for a start, twins of such, and what nobody can read. */
+export interface DecodedBatch {
+  /** Each (job, claim) once. */
+  readonly deliveries: readonly Delivery[];
+  /** Another message of a (job, claim) that stands in `deliveries`. */
+  readonly twins: readonly Delivery[];
+  readonly unreadable: readonly SqsRecord[];
+}
+
+export function decodeBatch(event: SqsEvent): DecodedBatch {
+  const deliveries = new Map<string, Delivery>();
+  const twins: Delivery[] = [];
+  const unreadable: SqsRecord[] = [];
+  for (const record of event.Records) {
+    const delivery = toDelivery(record);
+    if (delivery === undefined) {
+      unreadable.push(record);
+      continue;
+    }
+    const key = `${delivery.message.jobId}/${delivery.message.claimNo}/${delivery.message.epoch}`;
+    const first = deliveries.get(key);
+    if (first === undefined) deliveries.set(key, delivery);
+    // One message twice in a batch shares one answer, which goes by its message id.
+    else if (first.messageId !== delivery.messageId) twins.push(delivery);
+  }
+  return { deliveries: [...deliveries.values()], twins, unreadable };
+}
+
+function toDelivery(record: SqsRecord): Delivery | undefined {
+  const message = decodeMessage(record.body);
+  if (message === undefined) return undefined;
+  return {
+    message,
+    messageId: record.messageId,
+    receiptHandle: record.receiptHandle,
+    sentAt: Number(record.attributes.SentTimestamp),
+    receiveCount: Number(record.attributes.ApproximateReceiveCount),
+  };
+}

@@ -1,0 +1,22 @@
+/** Waiting, and measuring how long something took. What time it is, only the database knows. */
+export interface Time {
+  /** Milliseconds from an arbitrary start; never goes back. */
+  now(): number;
+  /** Resolves after `ms`, or as soon as the signal fires; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemTime: Time = {
+  now: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener('abort', end, { once: true });
+    }),
+};

@@ -1,0 +1,24 @@
+import { choiceSetting, databaseUrl, durationSetting } from '../core/config.ts';
+import { openDatabase } from '../core/database.ts';
+import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
+import { processLog } from '../core/log.ts';
+import { openQueues } from '../core/queues.ts';
+import { systemTime } from '../core/time.ts';
+
+const settings: DispatcherSettings = {
+  mode: choiceSetting('MILLRACE_DISPATCH_MODE', ['auto', 'loop', 'tick']),
+  pollIntervalMs: durationSetting('MILLRACE_POLL_INTERVAL', '1s') * 1000,
+  windowMs: durationSetting('MILLRACE_DISPATCH_WINDOW', '125s') * 1000,
+  retentionSeconds: durationSetting('MILLRACE_RETENTION', '7d'),
+};
+const deps = {
+  db: openDatabase({ connectionString: databaseUrl(), max: 1, name: 'millrace-dispatcher', log: processLog }),
+  queues: openQueues(),
+  log: processLog,
+  time: systemTime,
+  random: Math.random,
+};
+
+/** The Lambda that the schedule wakes every minute. A nudge asks for one round and takes over from nobody. */
+export const handler = (event: { nudge?: boolean } | null): Promise<void> =>
+  event?.nudge ? runOnce(deps, settings) : runDispatcher(deps, settings);
