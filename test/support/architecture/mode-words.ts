@@ -2,6 +2,8 @@ import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { nameOf, type Place, type Text, textOf } from './syntax.ts';
 
 const GOVERNED = ['core', 'api', 'functions', 'infra'];
+// `set local` lasts as long as a transaction, and a link-local address is one that no router forwards.
+const UNRELATED = /\b(set\s+|link[\s-])local\b/gi;
 const MODE = /\b(local|emulators?|emulated|localstack|elasticmq|ministack|tests?|vitest)\b/i;
 
 /** The product never asks where it runs: only addresses differ. So the words for it have no use in it. */
@@ -9,7 +11,7 @@ export const modeWords: Rule = {
   name: 'mode words',
   check: (file) =>
     (isIn(file.path, GOVERNED) ? wordsOf(file) : []).flatMap(({ value, start }) => {
-      const word = MODE.exec(value)?.[0];
+      const word = MODE.exec(value.replace(UNRELATED, ''))?.[0];
       return word === undefined
         ? []
         : [
@@ -33,10 +35,8 @@ function wordsOf({ path, syntax }: SourceFile): Text[] {
 
 function said(place: Place): Text[] {
   const { node } = place;
-  // `set local` lasts as long as a transaction and has nothing to do with a place.
-  const text = textOf(node)?.replace(/\bset\s+local\b/gi, '');
   const name = isMatching(place) ? undefined : nameOf(node);
-  const words = text ?? name?.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
+  const words = textOf(node) ?? name?.replace(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
   return words === undefined ? [] : [{ value: words, start: node.start }];
 }
 

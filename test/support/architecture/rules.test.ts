@@ -118,6 +118,7 @@ const RIGHT: Case[] = [
   [consoleWriter, 'cli/main.ts', "console.log('usage');"],
   [modeWords, 'core/claim.ts', "const latest = /x/.test('y'); const attempt = 1;"],
   [modeWords, 'core/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
+  [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
 ];
 
