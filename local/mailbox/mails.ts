@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AddressObject, simpleParser } from 'mailparser';
+
+/** One mail as it arrived. Nothing is merged: the same mail sent twice is two of these. */
+export interface Mail {
+  /** Sorts by arrival; also the file's name, without `.eml`. */
+  readonly id: string;
+  /** ISO 8601. */
+  readonly receivedAt: string;
+  /** Whom the client named to the server. */
+  readonly from: string;
+  readonly to: readonly string[];
+  /** With its angle brackets; undefined when the mail has none. */
+  readonly messageId?: string;
+  readonly subject: string;
+}
+
+/** A mail with what is inside. */
+export interface OpenedMail extends Mail {
+  readonly text: string;
+  /** The header's `From` and `To`, with names. */
+  readonly headerFrom: string;
+  readonly headerTo: string;
+}
+
+export interface Envelope {
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+const SUMMARY = 'X-Millrace-Mail: ';
+const HEAD_BYTES = 4_096;
+const READERS = 32;
+let sequence = 0;
+
+/**
+ * Writes the mail as `<id>.eml`, which any mail program opens, with its summary as the first header line, so that a
+ * listing reads the first bytes of each. When this resolves the mail survives a power cut.
+ */
+export async function storeMail(folder: string, envelope: Envelope, raw: Buffer): Promise<Mail> {
+  const receivedAt = new Date().toISOString();
+  const mail: Mail = { id: nextId(receivedAt), receivedAt, ...envelope, ...(await readHeaders(raw)) };
+  // Escaped to ASCII, as a header must be.
+  const summary = JSON.stringify(mail).replace(
+    /[\u007f-\uffff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  const draft = join(folder, `.${mail.id}.new`);
+  await writeDurably(draft, Buffer.concat([Buffer.from(`${SUMMARY}${summary}\r\n`), raw]));
+  await rename(draft, join(folder, `${mail.id}.eml`));
+  await syncFolder(folder);
+  return mail;
+}
+
+function nextId(receivedAt: string): string {
+  sequence += 1;
+  const order = String(sequence).padStart(8, '0');
+  return `${receivedAt.replace(/[-:.]/g, '')}-${order}-${randomBytes(3).toString('hex')}`;
+}
+
+async function readHeaders(raw: Buffer): Promise<Pick<Mail, 'messageId' | 'subject'>> {
+  const end = raw.indexOf('\r\n\r\n');
+  const { messageId, subject } = await simpleParser(end < 0 ? raw : raw.subarray(0, end + 4));
+  return { ...(messageId === undefined ? {} : { messageId }), subject: subject ?? '' };
+}
+
+async function writeDurably(path: string, content: Buffer): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(content);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Every mail in the folder, oldest first; none when the folder does not exist. */
+export async function readMails(folder: string): Promise<Mail[]> {
+  const names = (await listFolder(folder)).filter((name) => name.endsWith('.eml') && !name.startsWith('.')).sort();
+  const mails: (Mail | undefined)[] = new Array(names.length);
+  const queue = names.entries();
+  const reader = async (): Promise<void> => {
+    for (const [index, name] of queue) mails[index] = await readSummary(join(folder, name));
+  };
+  await Promise.all(Array.from({ length: READERS }, reader));
+  return mails.filter((mail) => mail !== undefined);
+}
+
+/** One mail with its text; undefined when there is none of this id. */
+export async function readMail(folder: string, id: string): Promise<OpenedMail | undefined> {
+  if (!/^[\w-]+$/.test(id)) return undefined;
+  const path = join(folder, `${id}.eml`);
+  const mail = await readSummary(path);
+  if (mail === undefined) return undefined;
+  const { text, from, to } = await simpleParser(await readFile(path));
+  return { ...mail, text: text ?? '', headerFrom: addresses(from), headerTo: addresses(to) };
+}
+
+function addresses(header: AddressObject | AddressObject[] | undefined): string {
+  return [header ?? []]
+    .flat()
+    .map(({ text }) => text)
+    .join(', ');
+}
+
+/** Undefined for a file that is gone by now, or that we did not write. */
+async function readSummary(path: string): Promise<Mail | undefined> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (file === undefined) return undefined;
+  try {
+    const line = await readFirstLine(file);
+    return line.startsWith(SUMMARY) ? (JSON.parse(line.slice(SUMMARY.length)) as Mail) : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readFirstLine(file: FileHandle): Promise<string> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+  const end = buffer.subarray(0, bytesRead).indexOf('\r\n');
+  if (end >= 0 || bytesRead < HEAD_BYTES) return buffer.toString('utf8', 0, end < 0 ? bytesRead : end);
+  const [line = ''] = (await file.readFile('utf8')).split('\r\n', 1);
+  return line;
+}
+
+async function listFolder(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
