@@ -12,6 +12,8 @@ const MOST_PER_RECEIVE = 10;
 const IDLE_LANES = 1;
 const DELETE_ATTEMPTS = 5;
 const LONGEST_PAUSE_MS = 2_000;
+/** An answer under way when we stop brings messages that would be hidden from all until their visibility ends. */
+const HANG_UP_MS = 100;
 
 export interface PollerOptions {
   /** Read anew for each batch, so that an update holds from the next one on. */
@@ -29,6 +31,9 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #lanes = new Set<Promise<void>>();
   #stop = new AbortController();
+  /** Ends the receives that still wait some time after the stop. */
+  #hangUp = new AbortController();
+  #hangUpTimer: NodeJS.Timeout | undefined;
   /** Lanes at work; counted apart, since two may end in one turn. */
   #open = 0;
   /** Lanes that are asking now. */
@@ -43,6 +48,8 @@ export class Poller {
 
   start(): void {
     this.#stop = new AbortController();
+    clearTimeout(this.#hangUpTimer);
+    if (this.#hangUp.signal.aborted) this.#hangUp = new AbortController();
     for (let lane = 0; lane < IDLE_LANES; lane += 1) this.#openLane();
   }
 
@@ -52,6 +59,8 @@ export class Poller {
    */
   async stop(): Promise<void> {
     this.#stop.abort();
+    clearTimeout(this.#hangUpTimer);
+    this.#hangUpTimer = setTimeout(() => this.#hangUp.abort(), HANG_UP_MS);
     await Promise.all(this.#lanes);
   }
 
@@ -65,7 +74,7 @@ export class Poller {
   async #runLane(): Promise<void> {
     while (!this.#stop.signal.aborted && this.#open <= this.#options.settings().maximumConcurrency) {
       this.#asking += 1;
-      const messages = await this.#collect(this.#stop.signal);
+      const messages = await this.#collect();
       this.#asking -= 1;
       if (messages.length === 0 && this.#asking >= IDLE_LANES) break;
       if (messages.length === 0) continue;
@@ -81,22 +90,24 @@ export class Poller {
   }
 
   /** One batch: what is there, or what comes within the window after the first message. */
-  async #collect(signal: AbortSignal): Promise<Message[]> {
+  async #collect(): Promise<Message[]> {
     const { batchSize, windowSeconds } = this.#options.settings();
-    const messages = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS, signal);
+    const { signal } = this.#stop;
+    const messages = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS);
     const until = Date.now() + windowSeconds * 1000;
     while (messages.length > 0 && messages.length < batchSize && Date.now() < until && !signal.aborted) {
       const wholeSeconds = Math.floor((until - Date.now()) / 1000);
       // SQS waits whole seconds only; the rest of the window is ours to wait.
       if (wholeSeconds === 0) await pause(until - Date.now(), signal);
       const wait = Math.min(wholeSeconds, LONG_POLL_SECONDS);
-      messages.push(...(await this.#receive(batchSize - messages.length, wait, signal)));
+      messages.push(...(await this.#receive(batchSize - messages.length, wait)));
     }
     return messages;
   }
 
-  async #receive(most: number, waitSeconds: number, signal: AbortSignal): Promise<Message[]> {
+  async #receive(most: number, waitSeconds: number): Promise<Message[]> {
     const { queueUrl } = this.#options.settings();
+    const { signal } = this.#hangUp;
     try {
       const messages = await this.#options.queues.receive(
         queueUrl,
@@ -111,7 +122,7 @@ export class Poller {
       if (signal.aborted) return [];
       this.#outage += 1;
       if (this.#outage === 1) this.#tell('poll-error', `cannot receive from ${queueUrl}: ${describe(error)}`);
-      await pause(backoff(this.#outage), signal);
+      await pause(backoff(this.#outage), this.#stop.signal);
       return [];
     }
   }
