@@ -56,8 +56,8 @@ const SETTLE_ATTEMPTS = `
         created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent)
       select id, millrace.slot_of(millrace.clock()), job_type, routing_key, payload, new_status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
-        millrace.clock(), created_at, millrace.clock(), unique_key, group_key, coalesce(error_message, last_error),
-        new_result::jsonb, progress, traceparent from finished
+        millrace.clock(), created_at, millrace.clock(), unique_key, group_key,
+        case when new_status <> 'succeeded' then coalesce(error_message, last_error) end, new_result::jsonb, progress, traceparent from finished
   ), answered as (
     delete from millrace.cancel_requests c using finished f where c.job_id = f.id
   ), waiting as (
