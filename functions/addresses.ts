@@ -1,0 +1,52 @@
+import { lookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { DeadLetter } from '../core/outcome.ts';
+
+/** Where a machine finds its own credentials in a cloud: no job has any business there. */
+const LINK_LOCAL = blockList(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32']);
+
+/** Everything else that is not the public internet: this machine, private networks, and what leads into them. */
+const PRIVATE = blockList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16'],
+  ...['198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['::/127', '64:ff9b::/96', '2002::/16', 'fc00::/7', 'ff00::/8'],
+]);
+
+/**
+ * A host name lookup for `http.request` that answers only addresses a payload may name: public ones, and private ones
+ * of the hosts in `privateHosts`. It judges the very address that is then connected to, so a name that changes its
+ * address between check and use gains nothing.
+ */
+export function guardedLookup(privateHosts: ReadonlySet<string>): LookupFunction {
+  return (host, options, callback) =>
+    lookup(host, { ...options, all: true }, (error, found) => {
+      const refused = error ?? found.map(({ address }) => refusal(host, address, privateHosts)).find(Boolean);
+      if (refused) return callback(refused, '', 0);
+      const [first] = found;
+      if (options.all || !first) return callback(null, found);
+      callback(null, first.address, first.family);
+    });
+}
+
+/** The same for a host that is an address already, which is connected to without a lookup. */
+export function checkLiteralAddress(host: string, privateHosts: ReadonlySet<string>): void {
+  const address = host.replace(/^\[|\]$/g, '');
+  const refused = isIP(address) ? refusal(address, address, privateHosts) : undefined;
+  if (refused) throw refused;
+}
+
+function refusal(host: string, address: string, privateHosts: ReadonlySet<string>): DeadLetter | undefined {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  if (LINK_LOCAL.check(address, family)) return new DeadLetter(`${host}: ${address} is a link-local address`);
+  if (!PRIVATE.check(address, family) || privateHosts.has(host)) return undefined;
+  return new DeadLetter(`${host}: ${address} is not a public address, nor is the host in THUMBNAIL_PRIVATE_HOSTS`);
+}
+
+function blockList(subnets: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [network = '', prefix] = subnet.split('/');
+    list.addSubnet(network, Number(prefix), isIP(network) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

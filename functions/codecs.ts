@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { PNG } from 'pngjs';
+import type { Pixels } from './shrink.ts';
+
+export type ImageFormat = 'jpg' | 'png' | 'webp';
+
+/** The bytes are no image of their format, or a broken one. */
+export class CodecError extends Error {
+  override readonly name = 'CodecError';
+  readonly code = 'BROKEN_IMAGE';
+}
+
+interface Codec<Instance> {
+  readonly file: string;
+  readonly bytes: () => Promise<{ default: Uint8Array<ArrayBuffer> }>;
+  readonly open: () => Promise<{ default: (options: never) => Promise<unknown> }>;
+  /** Only for its type. */
+  readonly instance?: Instance;
+}
+
+const JPEG_DECODER: Codec<{ decode(bytes: Uint8Array, upright: boolean): Pixels | null }> = {
+  file: '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
+  bytes: () => import('@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'),
+  open: () => import('@jsquash/jpeg/codec/dec/mozjpeg_dec.js'),
+};
+const WEBP_DECODER: Codec<{ decode(bytes: Uint8Array): Pixels | null }> = {
+  file: '@jsquash/webp/codec/dec/webp_dec.wasm',
+  bytes: () => import('@jsquash/webp/codec/dec/webp_dec.wasm'),
+  open: () => import('@jsquash/webp/codec/dec/webp_dec.js'),
+};
+const JPEG_ENCODER: Codec<{
+  encode(data: Pixels['data'], width: number, height: number, options: object): Uint8Array;
+}> = {
+  file: '@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm',
+  bytes: () => import('@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm'),
+  open: () => import('@jsquash/jpeg/codec/enc/mozjpeg_enc.js'),
+};
+
+/** Pixels of an image, a JPEG turned as its camera noted. Throws CodecError with what is wrong. */
+export async function decode(format: ImageFormat, bytes: Uint8Array): Promise<Pixels> {
+  if (format === 'png') return decodePng(bytes);
+  if (format === 'webp') return withCodec(WEBP_DECODER, (codec) => codec.decode(bytes));
+  return withCodec(JPEG_DECODER, (codec) => codec.decode(bytes, true));
+}
+
+function decodePng(bytes: Uint8Array): Pixels {
+  try {
+    return PNG.sync.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch (cause) {
+    throw new CodecError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** A progressive JPEG; the same pixels give the same bytes. */
+export async function encodeJpeg({ data, width, height }: Pixels, quality: number): Promise<Uint8Array> {
+  const { defaultOptions } = await import('@jsquash/jpeg/meta.js');
+  const options = { ...defaultOptions, quality };
+  return withCodec(JPEG_ENCODER, (codec) => codec.encode(data, width, height, options).slice());
+}
+
+const compiled = new Map<string, Promise<WebAssembly.Module>>();
+
+/**
+ * Compiled once, but a fresh instance for each image: the memory of WebAssembly only grows, and a decoder that stopped
+ * half way would never give its part back.
+ */
+async function withCodec<Instance, Result>(codec: Codec<Instance>, use: (instance: Instance) => Result | null) {
+  const module = compiled.get(codec.file) ?? load(codec).then((bytes) => WebAssembly.compile(bytes));
+  compiled.set(codec.file, module);
+  const [wasm, { default: open }] = await Promise.all([module, codec.open()]);
+  const complaints: string[] = [];
+  const options = {
+    noInitialRun: true,
+    printErr: (line: string) => complaints.push(line),
+    instantiateWasm: (imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void) => {
+      const instance = new WebAssembly.Instance(wasm, imports);
+      done(instance);
+      return instance.exports;
+    },
+  };
+  const instance = (await open(options as never)) as Instance;
+  const result = attempt(() => use(instance), complaints);
+  // The JPEG decoder paints grey what is missing of a file that was cut off, and only mutters about it.
+  if (result === null || complaints.some((line) => /premature end/i.test(line)))
+    throw new CodecError(reason(complaints));
+  return result;
+}
+
+function attempt<Result>(use: () => Result, complaints: readonly string[]): Result {
+  try {
+    return use();
+  } catch (cause) {
+    // What is thrown is a bare `ExitStatus`; what was wrong has been printed before.
+    throw new CodecError(reason(complaints), { cause });
+  }
+}
+
+function reason(complaints: readonly string[]): string {
+  return complaints.join('; ') || 'the codec gave up without a reason';
+}
+
+/** In a bundle the import is the file's bytes. Node by itself would link the file as a module, so it is read. */
+async function load({ bytes, file }: Codec<unknown>): Promise<Uint8Array<ArrayBuffer>> {
+  const bundled = await bytes().catch(() => undefined);
+  return bundled?.default ?? new Uint8Array(await readFile(createRequire(import.meta.url).resolve(file)));
+}

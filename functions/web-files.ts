@@ -1,0 +1,96 @@
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { DeadLetter, RetryAfter } from '../core/outcome.ts';
+import { checkLiteralAddress, guardedLookup } from './addresses.ts';
+
+export interface WebAccess {
+  readonly signal: AbortSignal;
+  /** Hosts that may be reached although their address is not a public one. */
+  readonly privateHosts: ReadonlySet<string>;
+}
+
+/** A server answered, but not with success. `code` is `HTTP_404`, so that a retry policy can tell one from another. */
+class HttpStatusError extends Error {
+  override readonly name = 'HttpStatusError';
+  readonly code: string;
+
+  constructor(url: URL, method: string, status: number) {
+    // Without the query, which holds the signature of a presigned address.
+    super(`${method} ${url.origin}${url.pathname} answered ${status}`);
+    this.code = `HTTP_${status}`;
+  }
+}
+
+const MOST_REDIRECTS = 3;
+const LONGEST_RETRY_AFTER_SECONDS = 3_600;
+
+/**
+ * The bytes of a file on the web; up to three redirects are followed, each checked like the first address.
+ * @throws DeadLetter when it is larger than `mostBytes` or its address is not one to reach; else an ordinary Error.
+ */
+export async function getFile(address: string, mostBytes: number, access: WebAccess): Promise<Uint8Array> {
+  let url = new URL(address);
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const response = await send('GET', url, access);
+    const next = redirectOf(response, url);
+    if (!next) return read(succeeded(response, 'GET', url), mostBytes);
+    response.destroy();
+    url = next;
+  }
+  throw new Error(`${url.origin}${url.pathname}: more than ${MOST_REDIRECTS} redirects`);
+}
+
+/** Puts a file to an address such as a presigned one of S3. Redirects are not followed. */
+export async function putFile(address: string, file: { bytes: Uint8Array; type: string }, access: WebAccess) {
+  const url = new URL(address);
+  const response = succeeded(await send('PUT', url, access, file), 'PUT', url);
+  await read(response, 1_000_000);
+}
+
+function send(method: string, url: URL, access: WebAccess, file?: { bytes: Uint8Array; type: string }) {
+  checkLiteralAddress(url.hostname, access.privateHosts);
+  const options = {
+    method,
+    signal: access.signal,
+    lookup: guardedLookup(access.privateHosts),
+    // No connection is kept: it would not survive the freeze between two invocations.
+    agent: false,
+    headers: file ? { 'content-type': file.type, 'content-length': file.bytes.byteLength } : {},
+  } as const;
+  return new Promise<IncomingMessage>((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request(url, options, resolve);
+    request.on('error', reject);
+    request.end(file?.bytes);
+  });
+}
+
+function redirectOf(response: IncomingMessage, from: URL): URL | undefined {
+  const status = response.statusCode ?? 0;
+  if (![301, 302, 303, 307, 308].includes(status) || !response.headers.location) return undefined;
+  const to = URL.parse(response.headers.location, from.href);
+  if (to && /^https?:$/.test(to.protocol)) return to;
+  response.destroy();
+  throw new Error(`${from.origin}${from.pathname} redirects to something that is not on the web`);
+}
+
+function succeeded(response: IncomingMessage, method: string, url: URL): IncomingMessage {
+  const status = response.statusCode ?? 0;
+  if (status >= 200 && status < 300) return response;
+  response.destroy();
+  const error = new HttpStatusError(url, method, status);
+  const wait = /^\d{1,9}$/.exec(response.headers['retry-after'] ?? '')?.[0];
+  if (wait === undefined) throw error;
+  throw new RetryAfter(Math.min(Number(wait), LONGEST_RETRY_AFTER_SECONDS), error.message);
+}
+
+async function read(response: IncomingMessage, mostBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > mostBytes) throw new DeadLetter(`the file is larger than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
