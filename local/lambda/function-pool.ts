@@ -16,6 +16,8 @@ export interface PoolOptions {
   region: string;
   children: Children;
   onEvent: (event: RunnerEvent) => void;
+  initLimitMs?: number;
+  idleLimitMs?: number;
 }
 
 /** The execution environments of one version of a function: started on demand, reused warm. */
@@ -26,6 +28,7 @@ export class FunctionPool {
   /** Oldest first; the newest is taken, so that what is too many grows old. */
   readonly #idle: { environment: Environment; since: number }[] = [];
   readonly #running = new Set<Promise<unknown>>();
+  readonly #idleLimitMs: number;
   readonly #reaper: NodeJS.Timeout;
   #retired = false;
   #killed = false;
@@ -33,7 +36,8 @@ export class FunctionPool {
   constructor(options: PoolOptions) {
     this.spec = options.spec;
     this.#options = options;
-    this.#reaper = setInterval(() => this.#reap(), IDLE_LIMIT_MS / 6).unref();
+    this.#idleLimitMs = options.idleLimitMs ?? IDLE_LIMIT_MS;
+    this.#reaper = setInterval(() => this.#reap(), this.#idleLimitMs / 6).unref();
   }
 
   /** `payload` is JSON text. Never throws: what goes wrong is an outcome. */
@@ -82,7 +86,7 @@ export class FunctionPool {
       if (next.environment.alive) return next.environment;
       this.#discard(next.environment);
     }
-    const first = await this.#start(requestId, INIT_LIMIT_MS);
+    const first = await this.#start(requestId, this.#options.initLimitMs ?? INIT_LIMIT_MS);
     if (!('kind' in first) || first.kind !== 'timeout') return asInit(first);
     return asInit(await this.#start(requestId, this.spec.timeoutSeconds * 1000));
   }
@@ -113,7 +117,7 @@ export class FunctionPool {
   }
 
   #reap(): void {
-    const old = Date.now() - IDLE_LIMIT_MS;
+    const old = Date.now() - this.#idleLimitMs;
     while (this.#idle.length > KEPT_IDLE && (this.#idle[0]?.since ?? old) < old) {
       const next = this.#idle.shift();
       if (next) this.#discard(next.environment);

@@ -17,6 +17,7 @@ export interface FunctionTableOptions {
   region: string;
   accountId: string;
   onEvent: (event: RunnerEvent) => void;
+  eventRetryMs?: readonly number[];
 }
 
 /** The functions by name, each with its present pool; pools that were replaced finish what runs. */
@@ -57,12 +58,14 @@ export class FunctionTable {
     return `arn:aws:lambda:${this.#options.region}:${this.#options.accountId}:function:${name}`;
   }
 
-  /** `payload` is JSON text. Throws only `FunctionNotFoundError`. */
-  invoke(name: string, payload: string, requestId?: string): Promise<Outcome> {
-    return this.#find(name).invoke(payload, requestId);
+  /** `payload` is JSON text. Never throws; a function that is not there any more is an error like its own. */
+  async invoke(name: string, payload: string, requestId?: string): Promise<Outcome> {
+    const pool = this.#pools.get(name);
+    if (pool) return pool.invoke(payload, requestId);
+    return { kind: 'error', error: { errorType: 'ResourceNotFoundException', errorMessage: this.#notFound(name) } };
   }
 
-  /** As `Event`: nobody waits, and a failure is tried again as often as the function says. */
+  /** As `Event`: nobody waits, and a failure is tried again as often as the function says. Throws if there is none. */
   invokeLater(name: string, payload: string, requestId?: string): void {
     const pool = this.#find(name);
     void this.#invokeWithRetries(pool, payload, requestId);
@@ -86,7 +89,8 @@ export class FunctionTable {
 
   async #invokeWithRetries(first: FunctionPool, payload: string, requestId?: string): Promise<void> {
     let outcome = await first.invoke(payload, requestId);
-    for (const delay of EVENT_RETRY_MS.slice(0, first.spec.eventRetries ?? 0)) {
+    const delays = this.#options.eventRetryMs ?? EVENT_RETRY_MS;
+    for (const delay of delays.slice(0, first.spec.eventRetries ?? 0)) {
       if (outcome.kind === 'success') return;
       await sleep(delay, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
       const pool = this.#pools.get(first.spec.name);
@@ -108,7 +112,11 @@ export class FunctionTable {
 
   #find(name: string): FunctionPool {
     const pool = this.#pools.get(name);
-    if (!pool) throw new FunctionNotFoundError(`Function not found: ${this.arn(name)}`);
+    if (!pool) throw new FunctionNotFoundError(this.#notFound(name));
     return pool;
+  }
+
+  #notFound(name: string): string {
+    return `Function not found: ${this.arn(name)}`;
   }
 }

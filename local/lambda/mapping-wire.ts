@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Mapping, MappingChange } from './mapping.ts';
 import { parseJson } from './parse-json.ts';
 import type { MappingSpec } from './runner.ts';

@@ -108,6 +108,7 @@ export class Poller {
   async #receive(most: number, waitSeconds: number): Promise<Message[]> {
     const { queueUrl } = this.#options.settings();
     const { signal } = this.#hangUp;
+    const asked = Date.now();
     try {
       const messages = await this.#options.queues.receive(
         queueUrl,
@@ -117,6 +118,8 @@ export class Poller {
       );
       if (this.#outage > 0) this.#tell('poll-recovered', `receives from ${queueUrl} again`);
       this.#outage = 0;
+      // A server that does not wait would have us ask without a break.
+      if (messages.length === 0 && waitSeconds > 1 && Date.now() - asked < 1_000) await pause(100, this.#stop.signal);
       return messages;
     } catch (error) {
       if (signal.aborted) return [];

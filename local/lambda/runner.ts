@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { Children } from '../children.ts';
 import { answerApi } from './api.ts';
 import { FunctionTable } from './function-table.ts';
@@ -99,7 +100,12 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       return mapping.uuid;
     },
     removeFunction(name) {
-      void removeFunction(name, functions, mappings);
+      functions.remove(name);
+      for (const mapping of mappings.values()) {
+        if (mapping.spec.functionName !== name) continue;
+        mappings.delete(mapping.uuid);
+        void mapping.stop();
+      }
     },
     invoke: (name, payload, type) => invokeFunction(functions, { name, payload, type }),
     environments: (name) => functions.pids(name),
@@ -110,17 +116,12 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       clearTimeout(timer);
       functions.kill();
       queues.close();
+      // The last answers are still to be written.
+      await setImmediate();
       server.close();
       server.closeAllConnections();
     },
   };
-}
-
-async function removeFunction(name: string, functions: FunctionTable, mappings: Map<string, Mapping>): Promise<void> {
-  const own = [...mappings.values()].filter(({ spec }) => spec.functionName === name);
-  for (const { uuid } of own) mappings.delete(uuid);
-  await Promise.all(own.map((mapping) => mapping.stop()));
-  functions.remove(name);
 }
 
 async function invokeFunction(
@@ -132,6 +133,7 @@ async function invokeFunction(
     functions.invokeLater(name, text);
     return { payload: null };
   }
+  functions.get(name);
   const answer = toAnswer(await functions.invoke(name, text));
   return { ...answer, payload: JSON.parse(answer.payload) };
 }

@@ -31,9 +31,7 @@ afterAll(async () => {
 beforeEach(async () => {
   if (UUID !== undefined) fixture.runner.removeFunction('f');
   const print = 'for (const { body } of event.Records ?? []) console.log(body);';
-  await eventually(() =>
-    fixture.add('f', handler(`${print} if (event.fail) throw new TypeError('no'); return event;`)),
-  );
+  await fixture.add('f', handler(`${print} if (event.fail) throw new TypeError('no'); return event;`));
   UUID = fixture.runner.addMapping({
     functionName: 'f',
     queueUrl: queue.url,

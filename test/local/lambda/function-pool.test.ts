@@ -1,0 +1,84 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Children, openChildren } from '../../../local/children.ts';
+import { FunctionPool, type PoolOptions } from '../../../local/lambda/function-pool.ts';
+import { FunctionTable } from '../../../local/lambda/function-table.ts';
+import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/runner.ts';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { handler } from './runner-fixture.ts';
+
+let children: Children;
+beforeAll(() => {
+  children = openChildren();
+});
+afterAll(() => children.close());
+
+async function build(source: string, spec: Partial<FunctionSpec> = {}): Promise<FunctionSpec> {
+  const bundle = join(await temporaryFolder(), 'f.mjs');
+  await writeFile(bundle, source);
+  return { name: 'f', bundle, timeoutSeconds: 5, memoryMb: 256, environment: {}, ...spec };
+}
+
+async function openPool(source: string, options: Partial<PoolOptions> = {}, timeoutSeconds = 5) {
+  const events: RunnerEvent[] = [];
+  const spec = await build(source, { timeoutSeconds });
+  const onEvent = (event: RunnerEvent) => events.push(event);
+  const pool = new FunctionPool({ spec, functionArn: 'arn', region: 'us-east-1', children, onEvent, ...options });
+  return { pool, events };
+}
+
+test('an init over its limit starts again within the timeout of the function', async () => {
+  const slow = `await new Promise((r) => setTimeout(r, 300)); ${handler('return 1;')}`;
+  const { pool, events } = await openPool(slow, { initLimitMs: 150 });
+
+  const outcome = await pool.invoke('{}');
+
+  expect(outcome).toEqual({ kind: 'success', body: '1' });
+  expect(events).toEqual([]);
+  await pool.drain();
+});
+
+test('an init over the timeout of the function fails', async () => {
+  const stuck = 'await new Promise((r) => setTimeout(r, 60_000));';
+  const { pool, events } = await openPool(stuck, { initLimitMs: 100 }, 0.3);
+
+  const outcome = await pool.invoke('{}');
+
+  expect(outcome).toMatchObject({ kind: 'init-failed', error: { errorType: 'Sandbox.Timedout' } });
+  expect(events.map(({ kind }) => kind)).toEqual(['init-failed']);
+  expect(pool.pids()).toEqual([]);
+});
+
+test('of idle environments two are kept', async () => {
+  const { pool } = await openPool(handler('await new Promise((r) => setTimeout(r, 200));'), { idleLimitMs: 300 });
+  await Promise.all([1, 2, 3, 4].map(() => pool.invoke('{}')));
+  const before = pool.pids();
+
+  await eventually(() => expect(pool.pids()).toHaveLength(2));
+
+  expect(before).toHaveLength(4);
+  await pool.drain();
+  await eventually(() => expect(pool.pids()).toEqual([]));
+});
+
+test('a failed asynchronous invocation is tried again as often as the function says', async () => {
+  const lines: string[] = [];
+  const functions = new FunctionTable({
+    children,
+    region: 'us-east-1',
+    accountId: '000000000000',
+    onEvent: ({ stream, message }) => stream === 'stdout' && lines.push(message),
+    eventRetryMs: [10, 10],
+  });
+  functions.add(await build(handler("console.log('one'); throw new Error('no');"), { name: 'one', eventRetries: 1 }));
+  functions.add(await build(handler("console.log('none'); throw new Error('no');"), { name: 'none' }));
+
+  functions.invokeLater('one', '{}');
+  functions.invokeLater('none', '{}');
+
+  await eventually(() => expect(lines.sort()).toEqual(['none', 'one', 'one']));
+  await functions.drain();
+  expect(lines).toHaveLength(3);
+});
