@@ -12,10 +12,10 @@ const MOST_BYTES = 16 * 1_048_576;
 export async function answerRequest(broker: Broker, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const body = await readBody(request);
-    const connection = watch(response);
+    const connection = watch(request, response);
     const answer = await run(broker, request, body, connection);
     await broker.journal.committed();
-    if (response.destroyed) connection.undo?.();
+    if (isGone(request, response)) connection.undo?.();
     else write(response, 200, answer);
   } catch (error) {
     if (!response.destroyed) writeError(response, error);
@@ -53,11 +53,24 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString();
 }
 
-function watch(response: ServerResponse): Connection {
+/** True as soon as the client's hang-up has been read, which is some turns before the connection is closed here. */
+function isGone(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.destroyed || request.socket.readableEnded;
+}
+
+function watch(request: IncomingMessage, response: ServerResponse): Connection {
   return {
     onGone(leave) {
-      if (response.destroyed) leave();
-      else response.once('close', leave);
+      if (isGone(request, response)) {
+        leave();
+        return;
+      }
+      const { socket } = request;
+      socket.once('end', leave);
+      response.once('close', () => {
+        socket.off('end', leave);
+        leave();
+      });
     },
   };
 }

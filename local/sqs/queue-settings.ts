@@ -91,7 +91,7 @@ function checkAttribute(name: string, value: unknown, fifo: boolean): void {
     throw new SqsError('InvalidAttributeName', `You can specify the ${name} only when FifoQueue is set to true.`);
   }
   if (value === '') return;
-  if (typeof value !== 'string') throw badValue(name);
+  if (typeof value !== 'string' || (name === 'Policy' && !isObject(value))) throw badValue(name);
   const choices = CHOICES[name];
   if (choices !== undefined && !choices.includes(value)) throw badValue(name);
   const rule: IntegerRule | undefined = Object.hasOwn(INTEGERS, name)
@@ -99,6 +99,15 @@ function checkAttribute(name: string, value: unknown, fifo: boolean): void {
     : undefined;
   if (rule === undefined) return;
   if (!/^\d{1,9}$/.test(value) || Number(value) < rule.least || Number(value) > rule.most) throw badValue(name);
+}
+
+function isObject(json: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return typeof parsed === 'object' && parsed !== null;
+  } catch {
+    return false;
+  }
 }
 
 function badValue(name: string): SqsError {

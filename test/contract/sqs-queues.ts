@@ -173,4 +173,24 @@ export const QUEUES: Behaviour[] = [
       expect((await sqs.listQueueTags({ QueueUrl })).Tags).toEqual({ team: 'jobs' });
     },
   },
+  {
+    name: 'permissions are added to the policy and taken away',
+    run: async ({ sqs, queue }) => {
+      const QueueUrl = await queue();
+      const policy = async () =>
+        (await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['Policy'] })).Attributes?.Policy ?? '';
+
+      await sqs.addPermission({
+        QueueUrl,
+        Label: 'reader',
+        AWSAccountIds: ['123456789012'],
+        Actions: ['ReceiveMessage'],
+      });
+      const added = await policy();
+      await sqs.removePermission({ QueueUrl, Label: 'reader' });
+
+      expect(added).toContain('reader');
+      expect(await policy()).not.toContain('reader');
+    },
+  },
 ];

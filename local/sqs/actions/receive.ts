@@ -1,4 +1,4 @@
-import { deliver } from '../broker.ts';
+import { type Broker, deliver } from '../broker.ts';
 import { sequenceNumber } from '../deduplication.ts';
 import { SqsError } from '../errors.ts';
 import { type Action, type Input, readInteger, readQueue, readStrings } from '../input.ts';
@@ -36,7 +36,7 @@ export const receiveMessage: Action = async (broker, input, connection) => {
   const take = () => {
     const messages = deliver(broker, queue, { max, visibilityMs });
     answer = messages.map((message) => present(queue, message, systemNames, attributeNames));
-    connection.undo = undoer(queue, messages, broker.now);
+    connection.undo = undoer(broker, queue, messages);
     return messages;
   };
   if (take().length === 0 && waitSeconds > 0) {
@@ -53,10 +53,11 @@ function readSystemNames(input: Input): readonly string[] {
   return names.includes('All') ? Object.keys(SYSTEM_ATTRIBUTES) : names;
 }
 
-function undoer(queue: Queue, messages: readonly Message[], now: () => number): () => void {
+function undoer(broker: Broker, queue: Queue, messages: readonly Message[]): () => void {
   const receipts = messages.map(({ id, receipt }) => ({ messageId: id, receipt }));
   return () => {
-    for (const receipt of receipts) undoReceive(queue, receipt, now());
+    for (const receipt of receipts) undoReceive(queue, receipt, broker.now());
+    broker.polls.poke(queue);
   };
 }
 

@@ -7,6 +7,7 @@ import {
 } from './acknowledge.ts';
 import { getQueueAttributes, setQueueAttributes } from './attributes.ts';
 import { cancelMessageMoveTask, listMessageMoveTasks, startMessageMoveTask } from './move-tasks.ts';
+import { addPermission, removePermission } from './permissions.ts';
 import { createQueue, deleteQueue, getQueueUrl, listDeadLetterSourceQueues, listQueues, purgeQueue } from './queues.ts';
 import { receiveMessage } from './receive.ts';
 import { sendMessage, sendMessageBatch } from './send.ts';
@@ -14,6 +15,7 @@ import { listQueueTags, tagQueue, untagQueue } from './tags.ts';
 
 /** Every action by its name on the wire. */
 export const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ['AddPermission', addPermission],
   ['CancelMessageMoveTask', cancelMessageMoveTask],
   ['ChangeMessageVisibility', changeMessageVisibility],
   ['ChangeMessageVisibilityBatch', changeMessageVisibilityBatch],
@@ -29,6 +31,7 @@ export const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['ListQueues', listQueues],
   ['PurgeQueue', purgeQueue],
   ['ReceiveMessage', receiveMessage],
+  ['RemovePermission', removePermission],
   ['SendMessage', sendMessage],
   ['SendMessageBatch', sendMessageBatch],
   ['SetQueueAttributes', setQueueAttributes],

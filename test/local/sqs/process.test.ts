@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, eventually, type World } from '../../contract/sqs-world.ts';
+
+const MAIN = join(import.meta.dirname, '../../../local/sqs/main.ts');
+const children: ChildProcess[] = [];
+const worlds: World[] = [];
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sqs-'));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const world of worlds.splice(0)) world.sqs.destroy();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly world: World;
+  readonly port: number;
+}
+
+function spawnMain(args: readonly string[]): ChildProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  return child;
+}
+
+async function start(...args: string[]): Promise<Running> {
+  const child = spawnMain(args);
+  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
+  const { event, endpoint, port } = JSON.parse(line) as { event: string; endpoint: string; port: number };
+  expect(event).toBe('listening');
+  const world = createWorld(endpoint);
+  worlds.push(world);
+  return { child, world, port };
+}
+
+async function kill({ child }: Running): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+describe('a killed emulator', () => {
+  it('goes on from its data file: ready, delayed, in flight, counts, dead letters and old URLs', async () => {
+    const data = join(folder, 'states.sqlite');
+    const first = await start('--data', data);
+    const { source, dlq, sourceArn } = await first.world.pair(2, 600);
+    const plain = await first.world.queue({ VisibilityTimeout: '600' });
+    await first.world.send(plain, 'held', 'ready 1', 'ready 2', 'deleted');
+    const [held] = await first.world.receive(plain, { MaxNumberOfMessages: 1 });
+    const taken = await first.world.receive(plain, { VisibilityTimeout: 0 });
+    const last = taken.find(({ Body }) => Body === 'deleted');
+    await first.world.sqs.deleteMessage({ QueueUrl: plain, ReceiptHandle: last!.ReceiptHandle });
+    await first.world.sqs.sendMessage({ QueueUrl: plain, MessageBody: 'later', DelaySeconds: 600 });
+    await first.world.send(source, 'dead');
+    for (let count = 0; count < 3; count += 1) await first.world.receive(source, { VisibilityTimeout: 0 });
+    await kill(first);
+
+    const { world } = await start('--data', data);
+
+    expect(await world.depth(plain)).toEqual([2, 1, 1]);
+    const seen = await world.receive(plain, { VisibilityTimeout: 0 });
+    expect(seen.map((one) => [one.Body, one.Attributes?.ApproximateReceiveCount])).toEqual([
+      ['ready 1', '2'],
+      ['ready 2', '2'],
+    ]);
+    await world.sqs.changeMessageVisibility({
+      QueueUrl: plain,
+      ReceiptHandle: held!.ReceiptHandle,
+      VisibilityTimeout: 0,
+    });
+    expect(await world.bodies(plain)).toContain('held');
+    const [dead] = await world.receive(dlq);
+    expect(dead?.Attributes).toMatchObject({ ApproximateReceiveCount: '3', DeadLetterQueueSourceArn: sourceArn });
+    expect((await world.sqs.listDeadLetterSourceQueues({ QueueUrl: dlq })).queueUrls).toHaveLength(1);
+  });
+
+  it('has every message whose send was answered, and none whose delete was', async () => {
+    const data = join(folder, 'burst.sqlite');
+    const first = await start('--data', data);
+    const url = await first.world.queue();
+    const answered = new Set<string>();
+    const sender = async (name: string) => {
+      for (let index = 0; ; index += 1) {
+        const { MessageId } = await first.world.sqs.sendMessage({ QueueUrl: url, MessageBody: `${name}${index}` });
+        answered.add(MessageId!);
+      }
+    };
+    const deleted = new Set<string>();
+    const deleter = async () => {
+      for (;;) {
+        for (const { MessageId, ReceiptHandle } of await first.world.receive(url, { MaxNumberOfMessages: 1 })) {
+          await first.world.sqs.deleteMessage({ QueueUrl: url, ReceiptHandle });
+          deleted.add(MessageId!);
+        }
+      }
+    };
+    const work = Promise.allSettled([sender('a'), sender('b'), sender('c'), deleter()]);
+    await eventually(
+      async () => [answered.size, deleted.size] as const,
+      ([sent, gone]) => sent > 200 && gone > 50,
+      10,
+    );
+    await kill(first);
+    await work;
+
+    const { world } = await start('--data', data);
+
+    const [ready, inFlight] = await world.depth(url);
+    // Of the three sends and the one delete under way at the kill, each may have happened or not.
+    expect(ready + inFlight).toBeGreaterThanOrEqual(answered.size - deleted.size - 1);
+    expect(ready + inFlight).toBeLessThanOrEqual(answered.size - deleted.size + 3);
+    const left = new Set<string>();
+    for (let some = await world.receive(url); some.length > 0; some = await world.receive(url)) {
+      for (const { MessageId } of some) left.add(MessageId!);
+    }
+    expect([...left].filter((id) => deleted.has(id))).toEqual([]);
+  });
+
+  it('goes on with a move task at its rate', async () => {
+    const data = join(folder, 'move.sqlite');
+    const first = await start('--data', data);
+    const { dlq, dlqArn } = await first.world.pair(1);
+    const target = await first.world.queue();
+    await first.world.send(dlq, '1', '2', '3', '4', '5', '6');
+    const DestinationArn = await first.world.arn(target);
+    await first.world.sqs.startMessageMoveTask({ SourceArn: dlqArn, DestinationArn, MaxNumberOfMessagesPerSecond: 3 });
+    await eventually(
+      () => first.world.depth(target),
+      ([visible]) => visible > 0,
+    );
+    await kill(first);
+
+    const { world } = await start('--data', data);
+
+    const running = (await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn })).Results![0];
+    expect(running?.Status).toBe('RUNNING');
+    await eventually(
+      () => world.depth(target),
+      ([visible]) => visible === 6,
+    );
+    const task = async () => (await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn })).Results![0]!;
+    const done = await eventually(task, ({ Status }) => Status !== 'RUNNING');
+    expect(done).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 6 });
+  });
+});
+
+describe('the process', () => {
+  it('exits with code 3 and one sentence when the port is taken', async () => {
+    const blocker = createServer().listen(0, '127.0.0.1');
+    await once(blocker, 'listening');
+    const { port } = blocker.address() as { port: number };
+
+    const child = spawnMain(['--port', String(port)]);
+    let stderr = '';
+    child.stderr!.on('data', (chunk) => (stderr += String(chunk)));
+    const [code] = await once(child, 'close');
+    blocker.close();
+
+    expect(code).toBe(3);
+    expect(stderr).toBe(`Port ${port} is taken: give SQS another with --port.\n`);
+  });
+
+  it('refuses a data file that another one has open', async () => {
+    const data = join(folder, 'shared.sqlite');
+    await start('--data', data);
+
+    const child = spawnMain(['--data', data]);
+    let stderr = '';
+    child.stderr!.on('data', (chunk) => (stderr += String(chunk)));
+    const [code] = await once(child, 'close');
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^SQS cannot start: database is locked/);
+  });
+
+  it('ends on SIGTERM with code 0 while a long poll waits, which it answers', async () => {
+    const { child, world } = await start();
+    const url = await world.queue();
+    const poll = world.receive(url, { WaitTimeSeconds: 20 });
+    await world.receive(url, { WaitTimeSeconds: 1 });
+
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+
+    expect(code).toBe(0);
+    expect(await poll).toEqual([]);
+  });
+});
