@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import type { Binaries } from './binaries.ts';
 import { assertReachable, type Owner } from './owner.ts';
 
-/** The superuser of our clusters. */
-export const SUPERUSER = 'millrace';
+/** Not `millrace`: the schema of that name would be in its search path, and hide a statement that forgets to name it. */
+export const SUPERUSER = 'postgres';
 
 const PASSWORD_FILE = 'millrace.password';
 const run = promisify(execFile);

@@ -202,5 +202,5 @@ it('lets nobody else read the data, the password or the log', async () => {
   );
 
   expect(modes.map(({ mode }) => (mode & 0o077).toString(8))).toEqual(['0', '0', '0']);
-  expect(await ask(withDatabase(url, 'postgres'), 'select current_user')).toBe('millrace');
+  expect(await ask(withDatabase(url, 'postgres'), 'select current_user')).toBe('postgres');
 });
