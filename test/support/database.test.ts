@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { createDatabase } from './database.ts';
 import { ask } from './postgres-server.ts';
 
@@ -27,4 +27,13 @@ it('drops a database that others are still connected to', async () => {
 
   expect(guest.rows).toEqual([{ one: 1 }]);
   expect(left).toBe('0');
+});
+
+it('is migrated, unless an empty one is asked for', async () => {
+  const empty = await createDatabase({ migrated: false });
+  onTestFinished(() => empty.drop());
+  const question = "select to_regclass('millrace.jobs')::text";
+
+  expect(await ask(other.url, question)).toBe('millrace.jobs');
+  expect(await ask(empty.url, question)).toBe('');
 });

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { openLog } from '../../core/log.ts';
+import { migrate } from '../../core/migrate.ts';
 import { openChildren } from '../../local/children.ts';
 import { startPostgres } from '../../local/postgres.ts';
 
@@ -24,13 +25,22 @@ interface Server {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer();
   const template = `millrace_template_${randomBytes(5).toString('hex')}`;
-  await ask(server.url, `create database ${template}`);
-  await migrateTemplate(withDatabase(server.url, template));
+  try {
+    await makeTemplate(server.url, template);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   project.provide('postgres', { url: server.url, template, version: server.version });
   return async () => {
     await ask(server.url, `drop database if exists ${template} with (force)`);
     await server.stop();
   };
+}
+
+async function makeTemplate(url: string, name: string): Promise<void> {
+  await ask(url, `create database ${name}`);
+  await migrate({ connectionString: withDatabase(url, name), log: openLog(() => undefined) });
 }
 
 async function startServer(): Promise<Server> {
@@ -70,13 +80,6 @@ async function startOwn(major: string | undefined): Promise<Server> {
 export function chosenBinaries(): { binaries?: string } {
   const major = process.env.MILLRACE_TEST_POSTGRES;
   return major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` };
-}
-
-async function migrateTemplate(url: string): Promise<void> {
-  const path = new URL('../../core/migrate.ts', import.meta.url);
-  if (!existsSync(path)) return;
-  const { migrate } = await import(path.href);
-  await migrate({ connectionString: url });
 }
 
 /** The same server and account, another database. */
