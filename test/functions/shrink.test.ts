@@ -56,6 +56,7 @@ it('leaves a picture of one colour in that colour', () => {
 
       const small = shrink(plain, width, height);
 
+      for (let i = 0; i < small.data.length; i += 4) expect([...small.data.subarray(i, i + 3)]).toEqual(colour);
     }),
   );
 });
