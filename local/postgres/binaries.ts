@@ -48,7 +48,9 @@ async function completeLibraries(root: string, cache: string): Promise<Record<st
   }
   await mkdir(cache, { recursive: true });
   for (const { source, target } of missing) await link(join(root, source), join(cache, basename(target)));
-  return { [process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH']: cache };
+  // Both: a library that is found in the cache looks for its own neighbours there.
+  const path = [cache, join(root, 'native', 'lib')].join(':');
+  return { [process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH']: path };
 }
 
 async function link(source: string, path: string): Promise<void> {
