@@ -64,6 +64,7 @@ const NAME = /^[a-z][a-z0-9_]*$/;
  */
 export function defineHandler<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition {
   const { jobType, routingKey = '' } = options;
+  checkCode(options);
   checkName('jobType', jobType);
   if (routingKey !== '') checkName('routingKey', routingKey);
   if (jobType.length + routingKey.length > 60) {
@@ -92,8 +93,16 @@ export function defineHandler<Schema extends PayloadSchema>(options: HandlerOpti
   };
 }
 
+function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {
+  if (typeof payload?.['~standard']?.validate !== 'function') {
+    throw new SettingError('payload', 'a schema such as z.object({ … })', payload);
+  }
+  if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
+}
+
 function checkName(field: string, name: string): void {
-  if (!NAME.test(name)) throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
+  if (typeof name === 'string' && NAME.test(name)) return;
+  throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
 }
 
 function whole(field: string, value: number, least: number, most: number): number {
