@@ -16,6 +16,7 @@ export function seconds(duration: Duration, field: string): number {
 }
 
 function parse(text: string): number {
+  if (typeof text !== 'string') return Number.NaN;
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
   if (!match) return Number.NaN;
   return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];

@@ -117,8 +117,8 @@ function plainDelay(policy: RetryPolicy, attempt: number): number {
     case 'linear':
       return Math.min(policy.max, policy.base + policy.step * (attempt - 1));
     case 'exponential':
-      // A large exponent gives Infinity, never an error, and the minimum makes it the cap again.
-      return Math.min(policy.max, policy.base * policy.factor ** (attempt - 1));
+      // A large exponent gives Infinity, and times a base of zero that would not be a number.
+      return Math.min(policy.max, policy.base * Math.min(Number.MAX_VALUE, policy.factor ** (attempt - 1)));
   }
 }
 
