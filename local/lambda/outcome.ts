@@ -52,9 +52,9 @@ export function parseError(body: string): FunctionError {
   };
 }
 
-/** One line for people: the message, and the first place of the stack that is not Node's own. */
+/** One line for people: the message, and the first place of the stack that is neither Node's nor the runtime's. */
 export function summarize({ errorType, errorMessage, trace = [] }: FunctionError): string {
-  const place = trace.find((line) => /^\s*at .*:\d+:\d+\)?$/.test(line) && !line.includes('node:'));
+  const place = trace.find((line) => /^\s*at .*:\d+:\d+\)?$/.test(line) && !/node:|\/bootstrap\.mjs:/.test(line));
   const where = place?.match(/\(?((?:file:\/\/)?\/[^()]+:\d+):\d+\)?$/)?.[1]?.replace('file://', '');
   return `${errorType}: ${errorMessage}${where ? ` (${where})` : ''}`;
 }

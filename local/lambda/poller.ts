@@ -10,7 +10,8 @@ const LONG_POLL_SECONDS = 20;
 const MOST_PER_RECEIVE = 10;
 /** So many lanes keep asking when nothing comes. */
 const IDLE_LANES = 1;
-const DELETE_ATTEMPTS = 5;
+/** Some eight seconds, in which a server that was killed is back; what is not deleted runs again. */
+const DELETE_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 2_000;
 /** An answer under way when we stop brings messages that would be hidden from all until their visibility ends. */
 const HANG_UP_MS = 100;
@@ -38,7 +39,7 @@ export class Poller {
   #open = 0;
   /** Lanes that are asking now. */
   #asking = 0;
-  /** Failed receives in a row, over all lanes. */
+  /** Failures since the last good receive, over all lanes. */
   #outage = 0;
   #failedInits = 0;
 
@@ -123,8 +124,7 @@ export class Poller {
       return messages;
     } catch (error) {
       if (signal.aborted) return [];
-      this.#outage += 1;
-      if (this.#outage === 1) this.#tell('poll-error', `cannot receive from ${queueUrl}: ${describe(error)}`);
+      this.#fail(`cannot receive from ${queueUrl}: ${describe(error)}`);
       await pause(backoff(this.#outage), this.#stop.signal);
       return [];
     }
@@ -159,9 +159,13 @@ export class Poller {
         await pause(backoff(attempt), this.#stop.signal);
       }
     }
-    if (left.length > 0) {
-      this.#tell('poll-error', `cannot delete ${left.length} messages from ${queueUrl}, they come again: ${reason}`);
-    }
+    if (left.length > 0) this.#fail(`cannot delete ${left.length} messages from ${queueUrl}: ${reason}`);
+  }
+
+  /** One line an outage, whatever fails in it. */
+  #fail(message: string): void {
+    this.#outage += 1;
+    if (this.#outage === 1) this.#tell('poll-error', message);
   }
 
   #tell(kind: 'poll-error' | 'poll-recovered', message: string): void {

@@ -91,3 +91,23 @@ test('an import that leads nowhere is named with the place of it', async () => {
 
   await expect(building).rejects.toThrow(/entry\.ts:1:8 Could not resolve "\.\/absent\.ts"$/);
 });
+
+test('a bundle that throws when it is loaded is named by its source', async () => {
+  const folder = await folderWith({
+    'entry.ts': "export const handler = () => 1;\n\nthrow new RangeError('too early');",
+  });
+  const outFile = join(folder, 'entry.mjs');
+  const fixture = await openRunner();
+
+  await bundleFunction({ entry: join(folder, 'entry.ts'), outFile });
+  fixture.runner.addFunction({
+    ...(await fixture.build('entry', '')),
+    bundle: outFile,
+    environment: bundleEnvironment,
+  });
+  await fixture.runner.invoke('entry', {}, 'RequestResponse');
+  await fixture.close();
+
+  const [failure] = fixture.events.filter(({ kind }) => kind === 'init-failed');
+  expect(failure?.message).toBe(`RangeError: too early (${join(folder, 'entry.ts')}:3)`);
+});

@@ -90,7 +90,7 @@ test('a process that outgrows its memory is killed, buffers included', async () 
 
 test.each([
   ['import-throws', "\nthrow new TypeError('bad start');", /^TypeError: bad start \(\/.*import-throws-\d+\.mjs:2\)$/],
-  ['no-handler', 'export const other = 1;', /^Runtime\.HandlerNotFound: .* exports no function "handler"/],
+  ['no-handler', 'export const other = 1;', /^Runtime\.HandlerNotFound: .* exports no function "handler"$/],
   ['init-exits', 'process.exit(0);', /Runtime exited without providing a reason$/],
   ['syntax', 'export function {', /^SyntaxError: /],
 ])('an init that fails (%s) says where', async (name, source, message) => {
