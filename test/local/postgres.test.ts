@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -88,6 +88,17 @@ it('sorts by bytes and stores UTF-8, on any machine', async () => {
     'ABabé😀',
   );
   expect(await ask(server.url, 'show timezone')).toBe('UTC');
+});
+
+it('starts however deep its folder lies', async () => {
+  const parent = join(await temporaryFolder(), ...Array.from({ length: 20 }, () => 'folder'));
+  await mkdir(parent, { recursive: true });
+  await copy('cp', ['-a', pristine, join(parent, 'data')]);
+
+  const server = await start(join(parent, 'data'));
+
+  expect(server.folder.length).toBeGreaterThan(107);
+  expect(await ask(server.url, 'select 1')).toBe('1');
 });
 
 it('makes the database that is asked for', async () => {
