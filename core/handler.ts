@@ -41,11 +41,11 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
 }
 
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
-export interface HandlerDefinition {
+export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
   readonly jobType: string;
   /** `''` when there is none. */
   readonly routingKey: string;
-  readonly payload: PayloadSchema;
+  readonly payload: Schema;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
   readonly maxAttempts: number;
@@ -62,7 +62,9 @@ const NAME = /^[a-z][a-z0-9_]*$/;
  * Defines the handler of one (job type, routing key).
  * @throws SettingError that names the field when an option is out of its bounds.
  */
-export function defineHandler<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition {
+export function defineHandler<Schema extends PayloadSchema>(
+  options: HandlerOptions<Schema>,
+): HandlerDefinition<Schema> {
   const { jobType, routingKey = '' } = options;
   checkCode(options);
   checkName('jobType', jobType);
@@ -105,7 +107,8 @@ function checkName(field: string, name: string): void {
   throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
 }
 
-function whole(field: string, value: number, least: number, most: number): number {
+/** @throws SettingError when `value` is anything but a whole number within the bounds. */
+export function whole(field: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new SettingError(field, `a whole number from ${least} to ${most}`, value);
 }

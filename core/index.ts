@@ -1,0 +1,19 @@
+/** What an application imports: define handlers, and enqueue their jobs inside its own transactions. */
+export type { Duration } from './duration.ts';
+export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
+export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler.ts';
+export type { JobStatus } from './job.ts';
+export {
+  type EnqueueClient,
+  type Enqueued,
+  type EnqueueItem,
+  type EnqueueOptions,
+  enqueue,
+  enqueueMany,
+  type PayloadInput,
+} from './jobs/enqueue.ts';
+export type { Log, LogFields } from './log.ts';
+export { type MigrateResult, migrate } from './migrate.ts';
+export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './outcome.ts';
+export { type RetryOptions, type RetryPolicy, retry } from './retry-policy.ts';
+export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './schema.ts';
