@@ -65,9 +65,16 @@ async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => 
     return value;
   } catch (error) {
     // Without an SQLSTATE the connection's state is unknown: it is thrown away, which rolls back as well.
-    if (isStatementError(error)) await client.query('rollback').catch(() => undefined);
+    if (isStatementError(error)) await rollBack(client, error);
     throw error;
   }
+}
+
+/** A rollback that nobody confirmed leaves the state unknown too: its error, which has no SQLSTATE, goes out instead. */
+async function rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
+  await client.query('rollback').catch(() => {
+    throw new Error('a failed transaction could not be rolled back', { cause });
+  });
 }
 
 /** Gives the connection back, or throws it away when it may be broken or still inside a transaction. */
@@ -97,7 +104,8 @@ function isStatementError(error: unknown): boolean {
 /** SQLSTATE of a database error, when it has one. */
 export function errorCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  // Every SQLSTATE has a digit, which tells it from Node's EPIPE.
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** Repeats what a concurrent transaction broke, whole, with a random pause. */

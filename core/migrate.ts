@@ -31,7 +31,9 @@ begin
       end;
     end if;
   end loop;
-  if not pg_has_role(current_user, 'millrace_owner', 'member') then
+  -- From 16 on, who creates a role is a member of it, but may not become it.
+  if not pg_has_role(current_user, 'millrace_owner',
+      case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end) then
     execute format('grant millrace_owner to %I', current_user);
   end if;
 end $$`;
@@ -39,11 +41,17 @@ end $$`;
 const ENSURE_SCHEMA = `create schema if not exists millrace authorization millrace_owner`;
 const ENSURE_LEDGER = `create table if not exists millrace.migrations (
   name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
+/** Looked up in the catalogue, which anybody may read: the login need not have rights before it becomes the owner. */
+const FIND_LEDGER = `
+  select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'millrace' and c.relname = 'migrations'`;
 const READ_LEDGER = `select name, checksum from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
 /** Held until the transaction ends, so a pooler in transaction mode is fine and a killed migrator holds nothing. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('millrace.migrations', 0))`;
 const BECOME_OWNER = `set local role millrace_owner`;
+/** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
+const LIMIT_WAITING = `set local lock_timeout = '500ms'`;
 
 /** The files of a folder, in the order in which they apply. */
 export function readMigrations(folder: string): Migration[] {
@@ -89,8 +97,11 @@ async function applyAll(db: Database, migrations: readonly Migration[], log: Log
     log.info('migration_applied', { migration: migration.name });
   }
   const known = new Set(migrations.map(({ name }) => name));
-  const { rows } = await db.query<{ name: string }>(READ_LEDGER);
-  return { applied, ahead: rows.map(({ name }) => name).filter((name) => !known.has(name)) };
+  const ledger = await db.transaction(async (tx) => {
+    await tx.query(BECOME_OWNER);
+    return (await tx.query<{ name: string }>(READ_LEDGER)).rows;
+  });
+  return { applied, ahead: ledger.map(({ name }) => name).filter((name) => !known.has(name)) };
 }
 
 /** Roles belong to the whole server, so two databases set up at once can collide: tried again some times. */
@@ -114,7 +125,7 @@ async function prepare(db: Database): Promise<void> {
 }
 
 async function isPrepared(tx: Queryable): Promise<boolean> {
-  const { rows } = await tx.query(`select from pg_catalog.pg_class where oid = to_regclass('millrace.migrations')`);
+  const { rows } = await tx.query(FIND_LEDGER);
   return rows.length > 0;
 }
 
@@ -122,13 +133,14 @@ async function apply(db: Database, migration: Migration): Promise<boolean> {
   try {
     return await db.transaction(async (tx) => {
       await tx.query(LOCK);
+      await tx.query(BECOME_OWNER);
+      await tx.query(LIMIT_WAITING);
       const { rows } = await tx.query<{ name: string; checksum: string }>(READ_LEDGER);
       const before = rows.find(({ name }) => name === migration.name);
       if (before) {
         refuseChanged(migration, before.checksum);
         return false;
       }
-      await tx.query(BECOME_OWNER);
       await tx.query(migration.sql);
       await tx.query(RECORD, [migration.name, migration.checksum]);
       return true;

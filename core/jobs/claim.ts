@@ -43,9 +43,9 @@ const CLAIM_DUE_JOBS = `
       ) c
       where o.max_in_flight > o.in_flight
   ), picked as materialized (
-    select id from candidates where place <= room order by priority, due_at, id limit $3::integer
+    select id, due_at from candidates where place <= room order by priority, due_at, id limit $3::integer
   ), locked as materialized (
-    select j.id from millrace.jobs_live j join picked using (id)
+    select j.id, picked.due_at from millrace.jobs_live j join picked using (id)
       where j.due_at <= millrace.clock()
       order by j.id
       for update of j skip locked
@@ -60,7 +60,7 @@ const CLAIM_DUE_JOBS = `
           next_retry_at = null, hold_until = null, message_id = null, message_sent_at = null, request_id = null
       from locked l, dispatch d, open o
       where j.id = l.id and o.job_type = j.job_type and o.routing_key = j.routing_key
-      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority
+      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority, l.due_at
   ), adapted as (
     -- Found drained with as many due as there was room for: twice as many next time. Else slowly back to the floor.
     update millrace.handlers h
@@ -78,7 +78,7 @@ const CLAIM_DUE_JOBS = `
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
          group_key as "groupKey"
-    from claimed order by priority, id`;
+    from claimed order by priority, due_at, id`;
 
 /**
  * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time

@@ -14,8 +14,8 @@ export async function registerRun(db: Database): Promise<string> {
 // handler, whatever the size of the table.
 const BEAT = `
   update millrace.dispatcher_runs r
-    set last_round_at = millrace.clock(), last_job_id = q.last_value,
-        last_active_at = case when $1 or q.last_value is distinct from r.last_job_id
+    set last_round_at = millrace.clock(), last_job_id = (select last_value from millrace.job_ids),
+        last_active_at = case when $1 or (select last_value from millrace.job_ids) is distinct from r.last_job_id
           or exists (select from millrace.operations o where o.status = 'running')
           or exists (select from millrace.jobs_live j where j.in_flight)
           or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
@@ -24,7 +24,6 @@ const BEAT = `
                    and j.priority = p.priority::smallint and j.due_at is not null
                    and j.due_at < millrace.clock() + interval '1 minute' limit 1) due)
           then millrace.clock() else r.last_active_at end
-    from millrace.job_ids q
     returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active`;
 
 export interface Beat {

@@ -9,3 +9,11 @@ export async function readEpoch(db: Database): Promise<string> {
   if (epoch === undefined) throw new Error('millrace.installation is empty: run the migrations again');
   return epoch;
 }
+
+const READ_ID_SEQUENCE = `select is_called as "isCalled" from millrace.job_ids`;
+
+/** Whether no job was ever enqueued here. */
+export async function isUnused(db: Database): Promise<boolean> {
+  const { rows } = await db.query<{ isCalled: boolean }>(READ_ID_SEQUENCE);
+  return rows[0]?.isCalled === false;
+}

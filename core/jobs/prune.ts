@@ -1,5 +1,4 @@
 import type { Database } from '../database.ts';
-import { errorCode } from '../database.ts';
 
 const PRUNE_SLOT = `select millrace.prune_slot($1::smallint, make_interval(secs => $2)) as pruned`;
 const SLOTS = 32;
@@ -8,20 +7,10 @@ const SLOTS = 32;
 export async function pruneFinished(db: Database, retentionSeconds: number): Promise<number> {
   let pruned = 0;
   for (let slot = 1; slot <= SLOTS; slot++) {
-    if (await pruneSlot(db, slot, retentionSeconds)) pruned++;
+    const { rows } = await db.query<{ pruned: boolean }>(PRUNE_SLOT, [slot, retentionSeconds]);
+    if (rows[0]?.pruned) pruned++;
   }
   return pruned;
-}
-
-/** A reader holds the slot: late pruning loses nothing, so the next round tries again. */
-async function pruneSlot(db: Database, slot: number, retentionSeconds: number): Promise<boolean> {
-  try {
-    const { rows } = await db.query<{ pruned: boolean }>(PRUNE_SLOT, [slot, retentionSeconds]);
-    return rows[0]?.pruned ?? false;
-  } catch (error) {
-    if (errorCode(error) === '55P03') return false;
-    throw error;
-  }
 }
 
 // Small batches, each its own statement, so that no reader waits and a killed run loses nothing.

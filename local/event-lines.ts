@@ -1,0 +1,80 @@
+import { styleText } from 'node:util';
+import type { RunnerEvent } from './lambda/runner.ts';
+
+/** A log line of a function: what core/log.ts wrote. */
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** The log line in what a function printed, or undefined when it is somebody's plain text. */
+export function parseLogLine(text: string): LogLine | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const { level, event } = value as Partial<LogLine>;
+    return typeof event === 'string' && typeof level === 'string' ? (value as LogLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const QUIET = new Set(['pruned', 'migration_applied']);
+const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
+
+/** One line for people of one event of the stack, or undefined for what nobody needs to see. */
+export function eventLine(event: RunnerEvent, now: Date): string | undefined {
+  if (event.kind !== 'log') return line(now, short(event.functionName), event.message, 'error');
+  const log = parseLogLine(event.message);
+  if (log === undefined) return line(now, short(event.functionName), event.message, 'info');
+  if (QUIET.has(log.event)) return undefined;
+  return line(now, subject(log) ?? short(event.functionName), sentence(log), log.level);
+}
+
+function line(now: Date, who: string, text: string, level: LogLine['level']): string {
+  const time = now.toTimeString().slice(0, 8);
+  return `${styleText('dim', time)}  ${who.padEnd(24)}  ${styleText(COLOURS[level], text)}`;
+}
+
+function subject({ job, job_type, routing_key }: LogLine): string | undefined {
+  if (typeof job !== 'string') return undefined;
+  const type = [job_type, routing_key].filter((part) => typeof part === 'string').join('.') || 'job';
+  return `${type} ${job}`;
+}
+
+function sentence(log: LogLine): string {
+  const attempt = `attempt ${log.attempt}`;
+  switch (log.event) {
+    case 'dispatched':
+      return `claim ${log.claim}: ${log.sent} of ${log.claimed} jobs sent`;
+    case 'job_succeeded':
+      return `succeeded    ${attempt}  ${log.duration_ms} ms`;
+    case 'job_failed':
+      return `failed       ${attempt}  ${log.error}  (again in ${roughly(log.retry_in_s)})`;
+    case 'job_dead_letter':
+      return `dead letter  ${attempt}  ${log.error}  (npx millrace jobs show ${log.job})`;
+    case 'job_snoozed':
+      return `snoozed      ${log.error}  (again in ${roughly(log.retry_in_s)})`;
+    case 'message_not_started':
+      return `message not started: ${log.step}`;
+    default:
+      return [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
+  }
+}
+
+function roughly(seconds: unknown): string {
+  return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
+}
+
+function details(log: LogLine): string[] {
+  const known = new Set(['level', 'event', 'job', 'job_type', 'routing_key']);
+  return Object.entries(log)
+    .filter(([key]) => !known.has(key))
+    .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
+}
+
+/** `millrace-local-send_reminder` is called `send_reminder` here. */
+function short(functionName: string): string {
+  return functionName.replace(/^millrace-local-/, '');
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { type Database, openDatabase } from '../core/database.ts';
+import { registerRun } from '../core/jobs/dispatcher-run.ts';
+import { ensureLogin } from '../core/jobs/ensure-login.ts';
+import { openLog } from '../core/log.ts';
+import { migrate } from '../core/migrate.ts';
+import { bundleEnvironment } from '../infra/bundle.ts';
+import type { Children } from './children.ts';
+import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
+import { scheduleDispatcher } from './dispatcher-schedule.ts';
+import { openSqsClient } from './handler-queues.ts';
+import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
+import { openServices, portFor, type Services } from './services.ts';
+
+export interface StackOptions {
+  readonly children: Children;
+  /** The project: its handlers are in `functions/handlers`, its data in `.millrace`. */
+  readonly project: string;
+  /** Every retry delay is multiplied by this. */
+  readonly retryFactor: number;
+  readonly onEvent: (event: RunnerEvent) => void;
+  readonly say: (line: string) => void;
+}
+
+export interface Stack {
+  readonly services: Services;
+  readonly databaseUrl: string;
+  readonly sqsEndpoint: string;
+  readonly smtpUrl: string;
+  readonly db: Database;
+  readonly runner: Runner;
+  readonly handlers: DeployedHandlers;
+  /** Lets running jobs finish, then stops everything. */
+  close(): Promise<void>;
+}
+
+const REGION = 'us-east-1';
+/** The functions work under the role that they have in a deployment, not as the owner of the database. */
+const RUNTIME_LOGIN = 'millrace_functions';
+/** Longer than the slowest handler that we ship may take, shorter than anybody waits. */
+const DRAIN_MS = 35_000;
+
+const silent = openLog(() => undefined);
+
+/** Starts the whole product on this machine: every part the real one, or one that speaks its protocol. */
+export async function openStack(options: StackOptions): Promise<Stack> {
+  const { children, project, onEvent, say } = options;
+  const data = join(project, '.millrace');
+  const services = await openServices({ children, data, say });
+  const databaseUrl = services.postgres.current().url;
+  await migrate({ connectionString: databaseUrl, log: silent });
+  const db = openDatabase({ connectionString: databaseUrl, max: 2, name: 'millrace-local', log: silent });
+  const sqsEndpoint = `http://127.0.0.1:${services.sqs.current().port}`;
+  const port = await portFor('lambda', say);
+  const runner = await startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
+  const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
+  const environment = {
+    ...(await ownEnvironment(project)),
+    ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
+    DATABASE_URL: await runtimeUrl(db, databaseUrl),
+  };
+  const sqs = openSqsClient(sqsEndpoint, REGION);
+  const bundles = join(data, 'bundles');
+  const folder = join(project, 'functions', 'handlers');
+  const handlers = openHandlers({ ...options, folder, bundles, runner, sqs, db, environment });
+  await handlers.sync();
+  const schedule = await scheduleDispatcher(runner, { bundles, environment });
+  return {
+    ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },
+    close: async () => {
+      schedule.stop();
+      // As the newest run we make the dispatcher leave after its round.
+      await registerRun(db).catch(() => undefined);
+      await runner.close({ graceMs: DRAIN_MS });
+      sqs.destroy();
+      await db.close();
+      await services.close();
+    },
+  };
+}
+
+function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
+  return {
+    ...bundleEnvironment,
+    AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint,
+    AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint,
+    SMTP_URL: urls.smtpUrl,
+    THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
+    MILLRACE_DISPATCH_MODE: 'loop',
+  };
+}
+
+/** What the project's own handlers need: the `.env` file beside its package.json, if there is one. */
+async function ownEnvironment(project: string): Promise<Record<string, string>> {
+  const text = await readFile(join(project, '.env'), 'utf8').catch(() => '');
+  return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
+}
+
+async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {
+  const password = randomBytes(18).toString('base64url');
+  await ensureLogin(db, { name: RUNTIME_LOGIN, password, role: 'millrace_runtime' });
+  const url = new URL(ownerUrl);
+  url.username = RUNTIME_LOGIN;
+  url.password = password;
+  return url.href;
+}
