@@ -2,38 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   DEFAULT_RETRY_POLICY,
-  isRetryable,
   LONGEST_DELAY_SECONDS,
   type RetryPolicy,
   retry,
   retryDelay,
   scaleDelays,
 } from '../../core/retry-policy.ts';
-
-const HOSTILE_ATTEMPTS = [1, 31, 32, 60, 64, 1100, 2_147_483_647];
-
-const delay = fc.oneof(
-  fc.integer({ min: 0, max: LONGEST_DELAY_SECONDS }),
-  fc.double({ min: 0, max: 1e6, noNaN: true }),
-);
-const options = fc.record({ jitter: fc.double({ min: 0, max: 1, noNaN: true }) }, { requiredKeys: [] });
-const policy: fc.Arbitrary<RetryPolicy> = fc.oneof(
-  fc
-    .tuple(fc.array(delay, { minLength: 1, maxLength: 8 }), options)
-    .map(([delays, rest]) => retry.schedule(delays, rest)),
-  fc.tuple(delay, options).map(([fixed, rest]) => retry.fixed(fixed, rest)),
-  fc.tuple(delay, delay, delay, options).map(([base, step, max, rest]) => retry.linear({ base, step, max, ...rest })),
-  fc
-    .tuple(delay, fc.double({ min: 1, max: 1e9, noNaN: true }), delay, options)
-    .map(([base, factor, max, rest]) => retry.exponential({ base, factor, max, ...rest })),
-);
-const attempt = fc.oneof(
-  fc.integer({ min: 1, max: 20 }),
-  fc.constantFrom(...HOSTILE_ATTEMPTS),
-  fc.maxSafeInteger(),
-  fc.double(),
-);
-const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+import { attempt, chance, HOSTILE_ATTEMPTS, policy } from './any-policy.ts';
 
 /** The delays of the first attempts, without jitter. */
 function delays(of: RetryPolicy, count: number): number[] {
@@ -157,63 +132,6 @@ describe('jitter', () => {
     expect(retry.linear({ base: 1, step: 1 }).jitter).toBe(0);
     expect(retry.fixed(1).jitter).toBe(0);
     expect(DEFAULT_RETRY_POLICY.jitter).toBe(0);
-  });
-});
-
-describe('filters', () => {
-  const one = retry.fixed(1, { retryOn: ['HttpStatusError', 'ETIMEDOUT'], deadLetterOn: ['HTTP_404'] });
-
-  it.each([
-    [['HttpStatusError', 'HTTP_503'], true],
-    [['HttpStatusError', 'HTTP_404'], false],
-    [['Error', 'ETIMEDOUT'], true],
-    [['TypeError'], false],
-    [[], false],
-  ])('let %j be tried again: %s', (labels, expected) => {
-    expect(isRetryable(one, labels)).toBe(expected);
-  });
-
-  it('let everything be tried again when there are none', () => {
-    expect(isRetryable(DEFAULT_RETRY_POLICY, ['TypeError'])).toBe(true);
-    expect(isRetryable(DEFAULT_RETRY_POLICY, [])).toBe(true);
-  });
-
-  it('let nothing be tried again when the list is empty', () => {
-    expect(isRetryable(retry.fixed(1, { retryOn: [] }), ['Error'])).toBe(false);
-  });
-});
-
-describe('builders', () => {
-  it.each([
-    ['retry.schedule(delays)', () => retry.schedule([])],
-    ['retry.schedule(delays[1])', () => retry.schedule(['1m', '5 minutes'])],
-    ['retry.schedule(delays[0])', () => retry.schedule(['366d'])],
-    ['retry.fixed(delay)', () => retry.fixed(-1)],
-    ['retry.linear(base)', () => retry.linear({ base: 'x', step: 1 })],
-    ['retry.linear(step)', () => retry.linear({ base: 1, step: Number.NaN })],
-    ['retry.linear(max)', () => retry.linear({ base: 1, step: 1, max: '2y' })],
-    ['retry.exponential(base)', () => retry.exponential({ base: '' })],
-    ['retry.exponential(factor)', () => retry.exponential({ base: 1, factor: 0.5 })],
-    ['retry.exponential(factor)', () => retry.exponential({ base: 1, factor: Number.NaN })],
-    ['retry.exponential(max)', () => retry.exponential({ base: 1, max: Number.POSITIVE_INFINITY })],
-    ['retry jitter', () => retry.fixed(1, { jitter: 1.01 })],
-    ['retry jitter', () => retry.fixed(1, { jitter: Number.NaN })],
-  ])('name %s when it is wrong', (field, build) => {
-    expect(build).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
-  });
-
-  it('make plain data that survives being stored', () => {
-    fc.assert(
-      fc.property(policy, attempt, chance, (one, number, luck) => {
-        const stored = JSON.parse(JSON.stringify(one)) as RetryPolicy;
-
-        expect(retryDelay(stored, number, luck)).toBe(retryDelay(one, number, luck));
-      }),
-    );
-  });
-
-  it('leave out filters that were not given', () => {
-    expect(retry.fixed('1m')).toEqual({ kind: 'fixed', delay: 60, jitter: 0 });
   });
 });
 
