@@ -45,7 +45,8 @@ export function decide({ delivery, answer, handler }: Circumstances): Decision {
   const { row } = answer;
   const column = columnOf(delivery, answer);
   if (row === null) return answer.issued && column !== 'foreign' ? acknowledge : { step: 'leave' };
-  if (row.jobType !== handler.jobType || row.routingKey !== handler.routingKey) return inWrongQueue(row.status, column);
+  if (row.jobType !== handler.jobType || row.routingKey !== handler.routingKey)
+    return inWrongQueue(row.status, column, delivery);
   switch (row.status) {
     case 'pending':
     case 'failed':
@@ -69,21 +70,26 @@ export function decide({ delivery, answer, handler }: Circumstances): Decision {
 
 const acknowledge: Decision = { step: 'acknowledge' };
 const foreign: Decision = { step: 'acknowledge', alarm: 'message of a later claim or of another database' };
+/** Bouncing on would be a hot loop. */
+const tooOften: Decision = {
+  step: 'leave',
+  alarm: 'message of a dead job was received too often: has its queue a redrive policy?',
+};
 
 function ofDeadJob(column: Column, delivery: Delivery, unrecorded: boolean): Decision {
   if (column === 'other') return { step: 'redrive' };
   if (column === 'old') return acknowledge;
   if (column === 'foreign') return foreign;
-  if (delivery.receiveCount > MAX_RECEIVE_COUNT) {
-    return { step: 'leave', alarm: 'message of a dead job was received too often: has its queue a redrive policy?' };
-  }
+  if (delivery.receiveCount > MAX_RECEIVE_COUNT) return tooOften;
   return { step: unrecorded ? 'adopt' : 'bounce' };
 }
 
-function inWrongQueue(status: string, column: Column): Decision {
+function inWrongQueue(status: string, column: Column, delivery: Delivery): Decision {
   const alarm = "message in another handler's queue";
   if (column === 'same' && status === 'dispatched') return { step: 'release', alarm };
-  if (column === 'same' && status === 'dead_letter') return { step: 'bounce', alarm };
+  if (column === 'same' && status === 'dead_letter') {
+    return delivery.receiveCount > MAX_RECEIVE_COUNT ? tooOften : { step: 'bounce', alarm };
+  }
   if (column === 'other' && status === 'dead_letter') return { step: 'redrive' };
   return { step: 'acknowledge', alarm };
 }
