@@ -24,6 +24,8 @@ export interface DatabaseOptions {
   log: Log;
   /** Longest time for one statement, in milliseconds. Default 30,000. */
   statementTimeoutMs?: number;
+  /** Longest wait for a connection, in milliseconds. Default 30,000. */
+  connectTimeoutMs?: number;
 }
 
 /** Failures of the whole statement that pass by themselves: serialization, deadlock, lock timeout. */
@@ -38,7 +40,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.connectionString,
     max: options.max,
     application_name: options.name,
-    connectionTimeoutMillis: 30_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
     query_timeout: options.statementTimeoutMs ?? 30_000,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
@@ -50,6 +52,51 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work) => again(() => withClient(pool, (client) => inTransaction(client, work))),
     close: () => pool.end(),
   };
+}
+
+/** What one statement answered: cells as Postgres writes them, so that no digit is lost. */
+export interface StatementResult {
+  /** `SELECT`, `INSERT` …; empty when there was no statement. */
+  readonly command: string;
+  readonly rowCount: number | null;
+  /** `type` is the oid of the column's type. */
+  readonly columns: readonly { readonly name: string; readonly type: number }[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+export interface TextOptions extends Pick<DatabaseOptions, 'connectionString' | 'name' | 'connectTimeoutMs'> {
+  readonly onNotice: (message: string) => void;
+}
+
+/**
+ * Runs a person's text of one or more statements, on a connection of its own and without a time limit. As one message,
+ * so they are one transaction unless the text says otherwise. `unfinished`: it left a transaction open, which is lost.
+ */
+export async function runText(
+  text: string,
+  options: TextOptions,
+): Promise<{ results: StatementResult[]; unfinished: boolean }> {
+  const client = new pg.Client({
+    connectionString: options.connectionString,
+    application_name: options.name,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
+  });
+  client.on('error', () => undefined);
+  client.on('notice', ({ message }) => options.onNotice(message ?? ''));
+  try {
+    await client.connect();
+    const types = { getTypeParser: () => (value: unknown) => value };
+    const answer: unknown = await client.query({ text, rowMode: 'array', types });
+    const results = [answer].flat() as pg.QueryArrayResult<(string | null)[]>[];
+    return { results: results.map(toStatementResult), unfinished: client.getTransactionStatus() !== 'I' };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function toStatementResult({ command, rowCount, fields, rows }: pg.QueryArrayResult<(string | null)[]>) {
+  const columns = fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
+  return { command: command ?? '', rowCount, columns, rows };
 }
 
 async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {

@@ -45,13 +45,22 @@ const ENSURE_LEDGER = `create table if not exists millrace.migrations (
 const FIND_LEDGER = `
   select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'millrace' and c.relname = 'migrations'`;
-const READ_LEDGER = `select name, checksum from millrace.migrations order by name`;
+const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
 /** Held until the transaction ends, so a pooler in transaction mode is fine and a killed migrator holds nothing. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('millrace.migrations', 0))`;
 const BECOME_OWNER = `set local role millrace_owner`;
 /** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
 const LIMIT_WAITING = `set local lock_timeout = '500ms'`;
+
+/** Ships with the code. */
+const FOLDER = join(import.meta.dirname, '..', 'migrations');
+
+export interface MigrateOptions {
+  connectionString: string;
+  folder?: string;
+  log?: Log;
+}
 
 /** The files of a folder, in the order in which they apply. */
 export function readMigrations(folder: string): Migration[] {
@@ -67,13 +76,8 @@ export function readMigrations(folder: string): Migration[] {
  * transaction behind a lock.
  * @throws MigrationError when an applied file was changed, a statement fails, or the login lacks rights.
  */
-export async function migrate(options: {
-  connectionString: string;
-  folder?: string;
-  log?: Log;
-}): Promise<MigrateResult> {
-  const folder = options.folder ?? join(import.meta.dirname, '..', 'migrations');
-  const log = options.log ?? processLog;
+export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
+  const { folder = FOLDER, log = processLog } = options;
   const db = openDatabase({
     connectionString: options.connectionString,
     max: 1,
@@ -86,6 +90,32 @@ export async function migrate(options: {
   } finally {
     await db.close();
   }
+}
+
+export interface MigrationStatus {
+  readonly name: string;
+  /** `changed`: applied, but the file differs now. `ahead`: applied, and no such file. */
+  readonly state: 'applied' | 'pending' | 'changed' | 'ahead';
+  readonly appliedAt: Date | null;
+}
+
+/** How a database stands to the folder, in order of the names. Changes nothing. */
+export async function migrationStatus(db: Queryable, folder: string = FOLDER): Promise<MigrationStatus[]> {
+  const applied = (await isPrepared(db)) ? (await db.query<Applied>(READ_LEDGER)).rows : [];
+  const files = readMigrations(folder);
+  const status = files.map(({ name, checksum }): MigrationStatus => {
+    const entry = applied.find((one) => one.name === name);
+    if (entry === undefined) return { name, state: 'pending', appliedAt: null };
+    return { name, state: entry.checksum === checksum ? 'applied' : 'changed', appliedAt: entry.appliedAt };
+  });
+  const ahead = applied.filter(({ name }) => !files.some((file) => file.name === name));
+  return [...status, ...ahead.map(({ name, appliedAt }): MigrationStatus => ({ name, state: 'ahead', appliedAt }))];
+}
+
+interface Applied {
+  name: string;
+  checksum: string;
+  appliedAt: Date;
 }
 
 async function applyAll(db: Database, migrations: readonly Migration[], log: Log): Promise<MigrateResult> {
