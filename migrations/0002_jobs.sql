@@ -59,7 +59,9 @@ create table millrace.jobs (
     check (status <> 'failed' or (next_retry_at is not null and isfinite(next_retry_at))),
   constraint "dispatched and running have a claim and a lease"
     check ((status in ('dispatched', 'running')) = (lease_expires_at is not null)
-      and (status not in ('dispatched', 'running', 'dead_letter') or claim_no is not null or attempts = 0)),
+      and (status not in ('dispatched', 'running') or claim_no is not null)),
+  constraint "a job that was tried and is dead has the claim it died under"
+    check (status <> 'dead_letter' or claim_no is not null or attempts = 0),
   constraint "running has a start" check (status <> 'running' or started_at is not null),
   constraint "finished has finished_at and a slot, others neither"
     check ((status in ('succeeded', 'skipped', 'cancelled')) = (slot > 0)
