@@ -42,7 +42,8 @@ begin
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
         (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key)
-      values (enqueue.job_type, enqueue.payload, coalesce(enqueue.run_at, millrace.clock()), enqueue.priority,
+      values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
+              coalesce(enqueue.priority, 5),
               enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key)
       on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
       returning j.id into new_id;
@@ -112,7 +113,7 @@ begin
     select e.ord - 1, q.id, q.deduplicated
       from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord)
               where a.value ->> 'unique_key' is not null
-              order by a.value ->> 'job_type', a.value ->> 'routing_key', a.value ->> 'unique_key') e,
+              order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key') e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz,
              priority integer, max_attempts integer, routing_key text, unique_key text, group_key text)) r,
            lateral millrace.enqueue(r.job_type, coalesce(r.payload, '{}'), r.run_at, coalesce(r.priority, 5),
@@ -252,17 +253,22 @@ begin
       where d.id = old.id and d.status = 'open';
     return old;
   end if;
-  -- A row that somebody else is redriving right now is not ours to discard: nothing is deleted.
-  if millrace.cancel(old.job_id) <> 'cancelled' then
+  -- A job that somebody else has redriven or is redriving is not ours to discard, and no request to cancel may follow
+  -- it back to work: nothing is deleted.
+  perform from millrace.jobs_live j
+    where j.id = old.job_id and j.status = 'dead_letter' for update skip locked;
+  if not found then
     return null;
   end if;
+  perform millrace.finish_cancelled(array[old.job_id], 'discarded by ' || session_user);
+  insert into millrace.audit_log (action, job_id) values ('discard', old.job_id);
   return old;
 end $$;
 create trigger discard_failed_job instead of delete on millrace.failed_jobs
   for each row execute function millrace.discard_failed_job();
 
--- Empties a day of the ring if its newest row is older than the retention. Needs no owner at run time; gives up after
--- 50 ms rather than queue behind a reader.
+-- Empties a day of the ring if its newest row is older than the retention, and says whether it did. Needs no owner at
+-- run time; gives up after 50 ms rather than let others queue behind it: late pruning loses nothing.
 create function millrace.prune_slot(slot smallint, retention interval) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
   as $$
@@ -272,6 +278,11 @@ declare
 begin
   if retention > interval '30 days' or retention < interval '1 hour' then
     raise exception 'retention: expected 1 hour to 30 days, got %', retention using errcode = 'invalid_parameter_value';
+  end if;
+  -- What finishes now goes into the slot of today: its first row could arrive between the look below and the lock. The
+  -- slot of yesterday may still be written by a transaction that began before midnight.
+  if slot in (millrace.slot_of(millrace.clock()), millrace.slot_of(millrace.clock() - interval '1 day')) then
+    return false;
   end if;
   if pg_relation_size(leaf) = 0 then
     return false;
@@ -283,6 +294,8 @@ begin
   end if;
   execute format('truncate %s', leaf);
   return true;
+exception when lock_not_available then
+  return false;
 end $$;
 
 -- Autovacuum analyses leaves, never a partitioned parent, and others may not.
@@ -300,7 +313,8 @@ $$;
 revoke execute on all functions in schema millrace from public;
 grant execute on function
   millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text),
-  millrace.enqueue_many(jsonb), millrace.cancel(bigint) to millrace_app, millrace_operator, millrace_runtime;
+  millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;
+grant execute on function millrace.cancel(bigint) to millrace_app, millrace_operator, millrace_runtime;
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text), millrace.finish_cancelled(bigint[], text),
   millrace.prune_slot(smallint, interval), millrace.analyze_jobs(), millrace.renew_epoch() to millrace_runtime;
