@@ -10,8 +10,8 @@ const POLL_MS = 20;
 
 /**
  * Ends whatever still runs on this data folder: a server whose parent was killed, or backends whose server was killed
- * (a busy one does not notice, and holds the shared memory that a new server needs). Then takes away a pid file whose
- * process is dead, a zombie, or by now some other program.
+ * (a busy one does not notice, and holds the shared memory that a new server needs). Then takes away the lock files of a
+ * process that is dead, a zombie, or by now some other program.
  */
 export async function endLeftovers(folder: string): Promise<void> {
   const data = await realpath(folder);
@@ -23,7 +23,13 @@ export async function endLeftovers(folder: string): Promise<void> {
   const rest = await processesIn(data);
   for (const pid of rest) signal(pid, 'SIGKILL');
   await waitUntilGone(rest, data);
-  if (server !== undefined && !(await worksIn(server, data))) await rm(join(data, 'postmaster.pid'), { force: true });
+  if (server !== undefined && !(await worksIn(server, data))) await removeLocks(data);
+}
+
+/** The pid file and the one beside the socket: Postgres takes a zombie, which may stay for long, for alive. */
+async function removeLocks(data: string): Promise<void> {
+  const locks = (await readdir(data)).filter((name) => name === 'postmaster.pid' || name.startsWith('.s.PGSQL.'));
+  for (const name of locks) await rm(join(data, name), { force: true });
 }
 
 async function serverPid(data: string): Promise<number | undefined> {

@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask, chosenBinaries, withDatabase } from '../support/postgres-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const copy = promisify(execFile);
+const execute = promisify(execFile);
 // A killed process loses nothing that it handed to the system; only a power cut would.
 const settings = { fsync: 'off' };
 const children = openChildren();
@@ -42,7 +42,7 @@ async function start(folder: string, port?: number): Promise<PostgresServer> {
 /** A copy of data that was made once, since copying is ten times faster than making. */
 async function newFolder(): Promise<string> {
   const folder = join(await temporaryFolder(), 'data');
-  await copy('cp', ['-a', pristine, folder]);
+  await execute('cp', ['-a', pristine, folder]);
   return folder;
 }
 
@@ -93,7 +93,7 @@ it('sorts by bytes and stores UTF-8, on any machine', async () => {
 it('starts however deep its folder lies', async () => {
   const parent = join(await temporaryFolder(), ...Array.from({ length: 20 }, () => 'folder'));
   await mkdir(parent, { recursive: true });
-  await copy('cp', ['-a', pristine, join(parent, 'data')]);
+  await execute('cp', ['-a', pristine, join(parent, 'data')]);
 
   const server = await start(join(parent, 'data'));
 
@@ -181,6 +181,32 @@ it('is not stopped by a pid file whose number belongs to another program by now'
 
   expect(await ask(second.url, 'select 1')).toBe('1');
   expect(stranger.exitCode).toBeNull();
+});
+
+it('takes a zombie for dead', async () => {
+  const first = await start(await newFolder());
+  await first.stop();
+  const owner = await chooseOwner(first.folder);
+  // The shell becomes a program that never asks how its child ended.
+  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
+    ...(owner && { uid: owner.uid, gid: owner.gid }),
+  });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [line] = await once(parent.stdout, 'data');
+  const zombie = String(line).trim();
+  await eventually(async () => expect((await execute('ps', ['-o', 'state=', '-p', zombie])).stdout).toMatch(/^Z/));
+  await writeFile(join(first.folder, 'postmaster.pid'), `${zombie}\n${first.folder}\n1\n${first.port}\n.\n127.0.0.1\n`);
+  await writeFile(
+    join(first.folder, `.s.PGSQL.${first.port}.lock`),
+    `${zombie}\n${first.folder}\n1\n${first.port}\n.\n`,
+  );
+  const began = performance.now();
+
+  const second = await start(first.folder, first.port);
+
+  expect(await ask(second.url, 'select 1')).toBe('1');
+  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(() => process.kill(Number(zombie), 0)).not.toThrow();
 });
 
 it('says why the server refuses, in its words', async () => {
