@@ -143,7 +143,8 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   }
 }
 
-function isStatementError(error: unknown): boolean {
+/** The database refused a statement, as against a connection that is broken or a database that is away. */
+export function isStatementError(error: unknown): boolean {
   const code = errorCode(error);
   return code !== undefined && !BROKEN.test(code);
 }

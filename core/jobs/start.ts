@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import { type Database, isStatementError } from '../database.ts';
 import type { JobStatus } from '../job.ts';
 import type { HandlerAddress } from '../naming.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
@@ -65,12 +65,12 @@ const START_JOBS = `
       for update of j skip locked
   ), started as (
     update millrace.jobs_live j
-      set status = 'running', attempts = j.attempts + 1, started_at = millrace.clock(), updated_at = millrace.clock(),
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, started_at = millrace.clock(), updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
           message_id = l.message_id, message_sent_at = to_timestamp(l.sent_ms / 1000.0), request_id = $7
       from locked l, millrace.handlers h
       where j.id = l.id and not l.cancelling and h.job_type = $5 and h.routing_key = $6
-      returning j.id, j.payload, j.attempts, j.max_attempts, j.claim_no
+      returning j.id, l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no
   ), cancelled as (
     select millrace.finish_cancelled(array_agg(l.id), 'cancelled on request') as id from locked l
       where l.cancelling having count(*) > 0
@@ -100,7 +100,7 @@ const START_JOBS = `
     cross join millrace.job_ids q
     cross join millrace.installation n
     left join millrace.jobs_live j on j.id = i.job_id
-    left join started s on s.id = i.job_id and s.claim_no = i.claim_no
+    left join started s on s.ord = i.ord
     left join cancelled x on x.id = i.job_id
     order by i.ord`;
 
@@ -125,11 +125,22 @@ export interface Started {
 
 /**
  * Begins an attempt for every message whose claim is the row's; counts it. Answers one verdict a request, in order.
- * Requests must name each (job, claim) once.
+ * Requests must name each (job, claim) of one epoch once. When one row makes the statement fail, row by row; a row
+ * that cannot be started is answered as `busy`.
  */
 export async function start(db: Database, batch: StartBatch): Promise<Started> {
   const { requests } = batch;
   if (requests.length === 0) return { answers: [], retryPolicy: undefined };
+  const rows = await startAll(db, batch).catch((error: unknown) => {
+    if (!isStatementError(error)) throw error;
+    return startOneByOne(db, batch);
+  });
+  const answers = rows.map((row, index) => toAnswer(row, requests[index]?.claimNo, batch));
+  return { answers, retryPolicy: rows[0]?.retryPolicy ?? undefined };
+}
+
+async function startAll(db: Database, batch: StartBatch): Promise<StartRow[]> {
+  const { requests } = batch;
   const { rows } = await db.query<StartRow>(START_JOBS, [
     requests.map(({ jobId }) => jobId),
     requests.map(({ claimNo }) => claimNo),
@@ -142,8 +153,20 @@ export async function start(db: Database, batch: StartBatch): Promise<Started> {
     requests.map(({ epoch }) => epoch),
     batch.lookOnly ?? false,
   ]);
-  const answers = rows.map((row, index) => toAnswer(row, requests[index]?.claimNo, batch));
-  return { answers, retryPolicy: rows[0]?.retryPolicy ?? undefined };
+  return rows;
+}
+
+async function startOneByOne(db: Database, batch: StartBatch): Promise<StartRow[]> {
+  const rows: StartRow[] = [];
+  for (const request of batch.requests) {
+    const one = { ...batch, requests: [request] };
+    const started = await startAll(db, one).catch((error: unknown) => {
+      if (!isStatementError(error)) throw error;
+      return startAll(db, { ...one, lookOnly: true });
+    });
+    rows.push(...started);
+  }
+  return rows;
 }
 
 function toAnswer(row: StartRow, claimNo: string | undefined, batch: StartBatch): StartAnswer {
