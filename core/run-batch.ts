@@ -1,7 +1,7 @@
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
-import { type StartAnswer, type Started, start } from './jobs/start.ts';
+import { type StartAnswer, type StartBatch, type Started, start } from './jobs/start.ts';
 import { findSuspects } from './jobs/suspects.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './run-attempt.ts';
@@ -11,6 +11,7 @@ import { OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from './timing.ts';
 
 /** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
 const SUSPECT_FIRST_AT = 3;
+const FIRST_PAUSE_MS = 50;
 
 /**
  * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
@@ -87,7 +88,10 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<b
   const { jobType, routingKey } = definition;
   const requestId = run.invocation.awsRequestId;
   const requests = wave.deliveries.map((delivery) => ({ ...delivery, ...delivery.message }));
-  const started = await start(deps.db, { jobType, routingKey, requestId, requests, suspects: wave.suspects });
+  const started = await startSurely(deps, run.invocation, {
+    ...{ jobType, routingKey, requestId, requests },
+    suspects: wave.suspects,
+  });
   const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
   const running = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
@@ -100,6 +104,19 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<b
   );
   await applyDecisions(deps, run.disposal, others, wave.twins);
   return ends.some((end) => end.overstayed);
+}
+
+/** Asks again when there was no answer: from one request it is one start, and what was started must be run. */
+async function startSurely(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
+  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
+    try {
+      return await start(deps.db, batch);
+    } catch (error) {
+      deps.log.warn('start_failed', { error, jobs: batch.requests.length });
+      await deps.time.sleep(pause);
+      if (!fits(deps, invocation)) throw error;
+    }
+  }
 }
 
 function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {

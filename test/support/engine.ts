@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import type { BatchDeps } from '../../core/batch.ts';
 import { type Database, openDatabase } from '../../core/database.ts';
@@ -93,10 +93,17 @@ const READ_STATE = `
 const TURN_CLOCK = `
   create table public.test_clock (shift interval not null);
   insert into public.test_clock values ('0');
+  grant select on public.test_clock to public;
   create or replace function millrace.clock() returns timestamptz language sql stable parallel safe
     as 'select statement_timestamp() + (select shift from public.test_clock)'`;
 
-/** Opens an engine for this test file; it is gone after the file's last test. */
+const EMPTY = `
+  delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.job_attempts;
+  delete from millrace.cancel_requests; delete from millrace.job_events; delete from millrace.job_event_totals;
+  update millrace.handlers set max_in_flight = max_in_flight_floor, paused_at = null, held_until = null;
+  update public.test_clock set shift = '0'`;
+
+/** Opens an engine for this test file, empty before each test and gone after the last. */
 export async function openEngine(options: { timeout?: string; maxAttempts?: number } = {}): Promise<Engine> {
   const database = await createDatabase();
   const lines: Record<string, unknown>[] = [];
@@ -124,6 +131,14 @@ export async function openEngine(options: { timeout?: string; maxAttempts?: numb
   const epoch = await readEpoch(db);
   const random = () => 0.5;
   let requests = 0;
+  beforeEach(async () => {
+    queues.purge();
+    Object.assign(queues, { fate: () => 'sent', hook: () => undefined });
+    engine.work = () => undefined;
+    engine.runs.length = 0;
+    lines.length = 0;
+    await database.pool.query(EMPTY);
+  });
   const engine: Engine = {
     ...{ database, db, queues, definition, epoch, lines },
     work: () => undefined,
