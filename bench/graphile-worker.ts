@@ -1,0 +1,55 @@
+import { Logger, makeWorkerUtils, run } from 'graphile-worker';
+import pg from 'pg';
+import { type Contender, inBatches } from './contender.ts';
+
+const COUNT_JOBS = 'select count(*)::integer as jobs from graphile_worker.jobs';
+const CONCURRENCY = 24;
+
+/** As on its performance page ("with batching"), but in one process, since this machine's cores are few. */
+export const graphileWorker: Contender = {
+  name: 'graphile-worker (batched)',
+  async open(connectionString) {
+    const logger = new Logger(() => () => undefined);
+    const utils = await makeWorkerUtils({ connectionString, logger });
+    await utils.migrate();
+    const ran = new Map<number, number>();
+    return {
+      enqueue: (jobs) =>
+        inBatches(jobs, (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: 'no_op', payload })))),
+      async drain(jobs) {
+        const { promise: done, resolve } = Promise.withResolvers<void>();
+        const preset = {
+          worker: {
+            connectionString,
+            concurrentJobs: CONCURRENCY,
+            maxPoolSize: CONCURRENCY + 1,
+            localQueue: { size: 500 },
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+            logger,
+          },
+        };
+        const noOp = async (payload: unknown) => {
+          const { id } = payload as { id: number };
+          ran.set(id, (ran.get(id) ?? 0) + 1);
+          if (ran.size === jobs) resolve();
+        };
+        const runner = await run({ preset, taskList: { no_op: noOp }, noHandleSignals: true });
+        await done;
+        await runner.stop();
+      },
+      async check(jobs) {
+        const client = new pg.Client({ connectionString });
+        await client.connect();
+        const { rows } = await client.query<{ jobs: number }>(COUNT_JOBS);
+        await client.end();
+        const once = [...ran.values()].every((times) => times === 1);
+        if (ran.size !== jobs || !once || rows[0]?.jobs !== 0)
+          throw new Error('graphile-worker: not every job ran once');
+      },
+      close: async () => {
+        await utils.release();
+      },
+    };
+  },
+};

@@ -1,0 +1,112 @@
+import type { BatchDeps } from '../core/batch.ts';
+import { type Database, openDatabase } from '../core/database.ts';
+import { type DispatchDeps, dispatch } from '../core/dispatch.ts';
+import { defineHandler } from '../core/handler.ts';
+import { readEpoch } from '../core/jobs/installation.ts';
+import { registerHandlers } from '../core/jobs/register-handlers.ts';
+import { openLog } from '../core/log.ts';
+import { migrate } from '../core/migrate.ts';
+import { runBatch } from '../core/run-batch.ts';
+import { systemTime } from '../core/time.ts';
+import { type Contender, type Engine, inBatches } from './contender.ts';
+import { HandOver } from './hand-over.ts';
+
+export const BATCH = 100;
+export const CLAIM = 1000;
+export const IN_FLIGHT = 10_000;
+const QUEUE_URL = 'bench';
+const WAIT_FOR_ROOM_MS = 5;
+const ENQUEUE_MANY = 'select count(*) from millrace.enqueue_many($1)';
+const COUNT_SUCCEEDED = `
+  select count(*) filter (where status = 'succeeded' and attempts = 1)::integer as succeeded, count(*)::integer as all
+    from millrace.jobs`;
+
+const quiet = openLog(() => undefined);
+const log = { ...quiet, info: () => undefined, child: () => log };
+
+export function connect(connectionString: string): Database {
+  return openDatabase({ connectionString, max: 1, name: 'bench', log });
+}
+
+/** A migrated database with one handler, whose runs are counted in `ran`. */
+export async function prepare(connectionString: string, ran: Map<string, number>) {
+  await migrate({ connectionString, log });
+  const definition = defineHandler({
+    jobType: 'no_op',
+    payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },
+    batch: { size: BATCH, window: 1 },
+    // With 50 batches at once the limit in flight starts at its cap.
+    concurrency: IN_FLIGHT / BATCH / 2,
+    maxInFlight: IN_FLIGHT,
+    run: async ({ jobId }) => {
+      ran.set(jobId, (ran.get(jobId) ?? 0) + 1);
+    },
+  });
+  const db = connect(connectionString);
+  const addresses = { queueUrl: QUEUE_URL, deadLetterQueueUrl: `${QUEUE_URL}-dead`, functionName: 'bench' };
+  await registerHandlers(db, [{ definition, ...addresses }]);
+  return { db, definition, epoch: await readEpoch(db) };
+}
+
+export async function enqueue(db: Database, jobs: number): Promise<void> {
+  await inBatches(jobs, (payloads) =>
+    db.query(ENQUEUE_MANY, [JSON.stringify(payloads.map((payload) => ({ job_type: 'no_op', payload })))]),
+  );
+}
+
+/** Throws unless each job has succeeded at its first attempt. */
+export async function checkSucceeded(db: Database, jobs: number): Promise<void> {
+  const { rows } = await db.query<{ succeeded: number; all: number }>(COUNT_SUCCEEDED);
+  if (rows[0]?.succeeded !== jobs || rows[0].all !== jobs) {
+    throw new Error(`millrace: ${rows[0]?.succeeded} of ${rows[0]?.all} jobs succeeded at once, expected ${jobs}`);
+  }
+}
+
+/** One dispatcher and `handlers` handlers, each with a connection; in SQS's place a list in memory. */
+export function millrace(handlers: number): Contender {
+  return {
+    name: `millrace (batch ${BATCH}, ${handlers} handlers)`,
+    async open(connectionString): Promise<Engine> {
+      const ran = new Map<string, number>();
+      const { db, definition, epoch } = await prepare(connectionString, ran);
+      const connections = Array.from({ length: handlers }, () => connect(connectionString));
+      const queue = new HandOver();
+      const deps = { definition, queueUrl: QUEUE_URL, queues: queue, time: systemTime, log, random: Math.random };
+      return {
+        enqueue: (jobs) => enqueue(db, jobs),
+        async drain(jobs) {
+          queue.expect(jobs);
+          const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue));
+          await Promise.all([send({ db, queues: queue, log, epoch, refusals: new Map() }, jobs), ...runs]);
+        },
+        async check(jobs) {
+          await checkSucceeded(db, jobs);
+          const once = [...ran.values()].every((times) => times === 1);
+          if (ran.size !== jobs || !once) throw new Error('millrace: not every job ran once');
+        },
+        async close() {
+          await Promise.all([db, ...connections].map((one) => one.close()));
+        },
+      };
+    },
+  };
+}
+
+async function send(deps: DispatchDeps, jobs: number): Promise<void> {
+  for (let sent = 0; sent < jobs; ) {
+    const round = await dispatch(deps, CLAIM);
+    sent += round.sent;
+    if (round.claimed < CLAIM) await systemTime.sleep(WAIT_FOR_ROOM_MS);
+  }
+}
+
+async function handle(deps: BatchDeps, queue: HandOver): Promise<void> {
+  for (let number = 1; ; number++) {
+    const records = await queue.take(BATCH);
+    if (records.length === 0) return;
+    const invocation = { awsRequestId: `${number}`, getRemainingTimeInMillis: () => 900_000 };
+    const { batchItemFailures } = await runBatch(deps, { Records: records }, invocation);
+    if (batchItemFailures.length > 0)
+      throw new Error(`millrace: ${batchItemFailures.length} messages were not handled`);
+  }
+}

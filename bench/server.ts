@@ -1,0 +1,61 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openChildren } from '../local/children.ts';
+import { startPostgres } from '../local/postgres.ts';
+
+export interface BenchServer {
+  readonly url: string;
+  readonly pid: number;
+  readonly version: string;
+  /** An empty database; answers its URL. What was changed before is on disk by then. */
+  createDatabase(name: string): Promise<string>;
+  dropDatabase(name: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Durable as Postgres is by default. The WAL has room, so that no checkpoint falls into a measurement. */
+export const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
+
+const CHECKPOINT = 'checkpoint';
+
+/** A server of its own in a temporary folder. */
+export async function startServer(): Promise<BenchServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+  // As root the server runs as another user, who has to get in.
+  await chmod(folder, 0o755);
+  const children = openChildren();
+  const clean = async () => {
+    await children.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const server = await startPostgres({ children, folder: join(folder, 'data'), settings: SETTINGS });
+    const admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    return {
+      url: server.url,
+      pid: server.pid,
+      version: server.version,
+      async createDatabase(name) {
+        await admin.query(`create database ${pg.escapeIdentifier(name)}`);
+        await admin.query(CHECKPOINT);
+        const url = new URL(server.url);
+        url.pathname = `/${name}`;
+        return url.href;
+      },
+      async dropDatabase(name) {
+        await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
+      },
+      async stop() {
+        await admin.end();
+        await server.stop();
+        await clean();
+      },
+    };
+  } catch (error) {
+    await clean();
+    throw error;
+  }
+}
