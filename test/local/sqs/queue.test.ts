@@ -200,6 +200,15 @@ describe('fair queues', () => {
     expect(bodies(take(queue, 2, { max: 1 }).messages)).toEqual(['noisy29']);
   });
 
+  it('counts no longer in flight what has come back', () => {
+    const queue = queueWith();
+    for (let index = 0; index < 60; index += 1) put(queue, 'noisy', 0, { groupId: 'noisy' });
+    for (const now of [0, 0, 20, 20]) take(queue, now, { visibilityMs: 10 });
+    put(queue, 'quiet', 21, { groupId: 'quiet' });
+
+    expect(bodies(take(queue, 22, { max: 1 }).messages)).toEqual(['noisy']);
+  });
+
   it('lets noisy groups take turns', () => {
     const queue = queueWith();
     for (const groupId of ['x', 'y']) {
