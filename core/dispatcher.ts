@@ -32,8 +32,9 @@ export interface DispatcherSettings {
 const CLAIM_LIMIT = 1000;
 const UNCONFIRMED_AFTER_SECONDS = 60;
 const MAINTAIN_EVERY_MS = 10_000;
-/** Longest drain of one round: the rescue must get its turn. */
+/** Longest drain of one round: the rescue must get its turn, also while SQS lets every call run into its timeout. */
 const MOST_CLAIMS_A_ROUND = 20;
+const LONGEST_DRAIN_MS = 10_000;
 
 /** What one run remembers from round to round. */
 interface Run extends DispatchDeps, MaintainDeps {
@@ -77,7 +78,7 @@ async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
-  const sent = await drain(run);
+  const sent = await drain(deps, run);
   if (deps.time.now() - run.maintainedAt >= MAINTAIN_EVERY_MS) {
     await maintain(run);
     run.maintainedAt = deps.time.now();
@@ -85,12 +86,13 @@ async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
   return sent > 0 || rescued.attempts > 0;
 }
 
-async function drain(run: Run): Promise<number> {
+async function drain({ time }: DispatcherDeps, run: Run): Promise<number> {
+  const begun = time.now();
   let sent = 0;
   for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
     const dispatched = await dispatch(run, CLAIM_LIMIT);
     sent += dispatched.sent;
-    if (dispatched.claimed < CLAIM_LIMIT) break;
+    if (dispatched.claimed < CLAIM_LIMIT || time.now() - begun >= LONGEST_DRAIN_MS) break;
   }
   return sent;
 }

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { applyCancelRequests } from './jobs/cancel.ts';
-import { analyzeJobs, takeHourlyWork } from './jobs/dispatcher-run.ts';
+import { analyzeJobs, returnHourlyWork, takeHourlyWork } from './jobs/dispatcher-run.ts';
 import { foldEvents } from './jobs/fold-events.ts';
 import { pruneFinished, pruneHistory } from './jobs/prune.ts';
 import { buryUnhandled, findUnhandled } from './jobs/unhandled.ts';
@@ -26,9 +26,10 @@ export async function maintain(deps: MaintainDeps): Promise<void> {
   await reportUnhandled(deps);
   if (!(await takeHourlyWork(deps.db))) return;
   const slots = await pruneFinished(deps.db, deps.retentionSeconds);
-  const rows = await pruneHistory(deps.db, deps.retentionSeconds);
-  await analyzeJobs(deps.db);
+  const { rows, more } = await pruneHistory(deps.db, deps.retentionSeconds);
   deps.log.info('pruned', { days: slots, history_rows: rows });
+  // More than a batch an hour piles up: the next round goes on, and what is read is analysed when that is done.
+  await (more ? returnHourlyWork : analyzeJobs)(deps.db);
 }
 
 async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {

@@ -113,7 +113,8 @@ begin
     select e.ord - 1, q.id, q.deduplicated
       from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord)
               where a.value ->> 'unique_key' is not null
-              order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key') e,
+              order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
+                       a.ord) e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz,
              priority integer, max_attempts integer, routing_key text, unique_key text, group_key text)) r,
            lateral millrace.enqueue(r.job_type, coalesce(r.payload, '{}'), r.run_at, coalesce(r.priority, 5),

@@ -50,6 +50,13 @@ export async function takeHourlyWork(db: Database): Promise<boolean> {
   return rowCount === 1;
 }
 
+const RETURN_HOURLY_WORK = `update millrace.dispatcher_runs set last_hourly_at = null`;
+
+/** Lets the next caller have it, because there was more than one turn could do. */
+export async function returnHourlyWork(db: Database): Promise<void> {
+  await db.query(RETURN_HOURLY_WORK);
+}
+
 const ANALYZE_JOBS = `select millrace.analyze_jobs()`;
 
 /** Fresh statistics for the partitioned parent, which autovacuum leaves alone. */

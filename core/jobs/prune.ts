@@ -37,14 +37,21 @@ const PRUNE_IDEMPOTENCY_KEYS = `
   delete from millrace.idempotency_keys where created_at < millrace.clock() - interval '24 hours'`;
 const BATCH = 5000;
 
-/** Drops history past its retention, one batch of each kind; the next round takes the rest. */
-export async function pruneHistory(db: Database, retentionSeconds: number): Promise<number> {
-  const counts = [
+export interface PrunedHistory {
+  readonly rows: number;
+  /** A batch was full, so there is more to drop. */
+  readonly more: boolean;
+}
+
+/** Drops history past its retention, one batch of each kind. */
+export async function pruneHistory(db: Database, retentionSeconds: number): Promise<PrunedHistory> {
+  const results = [
     await db.query(PRUNE_ATTEMPTS, [retentionSeconds, BATCH]),
     await db.query(PRUNE_DISPATCHES, [BATCH]),
     await db.query(PRUNE_DEAD_LETTERS, [BATCH]),
     await db.query(PRUNE_AUDIT, [BATCH]),
     await db.query(PRUNE_IDEMPOTENCY_KEYS),
   ];
-  return counts.reduce((sum, { rowCount }) => sum + rowCount, 0);
+  const counts = results.map(({ rowCount }) => rowCount);
+  return { rows: counts.reduce((sum, count) => sum + count, 0), more: counts.some((count) => count >= BATCH) };
 }
