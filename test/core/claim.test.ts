@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { claim } from '../../core/jobs/claim.ts';
 import { createClient } from '../support/database.ts';
-import { deploy, insertJobs, markRunning, openEngine, queueOf, shiftClock } from './engine.ts';
+import { deploy, insertJobs, markRunning, openEngine, queueOf, shiftClock } from './runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;

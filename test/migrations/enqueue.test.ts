@@ -1,0 +1,258 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
+import { createClient } from '../support/database.ts';
+import { copyIn } from './copy.ts';
+
+const engine = await openEngine();
+const { pool, db } = engine;
+const login = await createLogin(engine.test, 'millrace_app');
+await deploy(db, { jobType: 'mail', maxAttempts: 3 }, { jobType: 'index', routingKey: 'vector', maxAttempts: 9 });
+afterAll(async () => {
+  await engine.close();
+  await login.drop();
+});
+
+beforeEach(async () => {
+  await pool.query('delete from millrace.jobs_live; delete from millrace.job_events');
+});
+
+const rows = async (columns: string) =>
+  (await pool.query(`select ${columns} from millrace.jobs_live order by id`)).rows;
+const events = async () =>
+  (await pool.query('select event, job_type, status, sum(count)::int as n from millrace.job_events group by 1, 2, 3'))
+    .rows;
+
+describe('a plain insert by an application', () => {
+  it('fills in everything but the type', async () => {
+    const app = await createClient(login.url);
+
+    const { rows: ids } = await app.query(`insert into millrace.jobs (job_type) values ('mail') returning id`);
+
+    const [job] = await rows('*, run_at = created_at and due_at = run_at as due_now');
+    expect(job).toMatchObject({ id: ids[0].id, slot: 0, status: 'pending', payload: {}, priority: 5, attempts: 0 });
+    expect(job).toMatchObject({ max_attempts: 3, routing_key: '', due_now: true, in_flight: false, claim_no: null });
+    expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 1 }]);
+  });
+
+  it.each([
+    ['a handler of its own', 'mail', '', 3],
+    ['the handler of the routing key', 'index', 'vector', 9],
+    ['no handler, for another routing key', 'index', 'keyword', 5],
+    ['no handler yet', 'tomorrow', '', 5],
+  ])('takes the number of tries from %s', async (_what, jobType, routingKey, expected) => {
+    await pool.query('insert into millrace.jobs (job_type, routing_key) values ($1, $2)', [jobType, routingKey]);
+    await pool.query('insert into millrace.jobs (job_type, routing_key, max_attempts) values ($1, $2, null)', [
+      jobType,
+      routingKey,
+    ]);
+    await pool.query('insert into millrace.jobs (job_type, routing_key, max_attempts) values ($1, $2, 7)', [
+      jobType,
+      routingKey,
+    ]);
+
+    const found = await rows('max_attempts');
+
+    expect(found.map((row) => row.max_attempts)).toEqual([expected, expected, 7]);
+  });
+
+  it('takes many rows, and none when one is wrong', async () => {
+    const app = await createClient(login.url);
+    const many = await app.query(
+      `insert into millrace.jobs (job_type, payload, priority)
+         select 'mail', jsonb_build_object('n', n), n % 10 from generate_series(1, 50) n returning id`,
+    );
+
+    const wrong = app.query(`insert into millrace.jobs (job_type, priority) values ('mail', 1), ('mail', 10)`);
+
+    await expect(wrong).rejects.toThrow('priority is 0 to 9');
+    expect(await rows('id')).toEqual(many.rows);
+    expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 50 }]);
+  });
+
+  it('takes a copy', async () => {
+    const app = await createClient(login.url);
+
+    await copyIn(app, 'copy millrace.jobs (job_type, payload, routing_key) from stdin', [
+      'mail\t{"n":1}\t',
+      'index\t{"n":2}\tvector',
+    ]);
+
+    expect(await rows('job_type, payload, max_attempts')).toEqual([
+      { job_type: 'mail', payload: { n: 1 }, max_attempts: 3 },
+      { job_type: 'index', payload: { n: 2 }, max_attempts: 9 },
+    ]);
+    expect(await events()).toHaveLength(2);
+  });
+
+  it('is not there when its transaction is rolled back, nor counted', async () => {
+    const app = await createClient(login.url);
+
+    await app.query('begin');
+    await app.query(`insert into millrace.jobs (job_type) values ('mail')`);
+    await app.query(`select * from millrace.enqueue('mail')`);
+    await app.query('rollback');
+
+    expect([await rows('id'), await events()]).toEqual([[], []]);
+  });
+
+  it('passes over a held unique key with a bare on conflict do nothing', async () => {
+    const app = await createClient(login.url);
+    const insert = `insert into millrace.jobs (job_type, unique_key) values ('mail', 'k'), ('mail', 'k'), ('index', 'k')
+      on conflict do nothing returning id`;
+
+    const first = await app.query(insert);
+    const second = await app.query(insert);
+
+    expect([first.rows.length, second.rows.length]).toEqual([2, 0]);
+    expect(await rows('job_type')).toEqual([{ job_type: 'mail' }, { job_type: 'index' }]);
+  });
+
+  it.each([
+    ['job_type', `values (null, '{}')`, 'job_type'],
+    ['payload', `values ('mail', null)`, 'payload'],
+    ['an upper-case type', `values ('Mail', '{}')`, 'job_type is lower-case letters'],
+    ['an empty type', `values ('', '{}')`, 'job_type is lower-case letters'],
+    ['a payload of 2 MiB', `values ('mail', to_jsonb(repeat('x', 2097152)))`, 'payload is at most 1 MiB'],
+    ['a type of 61 characters', `values (repeat('a', 61), '{}')`, 'at most 60 characters together'],
+  ])('refuses %s and says why', async (_what, values, message) => {
+    await expect(pool.query(`insert into millrace.jobs (job_type, payload) ${values}`)).rejects.toThrow(message);
+  });
+
+  it.each([
+    [`run_at`, `'infinity'`, 'run_at is finite'],
+    [`run_at`, `'-infinity'`, 'run_at is finite'],
+    [`run_at`, 'null', 'run_at'],
+    ['priority', '-1', 'priority is 0 to 9'],
+    ['max_attempts', '0', 'max_attempts is 1 to 1000'],
+    ['max_attempts', '1001', 'max_attempts is 1 to 1000'],
+    ['unique_key', `''`, 'unique_key is 1 to 500 characters'],
+    ['unique_key', `repeat('k', 501)`, 'unique_key is 1 to 500 characters'],
+    ['group_key', `''`, 'group_key is 1 to 500 characters'],
+    ['routing_key', `'Vector'`, 'routing_key is empty or lower-case letters'],
+  ])('refuses %s %s and says why', async (column, value, message) => {
+    const insert = pool.query(`insert into millrace.jobs (job_type, ${column}) values ('mail', ${value})`);
+
+    await expect(insert).rejects.toThrow(message);
+  });
+
+  it('takes keys of 500 of the widest characters', async () => {
+    await pool.query(
+      `insert into millrace.jobs (job_type, unique_key, group_key)
+         select 'mail', string_agg(chr(128512 + (n * 7919) % 300), ''), repeat('😀', 500) from generate_series(1, 500) n`,
+    );
+
+    expect(await rows('char_length(unique_key) as n')).toEqual([{ n: 500 }]);
+  });
+});
+
+describe('millrace.enqueue', () => {
+  it('answers the id, and that of the holder of the key when there is one', async () => {
+    const app = await createClient(login.url);
+
+    const first = await app.query(`select * from millrace.enqueue('mail', '{"n":1}', unique_key => 'k')`);
+    const second = await app.query(`select * from millrace.enqueue('mail', '{"n":2}', unique_key => 'k')`);
+
+    const [job] = await rows('id, payload');
+    expect(first.rows).toEqual([{ id: job.id, deduplicated: false }]);
+    expect(second.rows).toEqual([{ id: job.id, deduplicated: true }]);
+    expect(job.payload).toEqual({ n: 1 });
+    expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 1 }]);
+  });
+
+  it('takes null for every argument but the type as left out', async () => {
+    await pool.query(`select * from millrace.enqueue('mail', null, null, null, null, null, null, null)`);
+
+    expect(await rows('payload, priority, max_attempts, routing_key, unique_key, run_at = created_at as now')).toEqual([
+      { payload: {}, priority: 5, max_attempts: 3, routing_key: '', unique_key: null, now: true },
+    ]);
+  });
+
+  it('keeps keys of other types and routing keys apart', async () => {
+    const answers = [];
+    for (const [type, key] of [
+      ['mail', ''],
+      ['index', ''],
+      ['index', 'vector'],
+      ['index', 'vector'],
+    ]) {
+      const { rows: answer } = await pool.query(
+        `select deduplicated from millrace.enqueue($1, routing_key => $2, unique_key => 'k')`,
+        [type, key],
+      );
+      answers.push(answer[0].deduplicated);
+    }
+
+    expect(answers).toEqual([false, false, false, true]);
+  });
+});
+
+describe('millrace.enqueue_many', () => {
+  const many = (jobs: unknown) =>
+    pool.query('select "position"::int, id, deduplicated from millrace.enqueue_many($1) order by 1', [
+      JSON.stringify(jobs),
+    ]);
+
+  it('answers every position, whatever mix of keys', async () => {
+    const job = fc.record(
+      {
+        job_type: fc.constantFrom('mail', 'index'),
+        payload: fc.option(fc.record({ n: fc.integer() })),
+        routing_key: fc.option(fc.constantFrom('', 'vector')),
+        unique_key: fc.option(fc.constantFrom('a', 'b', 'c')),
+        priority: fc.option(fc.integer({ min: 0, max: 9 })),
+        max_attempts: fc.option(fc.integer({ min: 1, max: 9 })),
+      },
+      { requiredKeys: ['job_type'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(job, { maxLength: 12 }), async (jobs) => {
+        await pool.query('delete from millrace.jobs_live');
+
+        const { rows: answers } = await many(jobs);
+
+        expect(answers.map(({ position }) => position)).toEqual(jobs.map((_, index) => index));
+        const stored = new Map((await rows('*')).map((row) => [row.id, row]));
+        const keys = jobs.map((item, n) =>
+          item.unique_key ? `${item.job_type}.${item.routing_key ?? ''}.${item.unique_key}` : `${n}`,
+        );
+        expect(stored.size).toBe(new Set(keys).size);
+        for (const [n, item] of jobs.entries()) {
+          const row = stored.get(answers[n].id);
+          expect(row).toMatchObject({ job_type: item.job_type, routing_key: item.routing_key ?? '' });
+          if (answers[n].deduplicated) expect(item.unique_key).toBe(row.unique_key);
+          else expect(row).toMatchObject({ priority: item.priority ?? 5, payload: item.payload ?? {} });
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it.each([
+    [{ job_type: 'mail' }, 'expected a JSON array of jobs, got object'],
+    [[{ job_type: 'mail' }, 7], 'job 1: expected an object with job_type, got 7'],
+    [[{ job_type: 'mail' }, { payload: {} }], 'job 1: expected an object with job_type'],
+    [[{ job_type: 'mail' }, { job_type: 'mail', status: 'running' }], 'job 1: unknown key status'],
+    [[{ job_type: 'mail' }, { job_type: 'mail', priority: 12 }], 'priority is 0 to 9'],
+  ])('takes nothing of %j', async (jobs, message) => {
+    await expect(many(jobs)).rejects.toThrow(message);
+
+    expect(await rows('id')).toEqual([]);
+  });
+
+  it('lets two callers with the same keys in opposite order both through', async () => {
+    const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
+    const spelled = (key: string, n: number) => ({
+      job_type: 'mail',
+      unique_key: key,
+      ...(n % 2 === 0 && { routing_key: '' }),
+    });
+    const one = keys.map(spelled);
+    const other = keys.map((key, n) => spelled(key, n + 1)).reverse();
+
+    const answers = await Promise.all([many(one), many(other), many(one), many(other)]);
+
+    expect(answers.flatMap((answer) => answer.rows).filter(({ deduplicated }) => !deduplicated)).toHaveLength(40);
+    expect(await rows('id')).toHaveLength(40);
+  });
+});
