@@ -9,6 +9,8 @@ const VERSION = 1;
 /** The largest bigint has 19 digits. */
 const ID = /^[1-9]\d{0,18}$/;
 const LARGEST_ID = 2n ** 63n - 1n;
+/** What the database draws are hex digits. Anything longer or stranger, a NUL above all, would fail the whole batch. */
+const EPOCH = /^[\w-]{1,64}$/;
 
 export function encodeMessage({ epoch, jobId, claimNo }: JobMessage): string {
   return JSON.stringify({ v: VERSION, epoch, job: jobId, claim: claimNo });
@@ -24,8 +26,12 @@ export function decodeMessage(body: string): JobMessage | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { v, epoch, job, claim } = value as Record<string, unknown>;
-  if (v !== VERSION || typeof epoch !== 'string' || !isId(job) || !isId(claim)) return undefined;
+  if (v !== VERSION || !isEpoch(epoch) || !isId(job) || !isId(claim)) return undefined;
   return { epoch, jobId: job, claimNo: claim };
+}
+
+function isEpoch(value: unknown): value is string {
+  return typeof value === 'string' && EPOCH.test(value);
 }
 
 function isId(value: unknown): value is string {

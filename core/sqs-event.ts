@@ -10,7 +10,7 @@ export interface SqsRecord {
   readonly messageId: string;
   readonly receiptHandle: string;
   readonly body: string;
-  readonly attributes: { readonly ApproximateReceiveCount: string; readonly SentTimestamp: string };
+  readonly attributes?: { readonly ApproximateReceiveCount?: string; readonly SentTimestamp?: string };
 }
 
 /** What is not named here is deleted from the queue. */
@@ -46,14 +46,15 @@ export function decodeBatch(event: SqsEvent): DecodedBatch {
   return { deliveries: [...deliveries.values()], twins, unreadable };
 }
 
-function toDelivery(record: SqsRecord): Delivery | undefined {
-  const message = decodeMessage(record.body);
-  if (message === undefined) return undefined;
-  return {
-    message,
-    messageId: record.messageId,
-    receiptHandle: record.receiptHandle,
-    sentAt: Number(record.attributes.SentTimestamp),
-    receiveCount: Number(record.attributes.ApproximateReceiveCount),
-  };
+/** The year 9999 in milliseconds: what no timestamp exceeds. */
+const LATEST = 253_402_300_799_000;
+
+/** A record without the attributes that SQS gives every message is not SQS's, and as unreadable as a bad body. */
+function toDelivery({ messageId, receiptHandle, body, attributes }: SqsRecord): Delivery | undefined {
+  const message = decodeMessage(body);
+  const sentAt = Number(attributes?.SentTimestamp ?? Number.NaN);
+  const receiveCount = Number(attributes?.ApproximateReceiveCount ?? Number.NaN);
+  const dated = Number.isInteger(sentAt) && sentAt >= 0 && sentAt <= LATEST;
+  if (message === undefined || !dated || !Number.isInteger(receiveCount)) return undefined;
+  return { message, messageId, receiptHandle, sentAt, receiveCount };
 }
