@@ -21,15 +21,25 @@ if (process.platform === 'win32') {
   );
 } else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
   endWithParent(() => process.kill(process.pid, 'SIGTERM'));
-  await import(existsSync(join(dirname(file), 'main.ts')) ? './main.ts' : '../dist/cli/main.js');
+  await runMain();
 } else {
   const node = findNode();
   if (node) runUnder(node);
   else {
     refuse(
-      `Millrace needs Node ${NEEDED} and this is ${process.version}: run npm ci (which brings it on Linux), or get it ` +
-        'from https://nodejs.org or your version manager.',
+      `Millrace needs Node ${NEEDED} and this is ${process.version}: run npm ci (which brings it on Linux), ` +
+        'or get it from https://nodejs.org or your version manager.',
     );
+  }
+}
+
+/** The sources in a clone; in a package, where Node strips no types, what was built of them. */
+async function runMain() {
+  try {
+    await import(existsSync(join(dirname(file), 'main.ts')) ? './main.ts' : '../dist/cli/main.js');
+  } catch (error) {
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^Cannot find package/.test(error.message)) throw error;
+    refuse(`The packages that Millrace needs are not installed: run npm ci (${error.message}).`);
   }
 }
 

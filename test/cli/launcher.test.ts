@@ -17,7 +17,7 @@ if (process.argv[2] === 'wait') {
 }
 `;
 
-/** Makes the launcher believe that it runs elsewhere; the process that it starts, which has a channel, tells the truth. */
+/** Makes the launcher believe that it runs elsewhere, but not the process that it starts, which has a channel. */
 const DISGUISE = `
 const { MACHINE, VERSION } = process.env;
 if (MACHINE && !process.channel) Object.defineProperty(process, 'platform', { value: MACHINE });
@@ -136,6 +136,26 @@ it('says which Node is needed when there is none', async () => {
 
   expect(code).toBe(2);
   expect(output).toMatch(/^Millrace needs Node 24 and this is v[\d.]+: run npm ci .*\n$/);
+});
+
+it('says to install when a package is missing', async () => {
+  const { folder, run } = await project({ withNode: false });
+  await writeFile(join(folder, 'cli/main.ts'), "import 'not-there';");
+
+  const { code, output } = await run(['url']).ended;
+
+  expect(code).toBe(2);
+  expect(output).toMatch(/^The packages that Millrace needs are not installed: run npm ci \(.*not-there.*\)\.\n$/);
+});
+
+it('does not hide what else goes wrong in main', async () => {
+  const { folder, run } = await project({ withNode: false });
+  await writeFile(join(folder, 'cli/main.ts'), "throw new Error('broken in main');");
+
+  const { code, output } = await run(['url']).ended;
+
+  expect(code).toBe(1);
+  expect(output).toContain('broken in main');
 });
 
 it('says to use WSL on Windows', async () => {
