@@ -52,8 +52,8 @@ const STOP_WITHIN_MS = 10_000;
 const PASSES = /lock file ".*" already exists|pre-existing shared memory block|could not create any TCP\/IP sockets/;
 
 /**
- * Starts a Postgres of our own on 127.0.0.1. What an earlier, killed run left of the same folder is ended first, and its
- * data recovered. Throws one sentence, with the server's own words where it gave any.
+ * Starts a Postgres of our own on 127.0.0.1. What an earlier, killed run left of the same folder is ended first, and
+ * its data recovered. Throws one sentence, with the server's own words where it gave any.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const wanted = resolve(options.folder);

@@ -13,7 +13,7 @@ interface Link {
   readonly target: string;
 }
 
-/** `folder`: any Postgres's bin folder. `cache`: where library links may go if the package's own folder is read-only. */
+/** `folder`: any Postgres's bin folder. `cache`: for the library links, if the package's own folder is read-only. */
 export async function findBinaries(folder: string | undefined, cache: string): Promise<Binaries> {
   if (folder !== undefined) {
     await access(join(folder, 'initdb')).catch((cause: unknown) => {

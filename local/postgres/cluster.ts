@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Binaries } from './binaries.ts';
 import { assertReachable, type Owner } from './owner.ts';
 
-/** Not `millrace`: the schema of that name would be in its search path, and hide a statement that forgets to name it. */
+/** Not `millrace`: the schema of that name would be in its search path, and hide statements that forget to name it. */
 export const SUPERUSER = 'postgres';
 
 const PASSWORD_FILE = 'millrace.password';
@@ -33,8 +33,8 @@ export async function ensureCluster(folder: string, binaries: Binaries, owner: O
 }
 
 /**
- * The password is random and asked for on the socket as well: with `trust`, any account of this machine that reaches the
- * port would be superuser, and a superuser runs programs. Locale C sorts the same on every machine and version, and
+ * The password is random and asked for on the socket as well: with `trust`, any account of this machine that reaches
+ * the port would be superuser, and a superuser runs programs. Locale C sorts the same on every machine and version, and
  * needs nothing installed; messages stay English, which the launcher reads.
  */
 async function initialise(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<void> {

@@ -10,8 +10,8 @@ const POLL_MS = 20;
 
 /**
  * Ends whatever still runs on this data folder: a server whose parent was killed, or backends whose server was killed
- * (a busy one does not notice, and holds the shared memory that a new server needs). Then takes away the lock files of a
- * process that is dead, a zombie, or by now some other program.
+ * (a busy one does not notice, and holds the shared memory that a new server needs). Then takes away the lock files of
+ * a process that is dead, a zombie, or by now some other program.
  */
 export async function endLeftovers(folder: string): Promise<void> {
   const data = await realpath(folder);
@@ -48,7 +48,7 @@ async function waitUntilGone(pids: readonly number[], data: string): Promise<voi
   }
 }
 
-/** Every Postgres process works in its data folder; /proc tells. Elsewhere only the server itself is found, by its pid. */
+/** Every Postgres process works in its data folder; /proc tells. Elsewhere only the server is found, by its pid. */
 async function processesIn(data: string): Promise<number[]> {
   const found: number[] = [];
   for (const entry of await readdir('/proc').catch(() => [])) {

@@ -10,7 +10,7 @@ export interface Owner {
 
 /**
  * Postgres refuses to run as root. Root steps down to the owner of an existing data folder, else to `postgres`, else to
- * `nobody`; it must be an account of this machine, since Postgres looks its name up. Undefined: not root, run as we are.
+ * `nobody`; it must be an account of this machine, since Postgres looks its name up. Undefined: not root, run as is.
  */
 export async function chooseOwner(folder: string): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;

@@ -11,7 +11,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own for one test file: a clone of the migrated template, or an empty one with `migrated: false`. */
+/** A database for one test file: a clone of the migrated template, or an empty one with `migrated: false`. */
 export async function createDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const server = inject('postgres');
   const name = `millrace_test_${randomBytes(6).toString('hex')}`;
