@@ -30,6 +30,10 @@ export function describeFailure(thrown: unknown): StoredError {
 
 /** The class names, own name and code by which a retry policy may choose: most special first. */
 export function failureLabels(thrown: unknown): string[] {
+  return attempt(() => labelsOf(thrown)) ?? [typeof thrown];
+}
+
+function labelsOf(thrown: unknown): string[] {
   if (!(thrown instanceof Error)) return [typeof thrown];
   const labels = [text(() => thrown.name), text(() => (thrown as { code?: unknown }).code)];
   let prototype: unknown = Object.getPrototypeOf(thrown);
@@ -41,7 +45,7 @@ export function failureLabels(thrown: unknown): string[] {
 }
 
 function read(thrown: unknown): { name: string; message: string; stack: string | null } {
-  if (!(thrown instanceof Error)) {
+  if (!isInstance(thrown, Error)) {
     return { name: 'NotAnError', message: `${show(thrown)} was thrown, which is not an Error`, stack: null };
   }
   const message = text(() => thrown.message);
@@ -52,7 +56,7 @@ function read(thrown: unknown): { name: string; message: string; stack: string |
 /** The stack with those of its causes, since the first error is often only a wrapper. */
 function stackOf(error: Error): string | null {
   const parts: string[] = [];
-  for (let current: unknown = error; current instanceof Error && parts.length < 5; ) {
+  for (let current: unknown = error; isInstance(current, Error) && parts.length < 5; ) {
     const holder: Error = current;
     parts.push(text(() => holder.stack));
     current = attempt(() => holder.cause);
@@ -72,6 +76,11 @@ function fingerprint(name: string, message: string, stack: string | null): strin
   return createHash('md5')
     .update([name, plain, ...place].join('\n'))
     .digest('hex');
+}
+
+/** `instanceof`, false where even that throws: of a revoked proxy. */
+export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  return attempt(() => value instanceof type) ?? false;
 }
 
 function text(read: () => unknown): string {

@@ -1,3 +1,4 @@
+import { describeFailure } from './failure.ts';
 import { storableJson } from './text.ts';
 
 const LONGEST_RESULT_BYTES = 64 * 1024;
@@ -17,7 +18,7 @@ export function resultJson(value: unknown): string | null {
     if (bytes > LONGEST_RESULT_BYTES) return note(`the result has ${bytes} bytes, ${LONGEST_RESULT_BYTES} are kept`);
     return depth(json) > DEEPEST_RESULT ? note('the result is nested too deeply') : storableJson(json);
   } catch (error) {
-    return note(`the result is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`);
+    return note(`the result is not JSON: ${describeFailure(error).message}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { PayloadInvalid, TimedOut } from './errors.ts';
-import { describeFailure, failureLabels } from './failure.ts';
+import { describeFailure, failureLabels, isInstance } from './failure.ts';
 import type { HandlerDefinition, RunContext } from './handler.ts';
 import type { Ending } from './jobs/settle.ts';
 import type { Log } from './log.ts';
@@ -58,13 +58,13 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
     const value = await deps.definition.run(contextOf(deps, attempt, { payload, signal }));
-    return value instanceof ChosenOutcome
+    return isInstance(value, ChosenOutcome)
       ? chosen(deps, attempt, value)
       : { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
+    if (isInstance(thrown, ChosenOutcome)) return chosen(deps, attempt, thrown);
     // What a run throws after its signal is most often only the echo of the signal.
-    if (signal.aborted && !(thrown instanceof ChosenOutcome)) return failed(deps, attempt, signal.reason);
-    return thrown instanceof ChosenOutcome ? chosen(deps, attempt, thrown) : failed(deps, attempt, thrown);
+    return failed(deps, attempt, signal.aborted ? signal.reason : thrown);
   }
 }
 
@@ -84,7 +84,7 @@ function contextOf(
 
 function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Ending {
   const error = describeFailure(thrown);
-  const retryable = !(thrown instanceof PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
+  const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };
   return { kind: 'failed', error, delaySeconds: retryDelay(deps.policy, attempt.number, deps.random()) };
 }

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { describeFailure, failureLabels } from '../../core/failure.ts';
+
+class HttpError extends Error {
+  override readonly name: string = 'HttpError';
+  readonly code = 'E503';
+}
+class Unavailable extends HttpError {
+  override readonly name = 'Unavailable';
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function withThrowing(...fields: string[]): Error {
+  const error = new Error('seen');
+  for (const field of fields) {
+    Object.defineProperty(error, field, {
+      get: () => {
+        throw new Error('no');
+      },
+    });
+  }
+  return error;
+}
+
+const ODD: [string, unknown, RegExp][] = [
+  ['undefined', undefined, /^undefined was thrown, which is not an Error$/],
+  ['null', null, /^null was thrown/],
+  ['a text', 'text', /^text was thrown/],
+  ['an empty text', '', /^an empty text was thrown/],
+  ['zero', 0, /^0 was thrown/],
+  ['an object', {}, /^\{\} was thrown/],
+  ['a symbol', Symbol('s'), /^Symbol\(s\) was thrown/],
+  ['a bigint', 10n, /^10n was thrown/],
+  ['a function', () => 1, /was thrown/],
+  ['an object without prototype', Object.create(null), /was thrown/],
+  ['a revoked proxy', revoked(), /was thrown/],
+  ['an error without a message', new Error(), /^Error without a message$/],
+  ['an error whose getters throw', withThrowing('message', 'stack', 'name', 'cause'), /^Error without a message$/],
+  ['an error whose message is an object', Object.assign(new Error(), { message: { a: 1 } }), /object Object/],
+  ['an error whose message is a symbol', Object.assign(new Error(), { message: Symbol('s') }), /Symbol\(s\)/],
+  ['an error whose stack is a number', Object.assign(new Error('m'), { stack: 7 }), /^m$/],
+];
+
+it.each(ODD)('describes %s', (_what, thrown, message) => {
+  const described = describeFailure(thrown);
+
+  expect(described.message).toMatch(message);
+  expect(described.name).not.toBe('');
+  expect(failureLabels(thrown).every((label) => typeof label === 'string')).toBe(true);
+});
+
+it('keeps the stacks of the causes', () => {
+  const error = new Error('outer', { cause: new TypeError('inner', { cause: 'text' }) });
+
+  const { stack } = describeFailure(error);
+
+  expect(stack).toMatch(/Error: outer[\s\S]+caused by: TypeError: inner/);
+});
+
+it('ends with a cause that is its own', () => {
+  const error = new Error('round');
+  error.cause = error;
+
+  expect(describeFailure(error).stack?.split('caused by').length).toBe(5);
+});
+
+it('cuts five megabytes of message and of stack, and says so', () => {
+  const error = new Error('m'.repeat(5_000_000));
+  error.stack = 's'.repeat(5_000_000);
+
+  const { message, stack } = describeFailure(error);
+
+  expect(message).toHaveLength(8_000);
+  expect(stack).toHaveLength(32_000);
+  for (const text of [message, stack]) expect(text).toContain('(cut, 5000000 characters in all)');
+});
+
+it('names an error by its class, the classes above it, its name and its code', () => {
+  expect(failureLabels(new Unavailable('x'))).toEqual(['Unavailable', 'E503', 'HttpError', 'Error']);
+});
+
+it('has one fingerprint for errors that differ in numbers and ids only, and another for others', () => {
+  const [one, two] = [1, 2].map((n) => new Error(`order ${n} of deadbeef0${n}: not found`));
+  const other = new Error('order 1 of deadbeef01: refused');
+
+  const prints = [one, two, other].map((error) => describeFailure(error).fingerprint);
+
+  expect(prints[1]).toBe(prints[0]);
+  expect(prints[2]).not.toBe(prints[0]);
+});
+
+it('describes anything thrown as text that Postgres takes', () => {
+  const text = fc.string({ unit: 'binary' });
+  const error = fc
+    .record({ name: fc.anything(), message: fc.anything(), stack: fc.anything(), cause: fc.anything(), code: text })
+    .map((fields) => Object.assign(new Error(), fields));
+  const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true });
+  fc.assert(
+    fc.property(fc.oneof(error, anything, text), (thrown) => {
+      const described = describeFailure(thrown);
+
+      for (const part of [described.name, described.message, described.stack ?? '', described.fingerprint]) {
+        expect(part.isWellFormed() && !part.includes('\0') && part.length <= 32_000).toBe(true);
+      }
+      expect(described.message).not.toBe('');
+      expect(failureLabels(thrown).every((label) => typeof label === 'string')).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { storable, storableJson } from '../../core/text.ts';
+
+/** Any code units at all: NUL, controls, half pairs, whole pairs. */
+const units = fc
+  .array(fc.oneof(fc.nat(0xffff), fc.constantFrom(0, 0x5c, 0x22, 0xd83d, 0xde00, 0xdfff, 0xd800)), { maxLength: 80 })
+  .map((codes) => String.fromCharCode(...codes));
+
+describe('text', () => {
+  it.each([
+    ['a NUL', 'bad \0 byte', 'bad \u2400 byte'],
+    ['half a pair', 'x\ud83d', 'x\ufffd'],
+    ['the other half', '\ude00x', '\ufffdx'],
+    ['a whole pair', 'ok 😀', 'ok 😀'],
+    ['nothing', '', ''],
+  ])('keeps what Postgres takes of %s', (_what, text, stored) => {
+    expect(storable(text, 100)).toBe(stored);
+  });
+
+  it('says how long it was where it is cut', () => {
+    const stored = storable('a'.repeat(5_000_000), 8_000);
+
+    expect(stored).toMatch(/^a+… \(cut, 5000000 characters in all\)$/);
+    expect(stored).toHaveLength(8_000);
+  });
+
+  it('does not cut a pair in two', () => {
+    const stored = [0, 1].map((shift) => storable(`${'x'.repeat(shift)}${'😀'.repeat(500)}`, 300));
+
+    expect(stored.map((text) => text.isWellFormed())).toEqual([true, true]);
+  });
+
+  it('is well-formed, without NUL and within its length, whatever it was', () => {
+    fc.assert(
+      fc.property(units, fc.integer({ min: 50, max: 90 }), (text, most) => {
+        const stored = storable(text, most);
+
+        expect(stored.isWellFormed()).toBe(true);
+        expect(stored).not.toContain('\0');
+        expect(stored.length).toBeLessThanOrEqual(most);
+        if (text.isWellFormed() && !text.includes('\0') && text.length <= most) expect(stored).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('JSON text', () => {
+  it('stays what it is where nothing is wrong with it', () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: 'grapheme' }), (json) => {
+        fc.pre(!json.includes('\\u'));
+
+        expect(storableJson(json)).toBe(json);
+      }),
+    );
+  });
+
+  it.each([
+    [{ note: 'ab\0cd' }, { note: 'ab\u2400cd' }],
+    [{ note: 'x\ud83d' }, { note: 'x\ufffd' }],
+    [{ note: 'ok 😀' }, { note: 'ok 😀' }],
+    [{ note: '\\u0000 written out' }, { note: '\\u0000 written out' }],
+    [{ note: '\\\0' }, { note: '\\\u2400' }],
+    [{ 'k\0': 1 }, { 'k\u2400': 1 }],
+  ])('says %j as %j', (value, stored) => {
+    expect(JSON.parse(storableJson(JSON.stringify(value)))).toEqual(stored);
+  });
+
+  it('says every string as `storable` does', () => {
+    fc.assert(
+      fc.property(units, (text) => {
+        const stored = JSON.parse(storableJson(JSON.stringify({ [text]: [text] })));
+
+        const clean = storable(text, 10_000);
+        expect(stored).toEqual({ [clean]: [clean] });
+      }),
+    );
+  });
+});
