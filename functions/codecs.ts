@@ -12,28 +12,28 @@ export class CodecError extends Error {
 }
 
 interface Codec<Instance> {
+  readonly name: keyof typeof import('./codec-bytes.ts').codecBytes;
   readonly file: string;
-  readonly bytes: () => Promise<{ default: Uint8Array<ArrayBuffer> }>;
   readonly open: () => Promise<{ default: (options: never) => Promise<unknown> }>;
   /** Only for its type. */
   readonly instance?: Instance;
 }
 
 const JPEG_DECODER: Codec<{ decode(bytes: Uint8Array, upright: boolean): Pixels | null }> = {
+  name: 'jpegDecoder',
   file: '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm',
-  bytes: () => import('@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm'),
   open: () => import('@jsquash/jpeg/codec/dec/mozjpeg_dec.js'),
 };
 const WEBP_DECODER: Codec<{ decode(bytes: Uint8Array): Pixels | null }> = {
+  name: 'webpDecoder',
   file: '@jsquash/webp/codec/dec/webp_dec.wasm',
-  bytes: () => import('@jsquash/webp/codec/dec/webp_dec.wasm'),
   open: () => import('@jsquash/webp/codec/dec/webp_dec.js'),
 };
 const JPEG_ENCODER: Codec<{
   encode(data: Pixels['data'], width: number, height: number, options: object): Uint8Array;
 }> = {
+  name: 'jpegEncoder',
   file: '@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm',
-  bytes: () => import('@jsquash/jpeg/codec/enc/mozjpeg_enc.wasm'),
   open: () => import('@jsquash/jpeg/codec/enc/mozjpeg_enc.js'),
 };
 
@@ -100,8 +100,8 @@ function reason(complaints: readonly string[]): string {
   return complaints.join('; ') || 'the codec gave up without a reason';
 }
 
-/** In a bundle the import is the file's bytes. Node by itself would link the file as a module, so it is read. */
-async function load({ bytes, file }: Codec<unknown>): Promise<Uint8Array<ArrayBuffer>> {
-  const bundled = await bytes().catch(() => undefined);
-  return bundled?.default ?? new Uint8Array(await readFile(createRequire(import.meta.url).resolve(file)));
+/** In a bundle the bytes are at hand. Node by itself would link such a file as a module, so there it is read. */
+async function load({ name, file }: Codec<unknown>): Promise<Uint8Array<ArrayBuffer>> {
+  const bundled = await import('./codec-bytes.ts').catch(() => undefined);
+  return bundled?.codecBytes[name] ?? new Uint8Array(await readFile(createRequire(import.meta.url).resolve(file)));
 }
