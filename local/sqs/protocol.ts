@@ -87,10 +87,10 @@ function describe(error: unknown): string {
 }
 
 function write(response: ServerResponse, status: number, answer: object): void {
-  const body = Buffer.from(JSON.stringify(answer));
+  const body = JSON.stringify(answer);
   response.writeHead(status, {
     'content-type': 'application/x-amz-json-1.0',
-    'content-length': body.length,
+    'content-length': Buffer.byteLength(body),
     'x-amzn-requestid': randomUUID(),
   });
   response.end(body);

@@ -85,6 +85,18 @@ describe('visibility', () => {
     expect(bodies(take(queue, 11_500).messages)).toEqual(['a']);
   });
 
+  it('leaves a message that is deleted by the receipt of an earlier receive', () => {
+    const queue = queueWith();
+    const message = put(queue, 'a', 0);
+    take(queue, 0, { visibilityMs: 0 });
+    const stale = receiptOf(message);
+    take(queue, 1);
+
+    deleteMessage(queue, stale, 2);
+
+    expect(queue.counts).toEqual({ ready: 0, delayed: 0, inFlight: 1 });
+  });
+
   it('takes back a receive that reached nobody, uncounted', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
