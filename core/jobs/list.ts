@@ -13,6 +13,8 @@ export interface ListedJob {
   readonly maxAttempts: number;
   readonly runAt: Date;
   readonly nextRetryAt: Date | null;
+  /** Null unless it waits. */
+  readonly dueAt: Date | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
   readonly lastError: string | null;
@@ -31,8 +33,8 @@ export interface ListFilter {
 // Newest first, off the primary key of each leaf; the slots keep leaves out that cannot hold the statuses.
 const LIST_JOBS = `
   select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
-         max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", created_at as "createdAt",
-         finished_at as "finishedAt", last_error as "lastError"
+         max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", due_at as "dueAt",
+         created_at as "createdAt", finished_at as "finishedAt", last_error as "lastError"
     from millrace.jobs
     where slot = any($1::smallint[])
       and (cardinality($2::text[]) = 0 or status = any($2::text[]))

@@ -21,6 +21,8 @@ export interface ShownJob {
   readonly job: Job & { readonly payload: string; readonly result: string | null };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[];
+  /** Whether a handler for it is registered. */
+  readonly handled: boolean;
   /** Why it is where it is, in one sentence; null when it is finished. */
   readonly waiting: string | null;
 }
@@ -28,7 +30,8 @@ export interface ShownJob {
 // The live leaf first: it is where almost every question is about, and the others are 32 more probes.
 const SHOW_JOB = `
   with found as (
-    (select * from millrace.jobs_live where id = $1::bigint) union all (select * from millrace.jobs_finished where id = $1::bigint)
+    select * from millrace.jobs_live where id = $1::bigint
+    union all select * from millrace.jobs_finished where id = $1::bigint
     limit 1
   )
   select j.id, j.job_type, j.routing_key, j.payload::text as payload, j.status, j.priority, j.attempts, j.max_attempts,
@@ -61,5 +64,5 @@ export async function showJob(db: Queryable, id: string): Promise<ShownJob | und
   if (row === undefined) return undefined;
   const { rows: attempts } = await db.query<ShownAttempt>(SHOW_ATTEMPTS, [id]);
   const job = { ...toJob(row), payload: row.payload, result: row.result };
-  return { job, attempts, waiting: whyWaiting(job, row) };
+  return { job, attempts, handled: row.handled, waiting: whyWaiting(job, row) };
 }

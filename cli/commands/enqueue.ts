@@ -1,0 +1,90 @@
+import type { Command } from 'commander';
+import { type Database, errorCode } from '../../core/database.ts';
+import type { Duration } from '../../core/duration.ts';
+import { type Enqueued, insertJob, type NewJob } from '../../core/jobs/enqueue.ts';
+import { type ShownJob, showJob } from '../../core/jobs/show.ts';
+import { handlerName } from '../../core/naming.ts';
+import { action, examples } from '../action.ts';
+import { EXIT } from '../exit-code.ts';
+import { jobDocument } from '../job-document.ts';
+import { toJson } from '../json.ts';
+import { checkPayload, readPayload } from '../payload-text.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { print, say, suggest, warn } from '../terminal.ts';
+import { duration, jobName, key, time, whole } from '../values.ts';
+import { watchJob } from '../watch-job.ts';
+
+interface EnqueueFlags {
+  readonly at?: Date;
+  readonly in?: Duration;
+  readonly priority?: number;
+  readonly maxAttempts?: number;
+  readonly routingKey?: string;
+  readonly uniqueKey?: string;
+  readonly groupKey?: string;
+  readonly watch?: boolean;
+}
+
+/** `millrace enqueue` */
+export function addEnqueue(program: Command): void {
+  program
+    .command('enqueue')
+    .argument('<job_type>', 'the kind of work', jobName)
+    .argument('[json]', 'the payload; - reads standard input', '{}')
+    .description('put a job in the table and print its id')
+    .option('--at <time>', 'not before 2030-01-31T12:00:00Z', time)
+    .option('--in <duration>', 'not before 5m from now', duration)
+    .option('--priority <n>', '0 to 9, lower first; 5 when not given', whole(0, 9))
+    .option('--max-attempts <n>', 'total tries', whole(1, 1000))
+    .option('--routing-key <key>', 'the second half of the address', jobName)
+    .option('--unique-key <key>', 'insert nothing while another job has it', key)
+    .option('--group-key <key>', 'takes turns with other groups', key)
+    .option('--watch', 'wait until it ends; exit code 1 when it does not succeed')
+    .addHelpText(
+      'before',
+      examples(
+        `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}'`,
+        'enqueue send_reminder - --in 5m < payload.json',
+        `enqueue make_thumbnail '{"source": "https://…", "target": "https://…", "width": 200}' --watch`,
+      ),
+    )
+    .action(action(runEnqueue));
+}
+
+async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string, given: string): Promise<number> {
+  const address = { jobType, routingKey: options.routingKey ?? '' };
+  const payload = await readPayload(given);
+  await checkPayload(address, payload);
+  const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
+  const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
+  return withDatabase(options, async (db) => {
+    const enqueued = await insertJob({ query: (text, values) => db.query(text, values) }, job);
+    if (!options.json) print(enqueued.id);
+    if (enqueued.deduplicated) say(`job ${enqueued.id} holds the unique key already: nothing was inserted`);
+    await warnWhenUnhandled(db, job, enqueued);
+    if (options.watch) return watch(db, enqueued, options);
+    if (options.json) print(toJson(enqueued));
+    suggest(`npx millrace jobs show ${enqueued.id}`);
+    return EXIT.done;
+  });
+}
+
+async function watch(db: Database, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
+  const ended = await watchJob(db, enqueued.id);
+  if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
+  suggest(`npx millrace jobs show ${enqueued.id}`);
+  return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;
+}
+
+async function warnWhenUnhandled(db: Database, job: NewJob, { id }: Enqueued): Promise<void> {
+  const shown = await showOrNothing(db, id);
+  if (shown && !shown.handled) warn(`no handler for ${handlerName(job)} is registered; the job waits`);
+}
+
+/** An application's login may enqueue and not look. */
+async function showOrNothing(db: Database, id: string): Promise<ShownJob | undefined> {
+  return showJob(db, id).catch((error: unknown) => {
+    if (errorCode(error) === '42501') return undefined;
+    throw error;
+  });
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import type { Duration } from '../../core/duration.ts';
+import type { JobStatus } from '../../core/job.ts';
+import { type ListedJob, listJobs } from '../../core/jobs/list.ts';
+import { handlerName } from '../../core/naming.ts';
+import { action, examples } from '../action.ts';
+import { snakeCase, toJson } from '../json.ts';
+import { withDatabase } from '../target.ts';
+import { isTable, print, printRows, say, suggest } from '../terminal.ts';
+import { jobTypes, statuses, timeOrDuration, whole } from '../values.ts';
+
+interface ListOptions {
+  readonly status?: JobStatus[];
+  readonly jobType?: string[];
+  readonly since?: Date | Duration;
+  readonly limit: number;
+}
+
+const HEADINGS = ['ID', 'JOB', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERROR'];
+const LONGEST_ERROR = 60;
+
+/** `millrace jobs list` */
+export function addJobsList(jobs: Command): void {
+  jobs
+    .command('list')
+    .description('list jobs, newest first')
+    .option('--status <status>', 'only these, repeatable or with commas', statuses)
+    .option('--job-type <type>', 'only these, repeatable or with commas', jobTypes)
+    .option('--since <when>', 'created since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--limit <n>', 'the most jobs', whole(1, 10_000), 20)
+    .addHelpText(
+      'before',
+      examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --json'),
+    )
+    .action(
+      action<ListOptions>(async (options) => {
+        const { status = [], jobType = [], since, limit } = options;
+        const filter = { statuses: status, jobTypes: jobType, since, limit };
+        const found = await withDatabase(options, (db) => listJobs(db, filter));
+        if (options.json) print(toJson({ items: found.map(snakeCase) }));
+        else show(found);
+        return undefined;
+      }),
+    );
+}
+
+function show(jobs: readonly ListedJob[]): void {
+  const [first] = jobs;
+  if (first === undefined) {
+    say('no job is like that');
+    return;
+  }
+  printRows(HEADINGS, jobs.map(toRow));
+  suggest(`npx millrace jobs show ${first.id}`);
+}
+
+function toRow(job: ListedJob) {
+  const [error = ''] = (job.lastError ?? '').split('\n', 1);
+  const short = isTable() && error.length > LONGEST_ERROR ? `${error.slice(0, LONGEST_ERROR)}…` : error;
+  return [job.id, handlerName(job), job.status, `${job.attempts}/${job.maxAttempts}`, job.createdAt, job.dueAt, short];
+}

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { type ShownAttempt, type ShownJob, showJob } from '../../core/jobs/show.ts';
+import { handlerName } from '../../core/naming.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { jobDocument } from '../job-document.ts';
+import { indentJson, toJson } from '../json.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { isTable, print, printPairs, suggest } from '../terminal.ts';
+import { jobId } from '../values.ts';
+
+/** `millrace jobs show` */
+export function addJobsShow(jobs: Command): void {
+  jobs
+    .command('show')
+    .argument('<id>', 'the id of a job', jobId)
+    .description('show a job: its payload, its attempts, and why it waits')
+    .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
+    .action(
+      action(async (options: GlobalOptions, id: string) => {
+        const shown = await withDatabase(options, (db) => showJob(db, id));
+        if (shown === undefined) {
+          throw new CommandFailure(
+            EXIT.notFound,
+            `there is no job ${id}; finished ones are kept for 7 days by default`,
+          );
+        }
+        if (options.json) print(toJson(jobDocument(shown)));
+        else show(shown);
+        return undefined;
+      }),
+    );
+}
+
+function show({ job, attempts, waiting }: ShownJob): void {
+  printPairs([
+    ['id', job.id],
+    ['job', handlerName(job)],
+    ['status', job.status],
+    ['attempts', `${job.attempts} of ${job.maxAttempts}`],
+    ['waiting', waiting],
+    ['priority', job.priority],
+    ['unique key', job.uniqueKey],
+    ['group key', job.groupKey],
+    ['created', job.createdAt],
+    ['run at', job.runAt],
+    ['next retry', job.nextRetryAt],
+    ['dispatched', job.dispatchedAt],
+    ['started', job.startedAt],
+    ['finished', job.finishedAt],
+    ['last error', job.lastError],
+    ['payload', isTable() ? indentJson(job.payload) : job.payload],
+    ['result', job.result !== null && isTable() ? indentJson(job.result) : job.result],
+    ...attempts.map((attempt) => [`attempt ${attempt.attempt}`, attemptLine(attempt)] as const),
+    ['stack', attempts[0]?.errorStacktrace],
+  ]);
+  suggest(suggestion(job));
+}
+
+/** Newest first, as they come. */
+export function attemptLine(attempt: ShownAttempt): string {
+  const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds } = attempt;
+  const took = startedAt === null ? '' : ` after ${finishedAt.getTime() - startedAt.getTime()} ms`;
+  const error = [errorName, errorMessage].filter(Boolean).join(': ');
+  const next = delaySeconds === null ? '' : `next in ${Number(delaySeconds.toFixed(3))} s`;
+  return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next].filter(Boolean).join('   ');
+}
+
+function suggestion({ id, status }: ShownJob['job']): string {
+  if (status === 'dead_letter') return `npx millrace sql "select millrace.retry(${id})"`;
+  const live = ['pending', 'failed', 'dispatched', 'running'].includes(status);
+  return live ? `npx millrace jobs cancel ${id}` : 'npx millrace jobs list';
+}

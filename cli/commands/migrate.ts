@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { openLog } from '../../core/log.ts';
+import { migrate, migrationStatus } from '../../core/migrate.ts';
+import { action, examples } from '../action.ts';
+import { databaseFailure } from '../database-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { toJson } from '../json.ts';
+import { findDatabase, type GlobalOptions, withDatabase } from '../target.ts';
+import { print, printRows, say, suggest, warn, whisper } from '../terminal.ts';
+
+/** `millrace migrate` and `millrace migrate status` */
+export function addMigrate(program: Command): void {
+  const command = program
+    .command('migrate')
+    .description('bring the database to the schema of this release')
+    .addHelpText('before', examples('migrate --database-url postgres://…', 'migrate status'))
+    .action(action(runMigrate));
+  command
+    .command('status')
+    .description('show which migrations are applied; exit code 1 when one is missing or was changed')
+    .addHelpText('before', examples('migrate status', 'migrate status --json'))
+    .action(action(showStatus));
+}
+
+async function runMigrate(options: GlobalOptions): Promise<undefined> {
+  const address = await findDatabase(options);
+  whisper(`Database: ${address.label}`);
+  const log = openLog(() => undefined);
+  const result = await migrate({ connectionString: address.url, log }).catch((error: unknown) => {
+    throw databaseFailure(error, address);
+  });
+  if (options.json) print(toJson(result));
+  else for (const name of result.applied) print(name);
+  if (result.applied.length === 0) say('nothing to apply');
+  if (result.ahead.length > 0) warn(`a newer release was here before: ${result.ahead.join(', ')}`);
+  suggest('npx millrace migrate status');
+  return undefined;
+}
+
+async function showStatus(options: GlobalOptions): Promise<number> {
+  const status = await withDatabase(options, (db) => migrationStatus(db));
+  const rows = status.map(({ name, state, appliedAt }) => ({ name, state, applied_at: appliedAt }));
+  if (options.json) print(toJson(rows));
+  else
+    printRows(
+      ['MIGRATION', 'STATE', 'APPLIED'],
+      rows.map(({ name, state, applied_at }) => [name, state, applied_at]),
+    );
+  if (status.some(({ state }) => state === 'pending')) suggest('npx millrace migrate');
+  const good = status.every(({ state }) => state === 'applied' || state === 'ahead');
+  return good ? EXIT.done : EXIT.failed;
+}

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { action, examples } from '../action.ts';
+
+/** `millrace up`: the whole product on this machine, until Ctrl-C. */
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('run everything on this machine: database, queues, functions, dispatcher')
+    .option('--fresh', 'begin anew: throw away what earlier starts left')
+    .option('--fast-retries', 'divide every retry delay by 60')
+    .addHelpText('before', examples('up', 'up --fresh --fast-retries'))
+    .action(
+      action(async ({ fresh = false, fastRetries = false }: { fresh?: boolean; fastRetries?: boolean }) => {
+        // Loaded here: nothing else needs the servers.
+        const { up } = await import('../../local/up.ts');
+        return up({ fresh, fastRetries, cwd: process.cwd() });
+      }),
+    );
+}

@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import { action, examples } from '../action.ts';
+import { toJson } from '../json.ts';
+import { findDatabase, type GlobalOptions } from '../target.ts';
+import { print, suggest } from '../terminal.ts';
+
+/** `millrace url`: the address of the database, password and all, for other programs. */
+export function addUrl(program: Command): void {
+  program
+    .command('url')
+    .description('print the address of the database, with its password')
+    .addHelpText('before', `${examples('url')}  $ psql "$(npx millrace url)"\n`)
+    .action(
+      action(async (options: GlobalOptions) => {
+        const { url } = await findDatabase(options);
+        print(options.json ? toJson({ database_url: url }) : url);
+        suggest('psql "$(npx millrace url)"');
+        return undefined;
+      }),
+    );
+}

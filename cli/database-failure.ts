@@ -1,0 +1,65 @@
+import { errorCode } from '../core/database.ts';
+import { CommandFailure } from './command-failure.ts';
+import type { DatabaseAddress } from './database-address.ts';
+import { EXIT } from './exit-code.ts';
+
+/** By code of the operating system. What it says itself is not passed on, since it may hold parts of the address. */
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be looked up just now',
+  ETIMEDOUT: 'it does not answer',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the host',
+  ECONNRESET: 'it hung up',
+  EPIPE: 'it hung up',
+  ENOENT: 'there is no such socket',
+};
+
+/** By SQLSTATE, longest prefix first. */
+const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
+  ['3D000', 'there is no database of this name'],
+  ['53300', 'it has no connection left'],
+  ['57P', 'it is starting or stopping'],
+  ['08', 'the connection broke'],
+];
+
+/** Turns an error of the database or of the way to it into a sentence and an exit code; others stay as they are. */
+export function databaseFailure(error: unknown, { label }: DatabaseAddress): unknown {
+  if (!(error instanceof Error) || error instanceof CommandFailure) return error;
+  const cause = error.cause ?? error;
+  const reason = unreachable(cause);
+  if (reason !== undefined) return new CommandFailure(EXIT.unreachable, `cannot reach ${label}: ${reason}`);
+  const state = errorCode(cause) ?? '';
+  if (state.startsWith('28')) {
+    return new CommandFailure(
+      EXIT.refused,
+      `${label} does not let us in: check the user and the password of the address`,
+    );
+  }
+  if (state === '42501')
+    return new CommandFailure(EXIT.refused, `${label}: ${error.message}; use a login with the right`);
+  if (isSchemaMissing(cause, state)) {
+    return new CommandFailure(
+      EXIT.failed,
+      `${label} has no Millrace schema, or that of another release: npx millrace migrate --database-url …`,
+    );
+  }
+  return error;
+}
+
+function unreachable(error: unknown): string | undefined {
+  const code = String((error as { code?: unknown } | null)?.code);
+  const known = NETWORK[code] ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
+  if (known !== undefined) return known;
+  // pg has no codes for these.
+  const message = error instanceof Error ? error.message : '';
+  if (/timeout exceeded when trying to connect|timeout expired/i.test(message)) return 'it does not answer';
+  if (/does not support SSL|^Connection terminated/i.test(message)) return message.replace(/\.?$/, '');
+  return /^(ERR_SSL|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|CERT_|UNABLE_TO)/.test(code) ? `TLS failed (${code})` : undefined;
+}
+
+function isSchemaMissing(error: unknown, state: string): boolean {
+  const message = error instanceof Error ? error.message : '';
+  return ['42P01', '3F000', '42883', '42703'].includes(state) && message.includes('millrace');
+}

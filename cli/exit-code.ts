@@ -1,0 +1,18 @@
+/** What a script learns from the number that a command ends with. */
+export const EXIT = {
+  done: 0,
+  /** It ran and failed, or some of it did. */
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  /** Not known to the database, or not allowed. */
+  refused: 4,
+  /** The job is in a state that does not permit it. */
+  conflict: 5,
+  /** Needs a yes, and there was none. */
+  unconfirmed: 6,
+  unreachable: 7,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -1,0 +1,44 @@
+const RAW = Symbol('JSON text');
+
+/** JSON text that is put into a document as it is, so that a number keeps the digits that a JavaScript one would lose. */
+export interface RawJson {
+  readonly [RAW]: string;
+}
+
+export function rawJson(text: string): RawJson {
+  return { [RAW]: text };
+}
+
+/** One document on one line. Dates become ISO text, as everywhere. */
+export function toJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value) ?? 'null';
+  if (RAW in value) return String(value[RAW]);
+  if (Array.isArray(value)) return `[${value.map(toJson).join(',')}]`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join(',')}}`;
+}
+
+/** `jobType` becomes `job_type`, the name that SQL and the API have for it. */
+export function snakeCase(record: object): Record<string, unknown> {
+  const rename = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [rename(name), value]));
+}
+
+/** The same JSON text over several lines, digit for digit. */
+export function indentJson(json: string): string {
+  let depth = 0;
+  const line = () => `\n${'  '.repeat(depth)}`;
+  return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/g, (token) => {
+    if (token.trim() === '') return '';
+    if (token === '{' || token === '[') {
+      depth += 1;
+      return token + line();
+    }
+    if (token === '}' || token === ']') {
+      depth -= 1;
+      return line() + token;
+    }
+    if (token === ',') return token + line();
+    return token === ':' ? ': ' : token;
+  });
+}

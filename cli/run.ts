@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { Command, CommanderError } from 'commander';
+import { PayloadInvalid, SettingError } from '../core/errors.ts';
+import { examples } from './action.ts';
+import { CommandFailure } from './command-failure.ts';
+import { addEnqueue } from './commands/enqueue.ts';
+import { addJobs } from './commands/jobs.ts';
+import { addMail } from './commands/mail.ts';
+import { addMigrate } from './commands/migrate.ts';
+import { addSql } from './commands/sql.ts';
+import { addUp } from './commands/up.ts';
+import { addUrl } from './commands/url.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { sayError } from './terminal.ts';
+
+/** Everything that can be typed, in the order of the help. */
+const COMMANDS: readonly ((program: Command) => void)[] = [
+  addUp,
+  addUrl,
+  addSql,
+  addEnqueue,
+  addJobs,
+  addMail,
+  addMigrate,
+];
+
+const EXAMPLES = examples(
+  'up',
+  `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' --in 5m`,
+  'jobs list --status failed,dead_letter',
+  'jobs show 1',
+  'sql "select count(*) from millrace.jobs" --database-url postgres://…',
+);
+const EXIT_CODES =
+  '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not allowed, 5 wrong state, ' +
+  '6 not confirmed,\n7 cannot reach the database, 130 interrupted.';
+
+/** Runs what was typed; sets the exit code of the process. */
+export async function run(args: readonly string[]): Promise<void> {
+  endWithReader();
+  try {
+    await openProgram().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+function openProgram(): Command {
+  const program = new Command('millrace')
+    .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
+    .version(readVersion(), '-v, --version')
+    .option('--database-url <url>', 'the database; else DATABASE_URL, else the stack that runs in this folder')
+    .option('--json', 'one JSON document on standard output')
+    .exitOverride()
+    .hook('preAction', (_program, command) => endOnInterrupt(command))
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ outputError: (text) => sayError(text.replace(/^error: /, '').trimEnd()) })
+    .addHelpText('before', EXAMPLES)
+    .addHelpText('after', EXIT_CODES);
+  for (const add of COMMANDS) add(program);
+  return program;
+}
+
+function readVersion(): string {
+  const manifest = findPackageJSON(import.meta.url);
+  const { version } = JSON.parse(manifest === undefined ? '{}' : readFileSync(manifest, 'utf8'));
+  return String(version);
+}
+
+/** Says what went wrong and answers the exit code. */
+function report(error: unknown): ExitCode {
+  // commander has said it already; asking for help or the version is no fault.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  sayError(error instanceof Error ? error.message : String(error));
+  if (error instanceof CommandFailure) return error.exitCode;
+  return error instanceof SettingError || error instanceof PayloadInvalid ? EXIT.usage : EXIT.failed;
+}
+
+/** Ctrl-C ends a command at once, with the number that scripts know it by; `up` stops in its own way. */
+function endOnInterrupt(command: Command): void {
+  if (command.name() !== 'up') process.once('SIGINT', () => process.exit(EXIT.interrupted));
+}
+
+/** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(process.exitCode ?? EXIT.done);
+  });
+}

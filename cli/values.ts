@@ -1,0 +1,71 @@
+import { InvalidArgumentError } from 'commander';
+import type { Duration } from '../core/duration.ts';
+import type { JobStatus } from '../core/job.ts';
+
+const STATUSES: readonly JobStatus[] = [
+  ...(['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const),
+  ...(['succeeded', 'skipped', 'cancelled'] as const),
+];
+const LARGEST_ID = 2n ** 63n - 1n;
+const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
+const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
+
+/** @throws InvalidArgumentError, as all of these, which ends the command with exit code 2. */
+export function jobId(text: string): string {
+  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID) return text;
+  throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
+}
+
+export function jobIds(text: string, before: readonly string[] = []): string[] {
+  return [...before, jobId(text)];
+}
+
+export function jobName(text: string): string {
+  if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected lower-case letters, digits and _, a letter first, such as send_reminder.');
+}
+
+/** Repeatable, and separated by commas. */
+export function statuses(text: string, before: readonly JobStatus[] = []): JobStatus[] {
+  const found = text.split(',').map((name) => {
+    const status = STATUSES.find((one) => one === name.trim());
+    if (status === undefined) throw new InvalidArgumentError(`Expected one of ${STATUSES.join(', ')}.`);
+    return status;
+  });
+  return [...before, ...found];
+}
+
+export function jobTypes(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(',').map((name) => jobName(name.trim()))];
+}
+
+export function duration(text: string): Duration {
+  if (DURATION.test(text)) return text;
+  throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 2h or 7d.');
+}
+
+export function time(text: string): Date {
+  const date = new Date(text);
+  if (ISO.test(text) && !Number.isNaN(date.getTime())) return date;
+  throw new InvalidArgumentError('Expected a time with its zone, such as 2030-01-31T12:00:00Z, or a day.');
+}
+
+export function timeOrDuration(text: string): Date | Duration {
+  if (DURATION.test(text)) return text;
+  if (/^\d{4}-/.test(text)) return time(text);
+  throw new InvalidArgumentError('Expected how long ago, such as 1h or 7d, or a time such as 2030-01-31T12:00:00Z.');
+}
+
+export function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}
+
+export function key(text: string): string {
+  const length = [...text].length;
+  if (length >= 1 && length <= 500) return text;
+  throw new InvalidArgumentError('Expected 1 to 500 characters.');
+}
