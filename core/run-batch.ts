@@ -1,6 +1,7 @@
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
+import { giveBack } from './give-back.ts';
 import { type StartAnswer, type StartBatch, type Started, start } from './jobs/start.ts';
 import { findSuspects } from './jobs/suspects.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
@@ -19,21 +20,20 @@ const FIRST_PAUSE_MS = 50;
  */
 export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
   const disposal: Disposal = { failed: new Set(), visible: new Set() };
-  const batch = decodeBatch(event);
-  let overstayed = false;
+  const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
   try {
-    for (const record of batch.unreadable) {
+    for (const record of run.batch.unreadable) {
       deps.log.error('message_unreadable', { message_id: record.messageId });
       bounce(disposal, record);
     }
-    overstayed = await runDeliveries(deps, { batch, invocation, disposal });
+    await runDeliveries(deps, run);
   } catch (error) {
     // The database or the runtime itself failed: nothing is known, so everything comes back.
     deps.log.error('batch_failed', { error });
     for (const { messageId } of event.Records) disposal.failed.add(messageId);
   }
   await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
-  if (overstayed) deps.exit();
+  if (run.overstayed) deps.exit();
   return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
@@ -41,38 +41,37 @@ interface BatchRun {
   readonly batch: DecodedBatch;
   readonly invocation: Invocation;
   readonly disposal: Disposal;
+  /** A run goes on although its time is over: known even when what follows fails. */
+  overstayed: boolean;
 }
 
-async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<boolean> {
+async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
   const { deliveries, twins } = run.batch;
-  if (deliveries.length === 0) return false;
-  if (!fits(deps, run.invocation)) {
-    for (const delivery of [...deliveries, ...twins]) bounce(run.disposal, delivery);
-    return false;
-  }
+  if (deliveries.length === 0) return;
+  const all = [...deliveries, ...twins];
+  if (!fits(deps, run.invocation)) return giveBack(deps, run.disposal, all);
   const first = await suspectToGoFirst(deps, deliveries);
   if (first) {
-    for (const delivery of [...deliveries, ...twins]) if (delivery !== first) bounce(run.disposal, delivery);
+    await giveBack(
+      deps,
+      run.disposal,
+      all.filter((delivery) => delivery !== first),
+    );
     return runStarted(deps, run, { deliveries: [first], twins: [], suspects: true });
   }
   const alone = deliveries.length === 1;
   const suspects: Delivery[] = [];
-  const overstayed = await runStarted(deps, run, { deliveries, twins, suspects: alone, found: suspects });
-  if (overstayed) {
-    for (const delivery of suspects) bounce(run.disposal, delivery);
-    return true;
-  }
-  return runSuspects(deps, run, suspects);
+  await runStarted(deps, run, { deliveries, twins, suspects: alone, found: suspects });
+  await runSuspects(deps, run, suspects);
 }
 
-/** One suspect an invocation, after the others are settled; the rest come back unstarted. */
-async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<boolean> {
+/** One suspect an invocation, after the others are settled; the rest are given back before it can harm them. */
+async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<void> {
   const [one, ...rest] = suspects;
-  for (const delivery of rest) bounce(run.disposal, delivery);
-  if (one === undefined) return false;
-  if (fits(deps, run.invocation)) return runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
-  bounce(run.disposal, one);
-  return false;
+  if (one === undefined) return;
+  if (run.overstayed || !fits(deps, run.invocation)) return giveBack(deps, run.disposal, suspects);
+  await giveBack(deps, run.disposal, rest);
+  await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
 }
 
 interface Wave {
@@ -83,7 +82,7 @@ interface Wave {
   readonly found?: Delivery[];
 }
 
-async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<boolean> {
+async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<void> {
   const { definition } = deps;
   const { jobType, routingKey } = definition;
   const requestId = run.invocation.awsRequestId;
@@ -96,6 +95,7 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<b
   const running = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
   const ends = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
+  run.overstayed ||= ends.some((end) => end.overstayed);
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
   await settleBatch(
     deps,
@@ -103,7 +103,6 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<b
     running.map(({ delivery }, index) => ({ delivery, end: ends[index] as AttemptEnd })),
   );
   await applyDecisions(deps, run.disposal, others, wave.twins);
-  return ends.some((end) => end.overstayed);
 }
 
 /** Asks again when there was no answer: from one request it is one start, and what was started must be run. */
