@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import * as z from 'zod';
 import { optionalSetting } from '../../core/config.ts';
 import { defineHandler } from '../../core/handler.ts';
 import { retry } from '../../core/retry-policy.ts';
@@ -6,7 +6,7 @@ import { getFile, putFile } from '../web-files.ts';
 
 const MOST_SOURCE_BYTES = 50_000_000;
 
-const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).check(z.maxLength(8_000));
+const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(8_000);
 
 /**
  * Fetches an image (JPEG, PNG or WebP), scales it down to `width` pixels and puts it, as a JPEG, to `target`: on AWS a
@@ -22,7 +22,7 @@ export default defineHandler({
   payload: z.object({
     source: webAddress,
     target: webAddress,
-    width: z.int().check(z.minimum(1), z.maximum(4_096)),
+    width: z.int().min(1).max(4_096),
   }),
   timeout: '60s',
   // From 1769 MB on Lambda gives a whole core, and an image of 50 megapixels takes 1.5 GB.

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini';
+import * as z from 'zod';
 import { defineHandler } from '../../core/handler.ts';
 import { messageIdOf, sendMail } from '../mail.ts';
 
@@ -15,9 +15,9 @@ const ONE_LINE = /^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u;
 export default defineHandler({
   jobType: 'send_reminder',
   payload: z.object({
-    to: z.email().check(z.maxLength(254)),
-    subject: z.string().check(z.maxLength(500), z.regex(ONE_LINE, 'must be one line, not blank')),
-    text: z.string().check(z.maxLength(200_000)),
+    to: z.email().max(254),
+    subject: z.string().max(500).regex(ONE_LINE, 'must be one line, not blank'),
+    text: z.string().max(200_000),
   }),
   timeout: '30s',
   // Mail servers count connections: 5 batches of 10 open 50 at most.

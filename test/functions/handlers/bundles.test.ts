@@ -88,8 +88,8 @@ it.each([
   expect(sum(bytes, own)).toBeLessThan(700_000);
 });
 
-it('takes no more than the small half of zod', async () => {
+it('leaves the languages of zod out, which `import { z }` would take along with 380 kB', async () => {
   const bytes = await bytesByPackage('send-reminder.ts');
 
-  expect(bytes.get('zod')).toBeLessThan(30_000);
+  expect(bytes.get('zod')).toBeLessThan(120_000);
 });

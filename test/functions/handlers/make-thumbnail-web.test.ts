@@ -151,18 +151,18 @@ describe('addresses', () => {
 });
 
 it.each([
-  ['source', 'a.jpg'],
-  ['source', 'file:///etc/passwd'],
-  ['target', 'ftp://example.com/a.jpg'],
-  ['target', undefined],
-  ['width', 0],
-  ['width', 4097],
-  ['width', 1.5],
-  ['width', '320'],
-])('refuses a payload whose %s is %j, and names it', async (field, value) => {
+  ['source', 'a.jpg', 'must be an http or https address'],
+  ['source', 'file:///etc/passwd', 'must be an http or https address'],
+  ['target', 'ftp://example.com/a.jpg', 'must be an http or https address'],
+  ['target', undefined, 'must be an http or https address'],
+  ['width', 0, 'expected number to be >=1'],
+  ['width', 4097, 'expected number to be <=4096'],
+  ['width', 1.5, 'expected int, received number'],
+  ['width', '320', 'expected number, received string'],
+])('refuses a payload whose %s is %j, and says what was expected', async (field, value, message) => {
   const good = { source: 'https://example.com/a.jpg', target: 'https://example.com/b.jpg', width: 320 };
 
   const { issues } = await validate(makeThumbnail, { ...good, [field]: value });
 
-  expect(issues?.map((issue) => issue.path)).toEqual([[field]]);
+  expect(issues).toMatchObject([{ path: [field], message: expect.stringContaining(message) }]);
 });
