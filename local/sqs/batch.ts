@@ -3,6 +3,9 @@ import type { Input } from './input.ts';
 
 const MOST_ENTRIES = 10;
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
+const BAD_ID =
+  'A batch entry id can only contain alphanumeric characters, hyphens and underscores. ' +
+  'It can be at most 80 letters long.';
 
 export interface BatchEntry {
   readonly id: string;
@@ -28,11 +31,7 @@ export function readEntries(input: Input): BatchEntry[] {
 
 function readEntry(input: Input, seen: Set<string>): BatchEntry {
   const id = input.Id;
-  if (typeof id !== 'string' || !ENTRY_ID.test(id)) {
-    const message =
-      'A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.';
-    throw new SqsError('InvalidBatchEntryId', message);
-  }
+  if (typeof id !== 'string' || !ENTRY_ID.test(id)) throw new SqsError('InvalidBatchEntryId', BAD_ID);
   if (seen.has(id)) throw new SqsError('BatchEntryIdsNotDistinct', `Id ${id} repeated.`);
   seen.add(id);
   return { id, input };

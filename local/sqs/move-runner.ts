@@ -25,7 +25,7 @@ export function cancelTask(broker: Broker, task: MoveTask): void {
 }
 
 /** One step of a task at the present moment. */
-export function step(broker: Broker, task: MoveTask): void {
+function step(broker: Broker, task: MoveTask): void {
   if (task.status === 'CANCELLING') task.status = 'CANCELLED';
   if (task.status !== 'RUNNING') return;
   const source = queueByArn(broker, task.sourceArn);

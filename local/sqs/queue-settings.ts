@@ -126,18 +126,8 @@ export function checkQueueName(name: string, fifo: boolean): void {
     const reason = 'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length';
     throw new SqsError('InvalidParameterValue', reason);
   }
-  if (fifo && !name.endsWith('.fifo')) {
-    throw invalidParameter(
-      'QueueName',
-      name,
-      'The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.',
-    );
-  }
+  if (fifo && !name.endsWith('.fifo')) throw invalidParameter('QueueName', name, 'A FIFO queue name ends with .fifo.');
   if (!fifo && name.endsWith('.fifo')) {
-    throw invalidParameter(
-      'QueueName',
-      name,
-      'Only a queue with the attribute FifoQueue may have a name that ends with .fifo.',
-    );
+    throw invalidParameter('QueueName', name, 'A name that ends with .fifo needs the attribute FifoQueue.');
   }
 }

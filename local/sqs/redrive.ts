@@ -28,8 +28,8 @@ export function parseRedrivePolicy(text: string | undefined): RedrivePolicy | un
   }
   const count = Number(maxReceiveCount);
   if (!Number.isInteger(count) || count < 1 || count > 1000) {
-    const reason = `Invalid value for maxReceiveCount: ${String(maxReceiveCount)}, valid values are from 1 to 1000 both inclusive.`;
-    throw invalidParameter('RedrivePolicy', text, reason);
+    const range = 'valid values are from 1 to 1000 both inclusive.';
+    throw invalidParameter('RedrivePolicy', text, `Invalid value for maxReceiveCount: ${maxReceiveCount}, ${range}`);
   }
   return { deadLetterTargetArn, maxReceiveCount: count };
 }

@@ -1,33 +1,6 @@
-import type { ListMessageMoveTasksResultEntry } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
-import { type Behaviour, eventually, type Pair, refused, type World } from './sqs-world.ts';
-
-/** A pair with these bodies dead in its dead-letter queue, by SQS's own move. */
-async function deadPair(world: World, ...bodies: string[]): Promise<Pair> {
-  const pair = await world.pair(1);
-  await kill(world, pair, bodies);
-  return pair;
-}
-
-async function kill(world: World, { source, dlq }: Pair, bodies: string[]): Promise<void> {
-  const [before] = await world.depth(dlq);
-  await world.send(source, ...bodies);
-  await world.receive(source, { VisibilityTimeout: 0 });
-  await eventually(
-    async () => {
-      await world.receive(source);
-      return world.depth(dlq);
-    },
-    ([visible]) => visible === before + bodies.length,
-  );
-}
-
-function ended({ sqs }: World, SourceArn: string): Promise<ListMessageMoveTasksResultEntry> {
-  return eventually(
-    async () => (await sqs.listMessageMoveTasks({ SourceArn })).Results![0]!,
-    ({ Status }) => Status !== 'RUNNING' && Status !== 'CANCELLING',
-  );
-}
+import { deadPair, ended, kill } from './sqs-dead-pair.ts';
+import { type Behaviour, refused } from './sqs-world.ts';
 
 export const MOVE_TASKS: Behaviour[] = [
   {
@@ -91,22 +64,6 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: "a move from a queue that is nobody's dead-letter queue is refused",
-    run: async ({ sqs, queue, arn }) => {
-      const SourceArn = await arn(await queue());
-
-      await refused(sqs.startMessageMoveTask({ SourceArn }), 'InvalidParameterValue', 'UnsupportedOperation');
-    },
-  },
-  {
-    name: 'a move from a queue that does not exist is refused as ResourceNotFoundException',
-    run: async ({ sqs, queue, arn }) => {
-      const SourceArn = `${await arn(await queue())}-missing`;
-
-      await refused(sqs.startMessageMoveTask({ SourceArn }), 'ResourceNotFoundException');
-    },
-  },
-  {
     name: 'a rated move runs one task at a time, can be cancelled, and leaves the rest',
     run: async (world) => {
       const { source, dlqArn, dlq } = await deadPair(world, '1', '2', '3', '4');
@@ -136,16 +93,6 @@ export const MOVE_TASKS: Behaviour[] = [
 
       expect(task).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 3 });
       expect(performance.now() - start).toBeGreaterThan(1900);
-    },
-  },
-  {
-    name: 'a rate of 501 is refused',
-    run: async (world) => {
-      const { dlqArn } = await world.pair(1);
-
-      const call = world.sqs.startMessageMoveTask({ SourceArn: dlqArn, MaxNumberOfMessagesPerSecond: 501 });
-
-      await refused(call, 'InvalidParameterValue');
     },
   },
   {
@@ -187,18 +134,6 @@ export const MOVE_TASKS: Behaviour[] = [
       const { Results } = await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn, MaxResults: 10 });
 
       expect(Results?.map((task) => task.DestinationArn)).toEqual([other, undefined]);
-    },
-  },
-  {
-    name: 'cancelling by a bad handle or an ended task is refused',
-    run: async (world) => {
-      const { dlqArn } = await deadPair(world, 'a');
-      const { TaskHandle } = await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });
-      await ended(world, dlqArn);
-
-      await refused(world.sqs.cancelMessageMoveTask({ TaskHandle: 'bogus' }), 'InvalidParameterValue');
-      const call = world.sqs.cancelMessageMoveTask({ TaskHandle });
-      await refused(call, 'InvalidParameterValue', 'ResourceNotFoundException');
     },
   },
 ];

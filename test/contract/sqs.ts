@@ -3,6 +3,7 @@ import { ACKNOWLEDGING } from './sqs-acknowledging.ts';
 import { BATCHES } from './sqs-batches.ts';
 import { DEAD_LETTERS } from './sqs-dead-letters.ts';
 import { GROUPS } from './sqs-groups.ts';
+import { MOVE_REFUSALS } from './sqs-move-refusals.ts';
 import { MOVE_TASKS } from './sqs-move-tasks.ts';
 import { QUEUES } from './sqs-queues.ts';
 import { RECEIVING } from './sqs-receiving.ts';
@@ -10,7 +11,7 @@ import { SENDING } from './sqs-sending.ts';
 import { type Behaviour, createWorld, type World } from './sqs-world.ts';
 
 /** What any SQS does, by name. */
-export const SQS_BEHAVIOURS: readonly Behaviour[] = [
+const BEHAVIOURS: readonly Behaviour[] = [
   ...QUEUES,
   ...SENDING,
   ...RECEIVING,
@@ -18,6 +19,7 @@ export const SQS_BEHAVIOURS: readonly Behaviour[] = [
   ...BATCHES,
   ...DEAD_LETTERS,
   ...MOVE_TASKS,
+  ...MOVE_REFUSALS,
   ...GROUPS,
 ];
 
@@ -34,13 +36,13 @@ export function sqsContract(describeName: string, endpoint: () => string, knownF
     afterAll(() => world.sqs.destroy());
 
     it('has only known faults that are behaviours of the list', () => {
-      const names = SQS_BEHAVIOURS.map(({ name }) => name);
+      const names = BEHAVIOURS.map(({ name }) => name);
       expect(knownFaults.filter((fault) => !names.includes(fault))).toEqual([]);
       expect(new Set(names).size).toBe(names.length);
     });
 
     describe.concurrent('behaviours', () => {
-      for (const { name, run } of SQS_BEHAVIOURS) {
+      for (const { name, run } of BEHAVIOURS) {
         const state = knownFaults.includes(name) ? it.fails : it;
         state(name, () => run(world));
       }

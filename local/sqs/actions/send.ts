@@ -58,9 +58,10 @@ function readContent(queue: Queue, input: Input): Content {
   const body = readString(input, 'MessageBody');
   if (body === undefined || body === '') throw missingParameter('MessageBody');
   const attributes = readMessageAttributes(input.MessageAttributes);
-  if (Buffer.byteLength(body) + attributeBytes(attributes) > queue.settings.maximumBytes) {
-    const reason = `One or more parameters are invalid. Reason: Message must be shorter than ${queue.settings.maximumBytes} bytes.`;
-    throw new SqsError('InvalidParameterValue', reason);
+  const most = queue.settings.maximumBytes;
+  if (Buffer.byteLength(body) + attributeBytes(attributes) > most) {
+    const reason = `Message must be shorter than ${most} bytes.`;
+    throw new SqsError('InvalidParameterValue', `One or more parameters are invalid. Reason: ${reason}`);
   }
   if (FORBIDDEN_CHARACTER.test(body)) {
     const allowed = '#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF';

@@ -1,49 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Message } from '../../../local/sqs/message.ts';
-import { newMessage } from '../../../local/sqs/message.ts';
-import { advanceQueue, createQueue, putMessage, type Queue } from '../../../local/sqs/queue.ts';
-import {
-  changeVisibility,
-  deleteMessage,
-  receiveMessages,
-  takeForMove,
-  undoReceive,
-} from '../../../local/sqs/queue-operations.ts';
+import { advanceQueue } from '../../../local/sqs/queue.ts';
+import { changeVisibility, deleteMessage, takeForMove, undoReceive } from '../../../local/sqs/queue-operations.ts';
 import { readSettings } from '../../../local/sqs/queue-settings.ts';
+import { bodies, put, queueWith, receiptOf, take } from './queue-fixture.ts';
 
 const DAY = 86_400_000;
-let seq = 0;
-
-function queueWith(attributes: Record<string, string> = {}): Queue {
-  const settings = readSettings(attributes, attributes.FifoQueue === 'true');
-  const seed = { name: 'q', arn: 'arn:aws:sqs:us-east-1:000000000000:q', createdAt: 0, modifiedAt: 0, tags: {} };
-  return createQueue({ ...seed, settings, onChange: () => undefined });
-}
-
-function put(queue: Queue, body: string, now: number, more: { delayMs?: number; groupId?: string } = {}): Message {
-  seq += 1;
-  const content = {
-    body,
-    bodyMd5: '',
-    attributes: {},
-    ...(more.groupId === undefined ? {} : { groupId: more.groupId }),
-  };
-  const message = newMessage(
-    { seq, id: `00000000-0000-0000-0000-${String(seq).padStart(12, '0')}` },
-    content,
-    now,
-    more.delayMs ?? 0,
-  );
-  putMessage(queue, message);
-  return message;
-}
-
-function take(queue: Queue, now: number, options: { max?: number; visibilityMs?: number; deadLetters?: boolean } = {}) {
-  return receiveMessages(queue, { max: 10, visibilityMs: 30_000, deadLetters: true, now, ...options });
-}
-
-const bodies = (messages: readonly Message[]) => messages.map((message) => message.content.body);
-const receiptOf = (message: Message) => ({ messageId: message.id, receipt: message.receipt });
 
 describe('visibility', () => {
   it('hides a received message to the millisecond', () => {
@@ -186,58 +147,6 @@ describe('retention', () => {
 
     expect(bodies(take(queue, 13 * DAY).messages)).toEqual(['a']);
     expect(bodies(take(queue, 14 * DAY).messages)).toEqual([]);
-  });
-});
-
-describe('fair queues', () => {
-  it('serves quiet groups before the backlog of a group with 30 and over a tenth in flight', () => {
-    const queue = queueWith();
-    for (let index = 0; index < 60; index += 1) put(queue, `noisy${index}`, 0, { groupId: 'noisy' });
-    for (let index = 0; index < 3; index += 1) take(queue, 0);
-    put(queue, 'quiet', 1, { groupId: 'quiet' });
-    put(queue, 'none', 1);
-
-    const served = bodies(take(queue, 2).messages);
-
-    expect(served.slice(0, 2)).toEqual(['quiet', 'none']);
-    expect(served).toHaveLength(10);
-  });
-
-  it('keeps the plain order below 30 messages of a group in flight', () => {
-    const queue = queueWith();
-    for (let index = 0; index < 60; index += 1) put(queue, `noisy${index}`, 0, { groupId: 'noisy' });
-    for (const max of [10, 10, 9]) take(queue, 0, { max });
-    put(queue, 'quiet', 1, { groupId: 'quiet' });
-
-    expect(bodies(take(queue, 2, { max: 1 }).messages)).toEqual(['noisy29']);
-  });
-
-  it('counts no longer in flight what has come back', () => {
-    const queue = queueWith();
-    for (let index = 0; index < 60; index += 1) put(queue, 'noisy', 0, { groupId: 'noisy' });
-    for (const now of [0, 0, 20, 20]) take(queue, now, { visibilityMs: 10 });
-    put(queue, 'quiet', 21, { groupId: 'quiet' });
-
-    expect(bodies(take(queue, 22, { max: 1 }).messages)).toEqual(['noisy']);
-  });
-
-  it('lets noisy groups take turns', () => {
-    const queue = queueWith();
-    for (const groupId of ['x', 'y']) {
-      for (let index = 0; index < 40; index += 1) put(queue, groupId, 0, { groupId });
-    }
-    for (let index = 0; index < 7; index += 1) take(queue, 0);
-
-    expect(bodies(take(queue, 1, { max: 4 }).messages).sort()).toEqual(['x', 'x', 'y', 'y']);
-  });
-
-  it('ends the noise five minutes after the last send', () => {
-    const queue = queueWith();
-    for (let index = 0; index < 50; index += 1) put(queue, 'noisy', 0, { groupId: 'noisy' });
-    for (let index = 0; index < 3; index += 1) take(queue, 0, { visibilityMs: 43_200_000 });
-    put(queue, 'quiet', 1, { groupId: 'quiet' });
-
-    expect(bodies(take(queue, 300_000, { max: 1 }).messages)).toEqual(['noisy']);
   });
 });
 
