@@ -1,0 +1,94 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
+import {
+  type Effects,
+  enqueueStory,
+  findProcesses,
+  nudge,
+  randomFrom,
+  readEffects,
+  STORY_HANDLER,
+  untilDone,
+  whileRunning,
+} from './story.ts';
+
+const JOBS = 2_000;
+const KILLS = 20;
+const LEAST_RUNNING = 10;
+const seed = Number(process.env.MILLRACE_FAULT_SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+interface Target {
+  readonly name: string;
+  /** Command line or environment of the process. Absent: the process that started everything. */
+  readonly pattern?: RegExp;
+  /** What the schedule would do within a minute. */
+  readonly after?: (stack: RunningStack) => Promise<void>;
+}
+
+const targets: readonly Target[] = [
+  { name: 'dispatcher', pattern: /AWS_LAMBDA_FUNCTION_NAME=millrace-local-dispatcher/, after: nudge },
+  { name: 'handler', pattern: /AWS_LAMBDA_FUNCTION_NAME=millrace-local-story_mail/ },
+  { name: 'SQS emulator', pattern: /local\/sqs\/main/ },
+  { name: 'Postgres', pattern: /postgres (.* )?-D/ },
+  { name: 'npm start' },
+];
+
+let project: Project;
+let stack: RunningStack;
+
+afterEach(async () => {
+  await stack.stop().catch(() => undefined);
+  await project.remove();
+});
+
+describe.each(targets)('kill -9 of the $name', (target) => {
+  it(`at ${KILLS} random instants loses none of ${JOBS} jobs`, async () => {
+    const random = randomFrom(seed);
+    project = await makeProject({ 'story-mail.ts': STORY_HANDLER });
+    stack = await startUp(project, ['--fast-retries']);
+    console.log(`${target.name}: seed ${seed}`);
+    await enqueueStory(stack, JOBS, 800);
+
+    for (let kill = 0; kill < KILLS; kill++) {
+      expect(await whileRunning(() => stack, LEAST_RUNNING), `jobs left at kill ${kill + 1}`).toBe(true);
+      await wait(random() * 1_500);
+      await strike(target, random);
+    }
+    const ends = await untilDone(stack, 300_000);
+    const effects = await readEffects(stack);
+
+    report(target.name, effects);
+    expect(ends).toEqual({ succeeded: JOBS });
+    expect(effects.jobs).toBe(JOBS);
+    expect(effects.doubled.filter(({ mails, rescues }) => mails > rescues + 1)).toEqual([]);
+  });
+});
+
+async function strike({ pattern, after }: Target, random: () => number): Promise<void> {
+  const root = stack.process.pid as number;
+  if (pattern === undefined) {
+    process.kill(root, 'SIGKILL');
+    stack = await startUp(project, ['--fast-retries']);
+    return;
+  }
+  const pids = await findProcesses(root, pattern);
+  const pid = pids[Math.floor(random() * pids.length)];
+  if (pid !== undefined) kill(pid);
+  await after?.(stack);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // It ended by itself in between.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** A job whose mail was sent and whose process then died before the outcome was written is run once more a lost lease. */
+function report(name: string, { jobs, doubled }: Effects): void {
+  const explained = doubled.map(({ job, mails, rescues }) => `job ${job}: ${mails} mails, ${rescues} leases ran out`);
+  console.log([`${name}: mails for ${jobs} jobs, ${doubled.length} doubled`, ...explained].join('\n  '));
+}

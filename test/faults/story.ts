@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { readMails } from '../../local/mailbox/mails.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningStack } from '../support/project.ts';
+
+/** A handler whose effect is a mail, and which takes long enough to be killed in the middle. */
+export const STORY_HANDLER = `
+import { z } from 'zod';
+import { setTimeout as wait } from 'node:timers/promises';
+import { defineHandler } from '../../core/handler.ts';
+import { retry } from '../../core/retry-policy.ts';
+import { sendMail } from '../mail.ts';
+
+export default defineHandler({
+  jobType: 'story_mail',
+  payload: z.object({ ms: z.number() }),
+  timeout: '5s',
+  maxAttempts: 15,
+  concurrency: 4,
+  maxInFlight: 120,
+  retry: retry.fixed('1s'),
+  async run({ payload, jobId, signal }) {
+    await wait(payload.ms / 2, undefined, { signal });
+    await sendMail({ to: 'story@example.com', subject: \`job \${jobId}\`, text: 'once' }, \`<job-\${jobId}@story>\`, signal);
+    await wait(payload.ms / 2, undefined, { signal });
+  },
+});
+`;
+
+/** Numbers that look random and can be had again: mulberry32. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export async function enqueueStory(stack: RunningStack, jobs: number, ms: number): Promise<void> {
+  await stack.query(
+    `insert into millrace.jobs (job_type, payload) select 'story_mail', jsonb_build_object('ms', $2::integer)
+       from generate_series(1, $1::integer)`,
+    [jobs, ms],
+  );
+}
+
+/** Waits for a moment at which so many jobs run; false when there will be none any more. */
+export async function whileRunning(stack: () => RunningStack, least: number): Promise<boolean> {
+  return eventually(
+    async () => {
+      const [row] = await stack().query<{ running: number; open: number }>(
+        `select count(*) filter (where status = 'running')::integer as running, count(*)::integer as open
+           from millrace.jobs_live`,
+      );
+      if (row === undefined || (row.running < least && row.open >= least)) throw new Error(`only ${row?.running} run`);
+      return row.running >= least;
+    },
+    { timeout: 90_000, interval: 100 },
+  );
+}
+
+/** A tick beside the schedule's, so that a killed dispatcher is not waited for a whole minute. */
+export async function nudge(stack: RunningStack): Promise<void> {
+  const client = new LambdaClient({
+    endpoint: stack.state.lambdaEndpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  });
+  await client.send(new InvokeCommand({ FunctionName: 'millrace-local-dispatcher', InvocationType: 'Event' }));
+  client.destroy();
+}
+
+/** Waits until nothing lives any more, and answers what became of the jobs. */
+export async function untilDone(stack: RunningStack, timeout: number): Promise<Record<string, number>> {
+  await eventually(
+    async () => {
+      const [row] = await stack.query<{ open: number }>(`select count(*)::integer as open from millrace.jobs_live
+        where status <> 'dead_letter'`);
+      if (row?.open !== 0) throw new Error(`${row?.open} jobs are still open`);
+    },
+    { timeout, interval: 500 },
+  );
+  const rows = await stack.query<{ status: string; jobs: number }>(
+    'select status, count(*)::integer as jobs from millrace.jobs group by status',
+  );
+  return Object.fromEntries(rows.map(({ status, jobs }) => [status, jobs]));
+}
+
+export interface Effects {
+  /** Jobs with at least one mail. */
+  readonly jobs: number;
+  /** Jobs with more than one, and how often each lost its lease or its message. */
+  readonly doubled: readonly { readonly job: string; readonly mails: number; readonly rescues: number }[];
+}
+
+/** Counts the mails, which know nothing of Postgres. */
+export async function readEffects(stack: RunningStack): Promise<Effects> {
+  const mails = await readMails(stack.state.mailFolder);
+  const byJob = Map.groupBy(mails, ({ subject }) => subject.replace('job ', ''));
+  const rescues = await stack.query<{ job_id: string; rescues: number }>(
+    `select job_id::text, count(*)::integer as rescues from millrace.job_attempts
+       where error_name = 'LeaseExpired' group by job_id`,
+  );
+  const rescuesOf = new Map(rescues.map((row) => [row.job_id, row.rescues]));
+  const doubled = [...byJob].filter(([, list]) => list.length > 1);
+  return {
+    jobs: byJob.size,
+    doubled: doubled.map(([job, list]) => ({ job, mails: list.length, rescues: rescuesOf.get(job) ?? 0 })),
+  };
+}
+
+/** Process ids below `root` whose command line matches. */
+export async function findProcesses(root: number, pattern: RegExp): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-e', '-o', 'pid=,ppid=']);
+  const parents = new Map(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number) as [number, number]),
+  );
+  const isBelow = (pid: number): boolean => {
+    const parent = parents.get(pid);
+    return parent !== undefined && parent > 1 && (parent === root || isBelow(parent));
+  };
+  const below = [...parents.keys()].filter(isBelow);
+  const matching = await Promise.all(
+    below.map(async (pid) => {
+      const [line, variables] = await Promise.all(
+        ['cmdline', 'environ'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')),
+      );
+      return pattern.test(`${line} ${variables}`.replaceAll('\0', ' ')) ? pid : undefined;
+    }),
+  );
+  return matching.filter((pid) => pid !== undefined);
+}
+
+export { wait };
