@@ -14,16 +14,17 @@ export async function cancel(db: Queryable, jobId: string): Promise<CancelAnswer
 // A request whose job is not in a handler's hands any more: applied when it waits or is dead, dropped when it is gone.
 const APPLY_CANCEL_REQUESTS = `
   with open as materialized (
-    select c.job_id, j.id as live, j.in_flight from millrace.cancel_requests c
-      left join millrace.jobs_live j on j.id = c.job_id
-      order by c.job_id limit $1
+    select job_id from millrace.cancel_requests order by job_id limit $1
+  ), live as materialized (
+    select id, in_flight from millrace.jobs_live where id = any(array(select job_id from open))
   ), locked as materialized (
     select j.id from millrace.jobs_live j
-      where j.id in (select o.job_id from open o where not o.in_flight)
+      where j.id = any(array(select id from live where not in_flight))
         and j.status in ('pending', 'failed', 'dead_letter')
       order by j.id for update of j skip locked
   ), dropped as (
-    delete from millrace.cancel_requests c using open o where c.job_id = o.job_id and o.live is null
+    delete from millrace.cancel_requests
+      where job_id = any(array(select job_id from open except select id from live))
   )
   select millrace.finish_cancelled(array_agg(id), 'cancelled on request') as id from locked having count(*) > 0`;
 
