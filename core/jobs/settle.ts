@@ -1,5 +1,4 @@
-import type { Database } from '../database.ts';
-import { errorCode } from '../database.ts';
+import { type Database, errorCode, isStatementError } from '../database.ts';
 import type { StoredError } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 
@@ -18,7 +17,7 @@ export interface Settlement {
   readonly ending: Ending;
 }
 
-/** What became of a settlement. `jobStatus` is null when the row was not ours to change, or was locked. */
+/** What became of a settlement. `status` is null when the row was not ours to change, was locked or refused. */
 export interface Settled {
   readonly jobId: string;
   readonly status: JobStatus | null;
@@ -89,7 +88,8 @@ const SETTLE_ATTEMPTS = `
       select e.event, l.job_type, l.status, count(*)
         from locked l, lateral (values
           ('succeeded', l.status = 'succeeded'),
-          ('failed', l.status in ('failed', 'dead_letter') or l.status = 'cancelled' and l.kind = 'failed'),
+          ('failed', l.status in ('failed', 'dead_letter')
+                     or l.status = 'cancelled' and l.kind in ('failed', 'dead_letter')),
           ('retried', l.status = 'failed'),
           ('dead_lettered', l.status = 'dead_letter')) as e(event, happened)
         where e.happened
@@ -113,7 +113,7 @@ export async function settle(
 ): Promise<Settled[]> {
   if (settlements.length === 0) return [];
   const done = await settleAll(db, settlements, requestId).catch((error: unknown) => {
-    if (!isOneRowsFault(error)) throw error;
+    if (!isStatementError(error)) throw error;
     return settleOneByOne(db, settlements, requestId);
   });
   const byId = new Map(done.map((row) => [row.jobId, row.status]));
@@ -139,22 +139,31 @@ async function settleAll(db: Database, settlements: readonly Settlement[], reque
   return rows;
 }
 
-/** A value that cannot be stored (22, 23, 54), as against a database that is down or a statement that is wrong. */
-function isOneRowsFault(error: unknown): boolean {
-  return /^(22|23|54)/.test(errorCode(error) ?? '');
-}
-
-/** What still cannot be stored ends without its result: the outcome matters more than its ornaments. */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], requestId: string | null) {
   const done: Settled[] = [];
-  for (const settlement of settlements) {
-    const rows = await settleAll(db, [settlement], requestId).catch((error: unknown) => {
-      if (!isOneRowsFault(error)) throw error;
-      return settleAll(db, [{ ...settlement, ending: plain(settlement.ending) }], requestId);
-    });
-    done.push(...rows);
-  }
+  for (const settlement of settlements) done.push(...(await settleOne(db, settlement, requestId)));
   return done;
+}
+
+/**
+ * What cannot be stored ends without its result or stack: the outcome matters more than its ornaments. A row that
+ * refuses even this stays as it is and harms no other.
+ */
+async function settleOne(db: Database, settlement: Settlement, requestId: string | null): Promise<Settled[]> {
+  for (const ending of [settlement.ending, plain(settlement.ending)]) {
+    try {
+      return await settleAll(db, [{ ...settlement, ending }], requestId);
+    } catch (error) {
+      if (!isStatementError(error)) throw error;
+      if (!isUnstorable(error)) return [];
+    }
+  }
+  return [];
+}
+
+/** A value that does not fit (22, 23, 54), as against a lock or a statement that is wrong. */
+function isUnstorable(error: unknown): boolean {
+  return /^(22|23|54)/.test(errorCode(error) ?? '');
 }
 
 function plain(ending: Ending): Ending {
