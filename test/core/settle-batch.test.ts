@@ -7,13 +7,13 @@ import { eventually } from '../support/eventually.ts';
 
 const engine = await openEngine();
 
-const boom = (): never => {
+function boom(): never {
   throw new Error('boom');
-};
+}
 
-const die = (): never => {
+function die(): never {
   throw new DeadLetter('hopeless');
-};
+}
 
 /** The database, except that `trouble` gets every settling statement in hand. */
 function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): Database {
@@ -127,11 +127,11 @@ it('survives that every connection is killed before it settles', async () => {
   expect(await engine.state(ids[1]!)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-it.each([
-  ['a success', () => 1, 'succeeded', false],
+it.each<[string, () => void, string, boolean]>([
+  ['a success', () => undefined, 'succeeded', false],
   ['a failure', boom, 'failed', false],
   ['a death', die, 'dead_letter', true],
-] as const)('answers as usual when the answer to settling %s is lost', async (_what, work, status, stays) => {
+])('answers as usual when the answer to settling %s is lost', async (_what, work, status, stays) => {
   const { ids, records } = await engine.deliver(1);
   let losses = 1;
   const db = troubled(async (send) => {
