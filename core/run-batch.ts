@@ -52,12 +52,10 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
   if (!fits(deps, run.invocation)) return giveBack(deps, run.disposal, all);
   const first = await suspectToGoFirst(deps, deliveries);
   if (first) {
-    await giveBack(
-      deps,
-      run.disposal,
-      all.filter((delivery) => delivery !== first),
-    );
-    return runStarted(deps, run, { deliveries: [first], twins: [], suspects: true });
+    const { mates = [], copies = [] } = Object.groupBy(all, (one) => (sameClaim(one, first) ? 'copies' : 'mates'));
+    await giveBack(deps, run.disposal, mates);
+    const others = copies.filter((copy) => copy !== first);
+    return runStarted(deps, run, { deliveries: [first], twins: others, suspects: true });
   }
   const alone = deliveries.length === 1;
   const suspects: Delivery[] = [];
@@ -69,9 +67,15 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
 async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<void> {
   const [one, ...rest] = suspects;
   if (one === undefined) return;
-  if (run.overstayed || !fits(deps, run.invocation)) return giveBack(deps, run.disposal, suspects);
   await giveBack(deps, run.disposal, rest);
-  await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
+  // This one returns as a message, since that raises its receive count: given back again and again, it would never be
+  // the first, and starve behind mates that always take too long for it to follow.
+  if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
+  else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
+}
+
+function sameClaim(one: Delivery, other: Delivery): boolean {
+  return one.message.jobId === other.message.jobId && one.message.claimNo === other.message.claimNo;
 }
 
 interface Wave {
