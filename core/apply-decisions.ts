@@ -1,9 +1,15 @@
 import { type BatchDeps, bounce, type Disposal } from './batch.ts';
 import { type Decision, type Delivery, decide, type Step } from './decide.ts';
 import { adopt } from './jobs/adopt.ts';
+import { readFinished } from './jobs/finished.ts';
 import { redrive } from './jobs/redrive.ts';
 import { release } from './jobs/release.ts';
 import { type StartAnswer, start } from './jobs/start.ts';
+
+interface Answered {
+  readonly delivery: Delivery;
+  readonly answer: StartAnswer;
+}
 
 interface Judged {
   readonly delivery: Delivery;
@@ -14,10 +20,10 @@ interface Judged {
 export async function applyDecisions(
   deps: BatchDeps,
   disposal: Disposal,
-  others: readonly { delivery: Delivery; answer: StartAnswer }[],
+  others: readonly Answered[],
   twins: readonly Delivery[],
 ): Promise<void> {
-  const answered = [...others, ...(await lookUp(deps, twins))];
+  const answered = await withFinished(deps, [...others, ...(await lookUp(deps, twins))]);
   const judged = answered.map(({ delivery, answer }) => ({
     delivery,
     decision: decide({ delivery, answer, handler: deps.definition }),
@@ -28,16 +34,21 @@ export async function applyDecisions(
     else deps.log.info('message_not_started', fields);
   }
   const claims = (step: Step) => of(judged, step).map(({ delivery }) => ({ ...delivery, ...delivery.message }));
-  await redrive(deps.db, claims('redrive'), 'sqs');
-  await release(
+  const moved = new Set(await redrive(deps.db, claims('redrive'), 'sqs'));
+  const released = await release(
     deps.db,
     claims('release').map(({ jobId, claimNo }) => ({ id: jobId, claimNo, holdSeconds: 0 })),
   );
+  for (const id of released) moved.add(id);
   await adopt(deps.db, claims('adopt'));
-  for (const { delivery, decision } of judged) dispose(disposal, delivery, decision.step);
+  for (const { delivery, decision } of judged) dispose(disposal, { delivery, step: decision.step, moved });
 }
 
-function dispose(disposal: Disposal, delivery: Delivery, step: Step): void {
+/** A redrive or release that moved nothing met a lock or came second: its message comes again and will tell. */
+function dispose(
+  disposal: Disposal,
+  { delivery, step, moved }: { delivery: Delivery; step: Step; moved: ReadonlySet<string> },
+): void {
   switch (step) {
     case 'bounce':
     case 'adopt':
@@ -46,15 +57,31 @@ function dispose(disposal: Disposal, delivery: Delivery, step: Step): void {
     case 'leave':
       disposal.failed.add(delivery.messageId);
       return;
-    case 'acknowledge':
     case 'redrive':
     case 'release':
+      if (!moved.has(delivery.message.jobId)) disposal.failed.add(delivery.messageId);
+      return;
+    case 'acknowledge':
       return;
   }
 }
 
 function of(judged: readonly Judged[], step: Step): Judged[] {
   return judged.filter(({ decision }) => decision.step === step);
+}
+
+/**
+ * Start looks at live jobs only. Without a row ours are done with, whether they ended here or are pruned; a message of
+ * another epoch is done with only when that job did end here.
+ */
+async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Promise<readonly Answered[]> {
+  const isOpen = ({ answer }: Answered) => answer.row === null && answer.issued && !answer.native;
+  const open = answered.filter(isOpen).map(({ delivery }) => delivery.message.jobId);
+  const finished = await readFinished(deps.db, open);
+  return answered.map(({ delivery, answer }) => ({
+    delivery,
+    answer: { ...answer, row: answer.row ?? finished.get(delivery.message.jobId) ?? null },
+  }));
 }
 
 /** A second message of a job in the same batch: judged by how the job stands now. It can start nothing any more. */

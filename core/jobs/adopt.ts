@@ -1,10 +1,19 @@
 import type { Database } from '../database.ts';
 
+// A row that somebody holds is not waited for: its message bounces and comes again.
 const ADOPT_DELIVERY = `
+  with locked as materialized (
+    select j.id, i.message_id, i.sent_ms
+      from millrace.jobs_live j
+      join unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as i(id, claim_no, message_id, sent_ms)
+        on i.id = j.id and i.claim_no = j.claim_no
+      where j.status = 'dead_letter' and j.message_id is null
+      order by j.id
+      for update of j skip locked
+  )
   update millrace.jobs_live j
-    set message_id = i.message_id, message_sent_at = to_timestamp(i.sent_ms / 1000.0)
-    from unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) as i(id, claim_no, message_id, sent_ms)
-    where j.id = i.id and j.claim_no = i.claim_no and j.status = 'dead_letter' and j.message_id is null`;
+    set message_id = l.message_id, message_sent_at = to_timestamp(l.sent_ms / 1000.0)
+    from locked l where j.id = l.id`;
 
 /** Records the delivery that carries a death; only where none is recorded. */
 export async function adopt(
