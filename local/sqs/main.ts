@@ -3,10 +3,11 @@ import { startSqs } from './server.ts';
 
 const EXIT_PORT_TAKEN = 3;
 
-const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type: 'string' } } });
-const port = Number(values.port ?? 0);
+let port = 0;
 
 try {
+  const { values } = parseArgs({ options: { port: { type: 'string' }, data: { type: 'string' } } });
+  port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`--port must be 0 to 65535, not ${values.port}.`);
   const emulator = await startSqs({ port, ...(values.data === undefined ? {} : { dataFile: values.data }) });
