@@ -1,18 +1,13 @@
 import { expect, it } from 'vitest';
+import { crash } from '../support/crash.ts';
 import { hastyTime, openEngine, QUEUE } from '../support/engine.ts';
-import { eventually } from '../support/eventually.ts';
 
 const engine = await openEngine();
 
 /** Jobs whose last attempt ended by rescue, sent again; the others of the batch are new. */
 async function afterRescue(suspects: number, others: number) {
   const { ids, records } = await engine.deliver(suspects);
-  engine.work = () => new Promise(() => undefined);
-  await engine.sql('update millrace.handlers set running_lease_seconds = timeout_seconds + 1');
-  void engine.run(records.slice(0, suspects), {
-    deps: { time: { now: () => 0, sleep: () => new Promise(() => undefined) } },
-  });
-  await waitForRuns(suspects);
+  await crash(engine, records);
   await engine.advance(3600);
   await engine.rescue();
   engine.queues.purge();
@@ -23,10 +18,6 @@ async function afterRescue(suspects: number, others: number) {
   for (let n = 0; n < others; n++) fresh.push(await engine.enqueue());
   await engine.dispatch();
   return { suspects: ids, others: fresh };
-}
-
-async function waitForRuns(count: number): Promise<void> {
-  await eventually(() => expect(engine.runs).toHaveLength(count));
 }
 
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await engine.state(id)).status));

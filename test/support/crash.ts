@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+import type { SqsRecord } from '../../core/sqs-event.ts';
+import type { Engine } from './engine.ts';
+import { eventually } from './eventually.ts';
+
+/** Starts these messages' jobs in a process that then says nothing any more, as one that was killed. */
+export async function crash(engine: Engine, records: readonly SqsRecord[]): Promise<void> {
+  const { work } = engine;
+  const before = engine.runs.length;
+  engine.work = () => new Promise(() => undefined);
+  const time = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
+  void engine.run(records, { deps: { time } });
+  await eventually(() => expect(engine.runs).toHaveLength(before + records.length));
+  engine.work = work;
+}
