@@ -20,7 +20,8 @@ export function payloadJson(payload: unknown): string {
   return json;
 }
 
-function check(value: unknown, pointer: string, above: Set<object>): void {
+function check(given: unknown, pointer: string, above: Set<object>): void {
+  const value = inJson(given);
   const fault = faultOf(value);
   if (fault) throw new PayloadInvalid(pointer, fault);
   if (typeof value !== 'object' || value === null || value instanceof Date) return;
@@ -35,6 +36,12 @@ function check(value: unknown, pointer: string, above: Set<object>): void {
   above.delete(value);
 }
 
+/** JSON takes what `toJSON` gives in an object's place. */
+function inJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date || !('toJSON' in value)) return value;
+  return typeof value.toJSON === 'function' ? value.toJSON() : value;
+}
+
 function faultOf(value: unknown): string | undefined {
   if (typeof value === 'bigint') return 'is a BigInt, which JSON cannot express: pass it as a string';
   if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which JSON cannot express`;
@@ -43,10 +50,15 @@ function faultOf(value: unknown): string | undefined {
   if (typeof value === 'string' && !isStorable(value))
     return 'has a NUL or half a surrogate pair, which Postgres refuses';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined;
-  if (value instanceof Map || value instanceof Set || value instanceof WeakMap || value instanceof WeakSet) {
-    return `is a ${value.constructor.name}, which JSON turns into {}: pass an array or an object`;
-  }
+  if (isOpaque(value)) return `is a ${value.constructor.name}, which JSON turns into {}: pass an array or an object`;
   return undefined;
+}
+
+/** A Map, a Set, a promise that was not awaited: objects whose content JSON does not see. */
+function isOpaque(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
 }
 
 function isStorable(text: string): boolean {
@@ -75,10 +87,20 @@ function pointerOf(issue: SchemaIssue | undefined): string {
 function refuseLossyNumber(key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== 'number' || source === undefined) return value;
-  const whole = /^-?\d+$/.test(source);
-  if (!Number.isFinite(value) || (whole && BigInt(source) !== BigInt(value))) {
+  if (!Number.isFinite(value) || (/^-?\d+$/.test(source) && !keepsDigits(source, value))) {
     const shown = source.length > 40 ? `${source.slice(0, 40)}…` : source;
     throw new PayloadInvalid(`/…/${key}`, `${shown} is not exact as a JavaScript number: enqueue it as a string`);
   }
   return value;
 }
+
+/**
+ * Whether a whole number is one that JavaScript writes with these digits. It writes 2 ** 63 as 9223372036854776000, and
+ * reads that as 2 ** 63: not every digit is exact, but nothing changes between who enqueued it and the handler.
+ */
+function keepsDigits(source: string, value: number): boolean {
+  return BigInt(source) === BigInt(value) || BigInt(source) === BigInt(value.toLocaleString('en', WRITTEN_OUT));
+}
+
+/** As `String(value)`, without an exponent. */
+const WRITTEN_OUT = { useGrouping: false, maximumFractionDigits: 0 } as const;
