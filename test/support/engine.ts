@@ -13,6 +13,7 @@ import { retry } from '../../core/retry-policy.ts';
 import { runBatch } from '../../core/run-batch.ts';
 import type { SqsRecord } from '../../core/sqs-event.ts';
 import { systemTime, type Time } from '../../core/time.ts';
+import { MAX_RECEIVE_COUNT } from '../../core/timing.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { type MemoryQueues, openMemoryQueues } from './memory-queues.ts';
 
@@ -133,7 +134,7 @@ export async function openEngine(options: { timeout?: string; maxAttempts?: numb
   let requests = 0;
   beforeEach(async () => {
     queues.purge();
-    Object.assign(queues, { fate: () => 'sent', hook: () => undefined });
+    Object.assign(queues, { fate: () => 'sent', hook: () => undefined, receiveLimit: MAX_RECEIVE_COUNT });
     engine.work = () => undefined;
     engine.runs.length = 0;
     lines.length = 0;

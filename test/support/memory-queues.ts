@@ -21,6 +21,8 @@ export interface MemoryQueues extends Queues {
   hook: (moment: 'before send' | 'after send' | 'before visible' | 'after visible') => void | Promise<void>;
   /** Up to `most` visible messages, each a receive more; what was received too often goes to the dead-letter queue. */
   receive(queueUrl: string, most?: number): SqsRecord[];
+  /** `maxReceiveCount` of the queues' redrive policy. */
+  receiveLimit: number;
   /** Deletes what the answer does not name. */
   acknowledge(queueUrl: string, records: readonly SqsRecord[], failed: readonly string[]): void;
   /** All visibility timeouts are over. */
@@ -59,6 +61,7 @@ export function openMemoryQueues(): MemoryQueues {
   const queues: MemoryQueues = {
     fate: () => 'sent',
     hook: () => undefined,
+    receiveLimit: MAX_RECEIVE_COUNT,
     shown: [],
     put,
     send: async (queueUrl, messages) => {
@@ -86,7 +89,7 @@ export function openMemoryQueues(): MemoryQueues {
         .filter(({ visible }) => visible)
         .slice(0, most);
       for (const message of taken) message.receiveCount += 1;
-      const spent = taken.filter(({ receiveCount }) => receiveCount > MAX_RECEIVE_COUNT);
+      const spent = taken.filter(({ receiveCount }) => receiveCount > queues.receiveLimit);
       of(dead, queueUrl).push(...spent);
       live.set(
         queueUrl,

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { hastyTime, openEngine, QUEUE } from '../../support/engine.ts';
+
+const engine = await openEngine({ timeout: '3s' });
+const never = () => new Promise(() => undefined);
+
+it('SQS-06: a handler that never ends fails as timed out at its own timeout, and its batch-mates go on', async () => {
+  const { ids, records } = await engine.deliver(5);
+  engine.work = ({ jobId }) => (jobId === ids[2] ? never() : 'done');
+
+  const ran = await engine.run(records, { deps: { time: hastyTime } });
+
+  const states = await Promise.all(ids.map((id) => engine.state(id)));
+  expect(states.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'failed', 'succeeded', 'succeeded']);
+  expect(states[2]).toMatchObject({ attempts: 1, last_error: 'timed out after 3 s' });
+  expect(ran).toMatchObject({ failed: [], exited: true });
+});
+
+it('SQS-06: after its last allowed attempt it is dead, and no slot was ever lost', async () => {
+  const id = await engine.enqueue({ maxAttempts: 3 });
+  engine.work = never;
+
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    await engine.dispatch();
+    await engine.run(engine.queues.receive(QUEUE), { deps: { time: hastyTime } });
+    await engine.advance(100);
+  }
+
+  expect(engine.runs).toEqual([id, id, id]);
+  expect(await engine.state(id)).toMatchObject({
+    status: 'dead_letter',
+    attempts: 3,
+    last_error: 'timed out after 3 s',
+  });
+});
+
+it('SQS-06: what a run that overstayed still does afterwards changes nothing', async () => {
+  const { ids, records } = await engine.deliver(1);
+  let late = (): void => undefined;
+  engine.work = () =>
+    new Promise<void>((resolve) => {
+      late = resolve;
+    });
+  await engine.run(records, { deps: { time: hastyTime } });
+  const before = await engine.state(ids[0]!);
+
+  late();
+  await engine.rescue();
+
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'failed', attempts: 1, updated_at: before.updated_at });
+});
