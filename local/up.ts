@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { banner } from './banner.ts';
@@ -40,7 +40,9 @@ export async function up(options: UpOptions): Promise<number> {
     const started = start(options, children);
     const stack = await Promise.race([started, stop.second.then(() => undefined)]);
     if (stack === undefined) return EXIT_INTERRUPTED;
+    const watcher = watchHandlers(project, stack);
     await stop.first;
+    watcher.close();
     return await shutDown(stack, stop.second);
   } finally {
     await removeState(project);
@@ -61,7 +63,6 @@ async function start({ cwd: project, fastRetries }: UpOptions, children: Childre
   await publishState(project, stack);
   samples = await insertSamples(stack);
   say(banner(stack, { fastRetries, samples: samples !== undefined }));
-  watchHandlers(project, stack);
   return stack;
 }
 
@@ -84,7 +85,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
 }
 
 /** Editors write a file in several steps: only when it has been quiet for a moment is it read. */
-function watchHandlers(project: string, stack: Stack): void {
+function watchHandlers(project: string, stack: Stack): FSWatcher {
   let timer: NodeJS.Timeout | undefined;
   const reload = async (): Promise<void> => {
     await stack.handlers.sync();
@@ -98,7 +99,7 @@ function watchHandlers(project: string, stack: Stack): void {
     );
   });
   watcher.on('error', (error) => say(`saved files are not noticed any more: ${error.message}`));
-  watcher.unref();
+  return watcher;
 }
 
 async function shutDown(stack: Stack, second: Promise<void>): Promise<number> {
