@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { openDatabase } from '../../../core/database.ts';
+import { claim } from '../../../core/jobs/claim.ts';
+import { migrate } from '../../../core/migrate.ts';
+import { ask } from '../../support/postgres-server.ts';
+import { deploy, openEngine, recordLog } from '../runtime-engine.ts';
+
+const engine = await openEngine();
+afterAll(() => engine.close());
+
+const NAMES = [
+  'my-schema',
+  'My.Schema',
+  'user',
+  '1s',
+  'a b',
+  'a"b',
+  `o'brien`,
+  'a$$b',
+  'x.jobs',
+  's"; drop table jobs; --',
+];
+/** These two are fine as job types. */
+const PLAIN = new Set(['user']);
+
+const count = async () => (await engine.pool.query('select count(*)::int as n from millrace.jobs_live')).rows[0].n;
+
+describe('MIG-05', () => {
+  it.each(NAMES.filter((name) => !PLAIN.has(name)))(
+    'a job type %s is refused in one sentence, at every door',
+    async (name) => {
+      const doors = [
+        engine.pool.query('insert into millrace.jobs (job_type) values ($1)', [name]),
+        engine.pool.query('insert into millrace.jobs (job_type, routing_key) values ($1, $2)', ['mail', name]),
+        engine.pool.query('select millrace.enqueue($1)', [name]),
+        engine.pool.query('select millrace.enqueue_many($1)', [JSON.stringify([{ job_type: name }])]),
+      ];
+      const messages = (await Promise.allSettled(doors)).map((door) =>
+        door.status === 'rejected' ? String(door.reason) : 'taken',
+      );
+
+      for (const message of messages) expect(message).toMatch(/lower-case letters, digits and _/);
+      await expect(deploy(engine.db, { jobType: name })).rejects.toThrow('lower-case letters, digits and _');
+      expect(await count()).toBe(0);
+    },
+  );
+
+  it('a job type that is a word of SQL works', async () => {
+    await deploy(engine.db, { jobType: 'user' }, { jobType: 'select', routingKey: 'from' });
+    await engine.pool.query(
+      `insert into millrace.jobs (job_type, routing_key) values ('user', ''), ('select', 'from')`,
+    );
+
+    const jobs = await claim(engine.db, 10);
+    await engine.pool.query('delete from millrace.jobs_live');
+
+    expect(jobs.map(({ jobType }) => jobType)).toEqual(['user', 'select']);
+  });
+
+  it('no text is taken as a job type unless it is made of the letters that are allowed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 70 }), async (text) => {
+        const name = text.replaceAll('\0', '').toWellFormed();
+
+        const taken = await engine.pool
+          .query('insert into millrace.jobs (job_type) values ($1) returning job_type', [name])
+          .then(
+            () => true,
+            () => false,
+          );
+        await engine.pool.query('delete from millrace.jobs_live');
+
+        expect(taken).toBe(/^[a-z][a-z0-9_]*$/.test(name) && !name.endsWith('\n') && name.length <= 60);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each(NAMES)('a database and a login named %s work fully', async (name) => {
+    const suffix = randomBytes(4).toString('hex');
+    const server = inject('postgres').url;
+    const [database, login] = [`${name} ${suffix}`, `${name} login ${suffix}`];
+    const quote = pg.escapeIdentifier;
+    await ask(server, `create role ${quote(login)} login createrole password 'p'`);
+    await ask(server, `create database ${quote(database)} owner ${quote(login)}`);
+    onTestFinished(async () => {
+      await ask(server, `drop database ${quote(database)} with (force)`);
+      await ask(server, `drop role ${quote(login)}`);
+    });
+    await ask(server, `grant millrace_owner, millrace_runtime to ${quote(login)} with admin option`);
+    const url = new URL(server);
+    url.pathname = `/${database}`;
+    url.username = encodeURIComponent(login);
+    url.password = 'p';
+
+    await migrate({ connectionString: url.href, log: recordLog() });
+    const db = openDatabase({ connectionString: url.href, max: 1, name: 'mig-05', log: recordLog() });
+    await deploy(db, { jobType: 'mail' });
+    await db.query(`select * from millrace.enqueue('mail')`);
+    const jobs = await claim(db, 10);
+    const { rows } = await db.query('select millrace.cancel(1), session_user::text as me');
+    await db.close();
+
+    expect(jobs).toHaveLength(1);
+    expect(rows).toMatchObject([{ cancel: 'requested', me: login }]);
+  });
+});
