@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { runBench } from './run-bench.ts';
+import { runStack } from './stack.ts';
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -7,15 +8,17 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '50000' },
     runs: { type: 'string', default: '3' },
     peers: { type: 'boolean', default: true },
+    stack: { type: 'boolean', default: true },
   },
 });
 
-await runBench({
-  jobs: positive('jobs', values.jobs),
-  runs: positive('runs', values.runs),
-  peers: values.peers,
-  print: (text) => process.stdout.write(`${text}\n`),
-});
+const STACK_SHARE = 0.1;
+const SINGLES = 200;
+const jobs = positive('jobs', values.jobs);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+await runBench({ jobs, runs: positive('runs', values.runs), peers: values.peers, print });
+if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
 
 function positive(name: string, text: string): number {
   const value = Number(text);

@@ -1,0 +1,11 @@
+import { defineHandler } from '../../core/handler.ts';
+
+/** Does nothing, set for throughput: full batches, and enough in flight that a round never waits for room. */
+export default defineHandler({
+  jobType: 'no_op_wide',
+  payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },
+  concurrency: 4,
+  batch: { size: 100, window: '1s' },
+  maxInFlight: 10_000,
+  run: async () => undefined,
+});

@@ -1,0 +1,8 @@
+import { defineHandler } from '../../core/handler.ts';
+
+/** Does nothing, with every setting left at its default. */
+export default defineHandler({
+  jobType: 'no_op',
+  payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },
+  run: async () => undefined,
+});
