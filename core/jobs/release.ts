@@ -36,9 +36,11 @@ const RELEASE_CLAIMS = `
       select l.id, l.claim_no, l.attempts, 'dead_letter', 'SendRefused', l.fatal from locked l where l.fatal is not null
       on conflict do nothing
   ), counted as (
+    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
     insert into millrace.job_events (event, job_type, status, count)
-      select 'dead_lettered', l.job_type, 'dead_letter', count(*) from locked l where l.fatal is not null
-        group by l.job_type
+      select d.event, l.job_type, 'dead_letter', count(*)
+        from locked l, (values ('failed'), ('dead_lettered')) as d(event) where l.fatal is not null
+        group by d.event, l.job_type
   )
   select id from released`;
 

@@ -58,9 +58,11 @@ const RELEASE_EXPIRED_DISPATCHED = `
       select e.id, e.claim_no, e.job_type, e.routing_key, $3, md5($3) from expired e where e.losses >= $2
       on conflict (job_id) where status = 'open' do nothing
   ), counted as (
+    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
     insert into millrace.job_events (event, job_type, status, count)
-      select 'dead_lettered', e.job_type, 'dead_letter', count(*) from expired e where e.losses >= $2
-        group by e.job_type
+      select d.event, e.job_type, 'dead_letter', count(*)
+        from expired e, (values ('failed'), ('dead_lettered')) as d(event) where e.losses >= $2
+        group by d.event, e.job_type
   )
   select id from expired`;
 

@@ -42,8 +42,11 @@ const BURY_UNHANDLED = `
       select o.id, o.claim_no, o.job_type, o.routing_key, o.reason, md5(o.reason) from overdue o
       on conflict (job_id) where status = 'open' do nothing
   ), counted as (
+    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
     insert into millrace.job_events (event, job_type, status, count)
-      select 'dead_lettered', o.job_type, 'dead_letter', count(*) from overdue o group by o.job_type
+      select d.event, o.job_type, 'dead_letter', count(*)
+        from overdue o, (values ('failed'), ('dead_lettered')) as d(event)
+        group by d.event, o.job_type
   )
   select id from overdue`;
 
