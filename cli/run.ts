@@ -55,11 +55,16 @@ function openProgram(): Command {
     .exitOverride()
     .hook('preAction', (_program, command) => endOnInterrupt(command))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text) => sayError(text.replace(/^error: /, '').trimEnd()) })
+    .configureOutput({ outputError: (text) => sayError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES);
   for (const add of COMMANDS) add(program);
   return program;
+}
+
+/** What was typed is repeated in complaints, and a mistyped option can hold an address. */
+function withoutPassword(text: string): string {
+  return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
 }
 
 function readVersion(): string {

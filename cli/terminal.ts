@@ -10,10 +10,8 @@ export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** An address that somebody mistyped must not bring its password into a log. */
 export function sayError(text: string): void {
-  const safe = text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
-  say(`${styleText(['red', 'bold'], 'error:', { stream: process.stderr })} ${safe}`);
+  say(`${styleText(['red', 'bold'], 'error:', { stream: process.stderr })} ${text}`);
 }
 
 export function warn(text: string): void {
