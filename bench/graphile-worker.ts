@@ -10,7 +10,10 @@ export const graphileWorker: Contender = {
   name: 'graphile-worker (batched)',
   async open(connectionString) {
     const logger = new Logger(() => () => undefined);
-    const utils = await makeWorkerUtils({ connectionString, logger });
+    const pgPool = new pg.Pool({ connectionString, max: CONCURRENCY + 1 });
+    const report = (error: Error) => console.error(error.message);
+    pgPool.on('error', report).on('connect', (client) => client.on('error', report));
+    const utils = await makeWorkerUtils({ pgPool, logger });
     await utils.migrate();
     const ran = new Map<number, number>();
     return {
@@ -20,9 +23,7 @@ export const graphileWorker: Contender = {
         const { promise: done, resolve } = Promise.withResolvers<void>();
         const preset = {
           worker: {
-            connectionString,
             concurrentJobs: CONCURRENCY,
-            maxPoolSize: CONCURRENCY + 1,
             localQueue: { size: 500 },
             completeJobBatchDelay: 0,
             failJobBatchDelay: 0,
@@ -34,21 +35,19 @@ export const graphileWorker: Contender = {
           ran.set(id, (ran.get(id) ?? 0) + 1);
           if (ran.size === jobs) resolve();
         };
-        const runner = await run({ preset, taskList: { no_op: noOp }, noHandleSignals: true });
+        const runner = await run({ pgPool, preset, taskList: { no_op: noOp }, noHandleSignals: true });
         await done;
         await runner.stop();
       },
       async check(jobs) {
-        const client = new pg.Client({ connectionString });
-        await client.connect();
-        const { rows } = await client.query<{ jobs: number }>(COUNT_JOBS);
-        await client.end();
+        const { rows } = await pgPool.query<{ jobs: number }>(COUNT_JOBS);
         const once = [...ran.values()].every((times) => times === 1);
         if (ran.size !== jobs || !once || rows[0]?.jobs !== 0)
           throw new Error('graphile-worker: not every job ran once');
       },
       close: async () => {
         await utils.release();
+        await pgPool.end();
       },
     };
   },

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { openChildren } from '../local/children.ts';
 import { startPostgres } from '../local/postgres.ts';
@@ -19,6 +20,9 @@ export interface BenchServer {
 export const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 const CHECKPOINT = 'checkpoint';
+const COUNT_GUESTS = 'select count(*)::integer as guests from pg_stat_activity where datname = $1';
+const GUESTS_GO_WITHIN_MS = 5_000;
+const POLL_MS = 20;
 
 /** A server of its own in a temporary folder. */
 export async function startServer(): Promise<BenchServer> {
@@ -46,6 +50,7 @@ export async function startServer(): Promise<BenchServer> {
         return url.href;
       },
       async dropDatabase(name) {
+        await untilAlone(admin, name);
         await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
       },
       async stop() {
@@ -57,5 +62,14 @@ export async function startServer(): Promise<BenchServer> {
   } catch (error) {
     await clean();
     throw error;
+  }
+}
+
+/** A pool says that it has ended a moment before the server knows. */
+async function untilAlone(admin: pg.Client, database: string): Promise<void> {
+  for (let waited = 0; waited < GUESTS_GO_WITHIN_MS; waited += POLL_MS) {
+    const { rows } = await admin.query<{ guests: number }>(COUNT_GUESTS, [database]);
+    if (rows[0]?.guests === 0) return;
+    await wait(POLL_MS);
   }
 }

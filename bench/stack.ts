@@ -39,8 +39,9 @@ export async function runStack(options: StackOptions): Promise<void> {
   process.env.NODE_OPTIONS = `--import=${new URL('count-requests.ts', import.meta.url).href}`;
   const children = openChildren();
   try {
-    const noise = { onEvent: () => undefined, say: () => undefined };
-    const stack = await openStack({ children, project, retryFactor: 1, ...noise });
+    const { signal } = new AbortController();
+    const quiet = { onEvent: () => undefined, say: () => undefined, stop: signal, halt: signal };
+    const stack = await openStack({ children, project, retryFactor: 1, ...quiet });
     options.print(`\nthe whole local stack, ${options.jobs} jobs`);
     const read = () => readCounts(counts);
     for (const jobType of ['no_op', 'no_op_wide']) {
