@@ -38,6 +38,14 @@ interface Deployed extends DeployedHandler {
   readonly mapping: string;
 }
 
+interface State {
+  readonly deployed: Map<string, Deployed>;
+  /** What was said about broken files and still holds: it is said once. */
+  complaints: ReadonlySet<string>;
+  /** After the first round every change is told. */
+  started: boolean;
+}
+
 export interface DeployedHandlers {
   readonly list: () => readonly DeployedHandler[];
   /** Makes queues, functions, mappings and registry what the folder says. Calls are served one after another. */
@@ -46,21 +54,24 @@ export interface DeployedHandlers {
 
 /** Deploys the handlers of a folder to one machine, and again whenever `sync` is called. */
 export function openHandlers(deps: HandlersDeps): DeployedHandlers {
-  const deployed = new Map<string, Deployed>();
+  const state: State = { deployed: new Map(), complaints: new Set(), started: false };
   let last: Promise<void> = Promise.resolve();
   return {
-    list: () => [...deployed.values()],
+    list: () => [...state.deployed.values()],
     sync: () => {
-      last = last.catch(() => undefined).then(() => syncOnce(deps, deployed));
+      last = last.catch(() => undefined).then(() => syncOnce(deps, state));
       return last;
     },
   };
 }
 
-async function syncOnce(deps: HandlersDeps, deployed: Map<string, Deployed>): Promise<void> {
+async function syncOnce(deps: HandlersDeps, state: State): Promise<void> {
+  const { deployed } = state;
   const { handlers, failures } = await loadCatalog(deps.folder);
-  for (const failure of failures) deps.say(failureLine(deps.project, failure));
-  await Promise.all(handlers.map((entry) => deployOrSay(deps, deployed, entry)));
+  const refused = await Promise.all(handlers.map((entry) => deployOrRefuse(deps, state, entry)));
+  const complaints = [...failures.map((failure) => failureLine(deps.project, failure)), ...refused.flat()];
+  for (const line of complaints) if (!state.complaints.has(line)) deps.say(line);
+  state.complaints = new Set(complaints);
   // A file that is broken just now keeps what was deployed of it; a file that is gone takes its handler along.
   const kept = new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]);
   for (const [name, { functionName }] of deployed) {
@@ -70,17 +81,20 @@ async function syncOnce(deps: HandlersDeps, deployed: Map<string, Deployed>): Pr
     deps.say(`${name} was removed; its jobs wait`);
   }
   await registerHandlers(deps.db, [...deployed.values()]);
+  state.started = true;
 }
 
-async function deployOrSay(deps: HandlersDeps, deployed: Map<string, Deployed>, entry: HandlerEntry): Promise<void> {
+/** What is to be said about a handler that cannot be deployed, if anything. */
+async function deployOrRefuse(deps: HandlersDeps, state: State, entry: HandlerEntry): Promise<string[]> {
   try {
-    await deploy(deps, deployed, entry);
+    await deploy(deps, state, entry);
+    return [];
   } catch (error) {
-    deps.say(`${relative(deps.project, entry.file)}: ${error instanceof Error ? error.message : String(error)}`);
+    return [`${relative(deps.project, entry.file)}: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-async function deploy(deps: HandlersDeps, deployed: Map<string, Deployed>, entry: HandlerEntry): Promise<void> {
+async function deploy(deps: HandlersDeps, { deployed, started }: State, entry: HandlerEntry): Promise<void> {
   const { definition, name, file } = entry;
   const functionName = queueName(STAGE, definition);
   const bundle = join(deps.bundles, functionName, 'index.mjs');
@@ -103,8 +117,10 @@ async function deploy(deps: HandlersDeps, deployed: Map<string, Deployed>, entry
     code: JSON.stringify(spec) + (await readFile(bundle, 'utf8')),
     mapping: JSON.stringify(mapping),
   };
-  install(deps, { spec, mapping, before: deployed.get(name), next });
+  const before = deployed.get(name);
+  const changed = install(deps.runner, { spec, mapping, before, next });
   deployed.set(name, next);
+  if (changed && started) deps.say(`${name} was ${before ? 'reloaded' : 'added'}`);
 }
 
 function mappingOf(
@@ -116,23 +132,24 @@ function mappingOf(
   return { functionName, queueUrl, queueArn, batchSize, windowSeconds, maximumConcurrency: concurrency };
 }
 
-function install(
-  { runner, say }: HandlersDeps,
-  {
-    spec,
-    mapping,
-    before,
-    next,
-  }: { spec: FunctionSpec; mapping: MappingSpec; before?: Deployed | undefined; next: Deployed },
-): void {
+interface Change {
+  readonly spec: FunctionSpec;
+  readonly mapping: MappingSpec;
+  readonly before: Deployed | undefined;
+  readonly next: Deployed;
+}
+
+/** Answers whether there was anything to do. */
+function install(runner: Runner, { spec, mapping, before, next }: Change): boolean {
   if (before?.mapping !== next.mapping) {
     if (before) runner.removeFunction(spec.name);
     runner.addFunction(spec);
     runner.addMapping(mapping);
-  } else if (before.code !== next.code) {
-    runner.replaceFunction(spec);
-  } else return;
-  if (before) say(`${next.definition.jobType} was reloaded`);
+    return true;
+  }
+  if (before.code === next.code) return false;
+  runner.replaceFunction(spec);
+  return true;
 }
 
 function nameOfFile(file: string): string {

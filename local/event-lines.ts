@@ -28,8 +28,13 @@ export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   if (event.kind !== 'log') return line(now, short(event.functionName), event.message, 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return line(now, short(event.functionName), event.message, 'info');
-  if (QUIET.has(log.event)) return undefined;
+  if (QUIET.has(log.event) || isBounce(log)) return undefined;
   return line(now, subject(log) ?? short(event.functionName), sentence(log), log.level);
+}
+
+/** A dead job's message comes a few times before SQS takes it to the dead-letter queue; its death was told. */
+function isBounce({ event, step }: LogLine): boolean {
+  return event === 'message_not_started' && step === 'bounce';
 }
 
 function line(now: Date, who: string, text: string, level: LogLine['level']): string {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { enqueue } from '../core/jobs/enqueue.ts';
@@ -21,8 +21,14 @@ export async function insertSamples(stack: Stack): Promise<Samples | undefined> 
   const definitionOf = (type: string) => stack.handlers.list().find(({ definition }) => definition.jobType === type);
   const reminder = definitionOf('send_reminder')?.definition;
   const thumbnail = definitionOf('make_thumbnail')?.definition;
-  if (reminder === undefined || thumbnail === undefined || !(await isUnused(stack.db))) return undefined;
   const folder = join(stack.services.filesFolder, 'samples');
+  const bringLateImage = () => writeFile(join(folder, 'late.png'), samplePng());
+  if (reminder === undefined || thumbnail === undefined) return undefined;
+  if (!(await isUnused(stack.db))) {
+    // Its job may have failed in a start that ended before it could bring the image.
+    if ((await readdir(folder).catch(() => [])).length > 0) await bringLateImage();
+    return undefined;
+  }
   const base = `${stack.services.files.url}/samples`;
   const images = (name: string) => ({ source: `${base}/${name}.png`, target: `${base}/${name}-small.jpg`, width: 160 });
   await mkdir(folder, { recursive: true });
@@ -35,7 +41,7 @@ export async function insertSamples(stack: Stack): Promise<Samples | undefined> 
   await enqueue(stack.db, thumbnail, images('meadow'));
   const late = await enqueue(stack.db, thumbnail, images('late'));
   await enqueue(stack.db, thumbnail, images('missing'), { maxAttempts: 1 });
-  return { late: late.id, bringLateImage: () => writeFile(join(folder, 'late.png'), samplePng()) };
+  return { late: late.id, bringLateImage };
 }
 
 const WIDTH = 640;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import type { Children } from './children.ts';
 import type { Running } from './supervise.ts';
 
@@ -22,7 +23,7 @@ export async function startService(
   args: readonly string[],
 ): Promise<ServiceProcess> {
   // Sources when run from a clone, built files when run from the package.
-  const main = new URL(`./${folder}/main${extname(import.meta.url)}`, import.meta.url).pathname;
+  const main = fileURLToPath(new URL(`./${folder}/main${extname(import.meta.url)}`, import.meta.url));
   const child = children.spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args]);
   let said = '';
   child.process.stderr?.on('data', (chunk: Buffer) => {

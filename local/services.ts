@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Children } from './children.ts';
 import { type FileServer, startFileServer } from './files.ts';
-import { freePort } from './ports.ts';
 import { type PostgresServer, startPostgres } from './postgres.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { type Supervised, supervise } from './supervise.ts';
+import { startOnUsualPort } from './usual-ports.ts';
 
 /** The servers that stand in for what AWS, a mail provider and S3 are in a deployment. */
 export interface Services {
@@ -23,55 +22,59 @@ export interface ServicesOptions {
   /** `.millrace` of the project. */
   readonly data: string;
   readonly say: (line: string) => void;
-}
-
-/** Preferred ports; a taken one moves to the next that is free. */
-const PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378, lambda: 9_325 } as const;
-
-/** A free port for one of our servers; says so when it is not the usual one. */
-export async function portFor(name: keyof typeof PORTS, say: (line: string) => void): Promise<number> {
-  // The usual ports of the others stay theirs.
-  const others = Object.values(PORTS).filter((port) => port !== PORTS[name]);
-  const port = await freePort(PORTS[name], others);
-  if (port !== PORTS[name]) say(`port ${PORTS[name]} is taken, ${name} listens on ${port}`);
-  return port;
+  /** Fired when everything is being killed. */
+  readonly halt: AbortSignal;
 }
 
 /** Starts the servers; each that dies is started again on the same port with the same data. */
-export async function openServices({ children, data, say }: ServicesOptions): Promise<Services> {
-  await mkdir(data, { recursive: true });
+export async function openServices(options: ServicesOptions): Promise<Services> {
+  const { data, say } = options;
   const mailFolder = join(data, 'mail');
   const filesFolder = join(data, 'files');
-  const [postgres, sqs, mailbox, files] = await Promise.all([
-    openPostgres({ children, data, say }),
-    openService('sqs', ['--data', join(data, 'sqs.sqlite')], { children, say }),
-    openService('mailbox', ['--folder', mailFolder], { children, say }),
-    portFor('files', say).then((port) => startFileServer({ port, folder: filesFolder })),
+  const [postgres, sqs, mailbox, files] = await allOrNone([
+    openPostgres(options),
+    openService('sqs', ['--data', join(data, 'sqs.sqlite')], options),
+    openService('mailbox', ['--folder', mailFolder], options),
+    openFiles(filesFolder, say),
   ]);
   return {
     ...{ postgres, sqs, mailbox, files, mailFolder, filesFolder },
     close: async () => {
-      await Promise.all([sqs.stop(), mailbox.stop(), files.close(), postgres.stop()]);
+      await Promise.all([sqs.stop(), mailbox.stop(), files.stop(), postgres.stop()]);
     },
   };
 }
 
-async function openPostgres({ children, data, say }: ServicesOptions): Promise<Supervised<PostgresServer>> {
-  const wanted = await portFor('postgres', say);
-  let port = wanted;
-  const start = async (): Promise<PostgresServer> => {
-    const server = await startPostgres({ children, folder: join(data, 'postgres'), port });
-    port = server.port;
-    return server;
-  };
-  return supervise('Postgres', start, say);
+type Stoppable = { stop(): Promise<void> };
+
+/** Waits for all; when one fails, the others are stopped before its error is thrown. */
+async function allOrNone<T extends readonly Promise<Stoppable>[]>(starts: readonly [...T]) {
+  const ends = await Promise.allSettled(starts);
+  const failed = ends.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') {
+    await Promise.all(ends.map((end) => (end.status === 'fulfilled' ? end.value.stop() : undefined)));
+    throw failed.reason;
+  }
+  return Promise.all(starts);
+}
+
+async function openPostgres({ children, data, say, halt }: ServicesOptions): Promise<Supervised<PostgresServer>> {
+  const start = (port: number) => startPostgres({ children, folder: join(data, 'postgres'), port });
+  const first = await startOnUsualPort('postgres', start, say);
+  return supervise(first, () => start(first.port), { name: 'Postgres', say, halt });
 }
 
 async function openService(
   name: 'sqs' | 'mailbox',
   args: readonly string[],
-  { children, say }: Omit<ServicesOptions, 'data'>,
+  { children, say, halt }: ServicesOptions,
 ): Promise<Supervised<ServiceProcess>> {
-  const port = await portFor(name, say);
-  return supervise(name, () => startService(children, name, ['--port', String(port), ...args]), say);
+  const start = (port: number) => startService(children, name, ['--port', String(port), ...args]);
+  const first = await startOnUsualPort(name, start, say);
+  return supervise(first, () => start(first.port), { name, say, halt });
+}
+
+async function openFiles(folder: string, say: (line: string) => void): Promise<FileServer & Stoppable> {
+  const server = await startOnUsualPort('files', (port) => startFileServer({ port, folder }), say);
+  return { ...server, stop: () => server.close() };
 }

@@ -13,7 +13,8 @@ import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
 import { scheduleDispatcher } from './dispatcher-schedule.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
-import { openServices, portFor, type Services } from './services.ts';
+import { openServices, type Services } from './services.ts';
+import { startOnUsualPort } from './usual-ports.ts';
 
 export interface StackOptions {
   readonly children: Children;
@@ -23,6 +24,10 @@ export interface StackOptions {
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
   readonly say: (line: string) => void;
+  /** Fired when nobody wants it any more: a start that is under way ends with its reason. */
+  readonly stop: AbortSignal;
+  /** Fired when everything is being killed. */
+  readonly halt: AbortSignal;
 }
 
 export interface Stack {
@@ -45,41 +50,51 @@ const DRAIN_MS = 35_000;
 
 const silent = openLog(() => undefined);
 
-/** Starts the whole product on this machine: every part the real one, or one that speaks its protocol. */
+/**
+ * Starts the whole product on this machine: every part the real one, or one that speaks its protocol. What stands is
+ * taken down again when a later part does not start.
+ */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, say } = options;
+  const { children, project, onEvent, say, stop } = options;
+  await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
-  const services = await openServices({ children, data, say });
+  const services = open.adopt(await openServices({ ...options, data }), (started) => started.close());
+  stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
   await migrate({ connectionString: databaseUrl, log: silent });
-  const db = openDatabase({ connectionString: databaseUrl, max: 2, name: 'millrace-local', log: silent });
+  const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
   const sqsEndpoint = `http://127.0.0.1:${services.sqs.current().port}`;
-  const port = await portFor('lambda', say);
-  const runner = await startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
+  const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
+  const startLambda = (port: number) => startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
+  const runner = open.adopt(await startOnUsualPort('lambda', startLambda, say), closeRunner);
+  stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
   const environment = {
     ...(await ownEnvironment(project)),
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
-  const sqs = openSqsClient(sqsEndpoint, REGION);
   const bundles = join(data, 'bundles');
   const folder = join(project, 'functions', 'handlers');
   const handlers = openHandlers({ ...options, folder, bundles, runner, sqs, db, environment });
   await handlers.sync();
-  const schedule = await scheduleDispatcher(runner, { bundles, environment });
+  stop.throwIfAborted();
+  // As the newest run we make the dispatcher leave after its round.
+  open.defer(() => registerRun(db).then(undefined, () => undefined));
+  open.adopt(await scheduleDispatcher(runner, { bundles, environment }), (schedule) => schedule.stop());
+  const all = open.move();
   return {
     ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },
-    close: async () => {
-      schedule.stop();
-      // As the newest run we make the dispatcher leave after its round.
-      await registerRun(db).catch(() => undefined);
-      await runner.close({ graceMs: DRAIN_MS });
-      sqs.destroy();
-      await db.close();
-      await services.close();
-    },
+    close: () => all.disposeAsync(),
   };
+}
+
+function openOwner(connectionString: string): Database {
+  return openDatabase({ connectionString, max: 2, name: 'millrace-local', log: silent });
+}
+
+function closeRunner(runner: Runner): Promise<void> {
+  return runner.close({ graceMs: DRAIN_MS });
 }
 
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {

@@ -12,40 +12,53 @@ export interface Supervised<T extends Running> {
   stop(): Promise<void>;
 }
 
+export interface SuperviseOptions {
+  /** What people call it. */
+  readonly name: string;
+  readonly say: (line: string) => void;
+  /** Fired when everything is being killed: what dies then stays dead. */
+  readonly halt: AbortSignal;
+}
+
 const PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Keeps something running: whenever it dies without being asked to, it is started again and `say` tells so. */
-export async function supervise<T extends Running>(
-  name: string,
-  start: () => Promise<T>,
-  say: (line: string) => void,
-): Promise<Supervised<T>> {
-  let current = await start();
+/** Keeps something running: whenever it dies without being asked to, `restart` is called until it succeeds. */
+export function supervise<T extends Running>(
+  first: T,
+  restart: () => Promise<T>,
+  { name, say, halt }: SuperviseOptions,
+): Supervised<T> {
+  let current = first;
   let stopping = false;
-  const watch = async (): Promise<void> => {
+  const over = () => stopping || halt.aborted;
+
+  async function bringBack(): Promise<T | undefined> {
+    for (let pause = PAUSE_MS; !over(); pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await restart();
+      } catch (error) {
+        if (over()) break;
+        say(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
+        await wait(pause, undefined, { signal: halt }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  }
+
+  async function watch(): Promise<void> {
     for (;;) {
       await current.exited;
-      if (stopping) return;
+      if (over()) return;
       say(`${name} died and is started again`);
-      const next = await restart();
+      const next = await bringBack();
       if (next === undefined) return;
       current = next;
       if (stopping) return current.stop();
       say(`${name} is back`);
     }
-  };
-  const restart = async (): Promise<T | undefined> => {
-    for (let pause = PAUSE_MS; !stopping; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      try {
-        return await start();
-      } catch (error) {
-        say(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
-        await wait(pause);
-      }
-    }
-    return undefined;
-  };
+  }
+
   const watching = watch();
   return {
     current: () => current,

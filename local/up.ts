@@ -1,13 +1,16 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { banner } from './banner.ts';
 import { type Children, openChildren } from './children.ts';
 import { eventLine, parseLogLine } from './event-lines.ts';
+import { takeLock } from './folder-lock.ts';
+import { clear } from './fresh.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
+import { watchSources } from './reload.ts';
 import { insertSamples, type Samples } from './samples.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
+import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
 
 export interface UpOptions {
   /** Throw away what earlier starts left. */
@@ -19,49 +22,83 @@ export interface UpOptions {
 }
 
 const FAST_RETRY_FACTOR = 1 / 60;
+const EXIT_NO_PROJECT = 2;
 const EXIT_ALREADY_RUNNING = 5;
 const EXIT_INTERRUPTED = 130;
-const RELOAD_PAUSE_MS = 150;
+const LOCK = 'lock';
+const LAST_WORDS_MS = 100;
 
-/** Runs the product on this machine until it is told to stop; resolves with the exit code. */
+/**
+ * Runs the product on this machine until it is told to stop; resolves with the exit code, and ends the process soon
+ * after.
+ */
 export async function up(options: UpOptions): Promise<number> {
   const project = options.cwd;
-  const other = await readState(project).catch(() => undefined);
-  if (other && (await isRunning(other))) {
-    say(`Millrace already runs in this folder, as process ${other.pid}: ${other.databaseUrl}, ${other.sqsEndpoint}`);
-    say('Stop it with Ctrl-C where it was started, or: npx millrace jobs list');
-    return EXIT_ALREADY_RUNNING;
+  if (!(await isFolder(join(project, 'functions', 'handlers')))) {
+    return refuse(EXIT_NO_PROJECT, `there is no folder functions/handlers in ${project}: start Millrace in a project`);
   }
-  if (options.fresh) await rm(join(project, '.millrace'), { recursive: true, force: true });
-  await mkdir(join(project, '.millrace'), { recursive: true });
+  const data = join(project, '.millrace');
+  const lock = takeLock(join(data, LOCK));
+  if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await whoRuns(project));
+  const requests = listenForStop();
   const children = openChildren();
-  const stop = stopRequests();
+  keepGoing();
   try {
-    const started = start(options, children);
-    const stack = await Promise.race([started, stop.second.then(() => undefined)]);
-    if (stack === undefined) return EXIT_INTERRUPTED;
-    const watcher = watchHandlers(project, stack);
-    await stop.first;
-    watcher.close();
-    return await shutDown(stack, stop.second);
+    if (options.fresh) await clear(data, LOCK);
+    const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
+    const code = await Promise.race([live(options, children, requests), killed]);
+    if (requests.halt.aborted) say('stopped at once; jobs that were running come back when their lease is over');
+    return code;
   } finally {
-    await removeState(project);
     await children.close();
+    await removeState(project);
+    lock.release();
+    endSoon();
   }
 }
 
-async function start({ cwd: project, fastRetries }: UpOptions, children: Children): Promise<Stack> {
+async function live(options: UpOptions, children: Children, requests: StopRequests): Promise<number> {
+  const stack = await start(options, children, requests).catch((error: unknown) => {
+    if (requests.stop.aborted) return undefined;
+    throw error;
+  });
+  if (stack === undefined) return EXIT_INTERRUPTED;
+  const project = options.cwd;
+  const reload = async (): Promise<void> => {
+    await stack.handlers.sync();
+    await publishState(project, stack);
+  };
+  const endWatch = watchSources(join(project, 'functions'), reload, say);
+  await fired(requests.stop);
+  say('stopping: running jobs may finish (Ctrl-C again stops at once)');
+  await endWatch();
+  await stack.close();
+  say('stopped');
+  return 0;
+}
+
+async function start(
+  { cwd: project, fastRetries }: UpOptions,
+  children: Children,
+  requests: StopRequests,
+): Promise<Stack> {
+  const failed = new Set<unknown>();
   let samples: Samples | undefined;
+  const bringLateImage = () => samples && failed.has(samples.late) && void samples.bringLateImage();
   const onEvent = (event: RunnerEvent): void => {
+    if (requests.halt.aborted) return;
     const line = eventLine(event, new Date());
     if (line !== undefined) say(line);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
-    if (log?.event === 'job_failed' && log.job === samples?.late) void samples?.bringLateImage();
+    if (log?.event !== 'job_failed') return;
+    failed.add(log.job);
+    bringLateImage();
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
-  const stack = await openStack({ children, project, retryFactor, onEvent, say });
-  await publishState(project, stack);
+  const stack = await openStack({ children, project, retryFactor, onEvent, say, ...requests });
   samples = await insertSamples(stack);
+  bringLateImage();
+  await publishState(project, stack);
   say(banner(stack, { fastRetries, samples: samples !== undefined }));
   return stack;
 }
@@ -84,46 +121,41 @@ async function publishState(project: string, stack: Stack): Promise<void> {
   });
 }
 
-/** Editors write a file in several steps: only when it has been quiet for a moment is it read. */
-function watchHandlers(project: string, stack: Stack): FSWatcher {
-  let timer: NodeJS.Timeout | undefined;
-  const reload = async (): Promise<void> => {
-    await stack.handlers.sync();
-    await publishState(project, stack);
-  };
-  const watcher = watch(join(project, 'functions'), { recursive: true }, () => {
-    clearTimeout(timer);
-    timer = setTimeout(
-      () => void reload().catch((error: unknown) => say(`reload failed: ${String(error)}`)),
-      RELOAD_PAUSE_MS,
-    );
-  });
-  watcher.on('error', (error) => say(`saved files are not noticed any more: ${error.message}`));
-  return watcher;
-}
-
-async function shutDown(stack: Stack, second: Promise<void>): Promise<number> {
-  say('stopping: running jobs may finish (Ctrl-C again stops at once)');
-  const closed = stack.close().then(() => 0);
-  const code = await Promise.race([closed, second.then(() => EXIT_INTERRUPTED)]);
-  say(code === 0 ? 'stopped' : 'stopped at once; jobs that were running come back when their lease is over');
-  return code;
-}
-
-/** The first request to stop and the second. A terminal that goes away asks for the same. */
-function stopRequests(): { first: Promise<void>; second: Promise<void> } {
-  const first = Promise.withResolvers<void>();
-  const second = Promise.withResolvers<void>();
-  let count = 0;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      count++;
-      (count === 1 ? first : second).resolve();
-    });
+async function whoRuns(project: string): Promise<string> {
+  const other = await readState(project).catch(() => undefined);
+  if (other === undefined || !(await isRunning(other))) {
+    return 'Millrace is being started in this folder by another process: see its banner';
   }
-  // Nobody reads any more: go on stopping, do not die of it.
-  process.stdout.on('error', () => undefined);
-  return { first: first.promise, second: second.promise };
+  const database = new URL(other.databaseUrl);
+  database.password = '';
+  return (
+    `Millrace already runs in this folder, as process ${other.pid}: database ${database.href} ` +
+    `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
+  );
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (entry) => entry.isDirectory(),
+    () => false,
+  );
+}
+
+/** Handler files are read in this process too: what one of them left to fail later must not stop the others. */
+function keepGoing(): void {
+  process.on('uncaughtException', (error: unknown) => {
+    say(`something failed outside of any job: ${error instanceof Error ? error.stack : String(error)}`);
+  });
+}
+
+/** A timer or socket that a handler file opened when it was read would hold us up for ever. */
+function endSoon(): void {
+  setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
+}
+
+function refuse(code: number, sentence: string): number {
+  process.stderr.write(`${sentence}\n`);
+  return code;
 }
 
 function say(line: string): void {
