@@ -47,6 +47,8 @@ export interface Engine {
   readonly runs: string[];
   readonly lines: Record<string, unknown>[];
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** As before every test: no jobs, no messages, no time gone by. */
+  clear(): Promise<void>;
   /** Turns the clock on by so many seconds. */
   advance(seconds: number): Promise<void>;
   enqueue(options?: { payload?: unknown; maxAttempts?: number; jobType?: string }): Promise<string>;
@@ -132,16 +134,17 @@ export async function openEngine(options: { timeout?: string; maxAttempts?: numb
   const epoch = await readEpoch(db);
   const random = () => 0.5;
   let requests = 0;
-  beforeEach(async () => {
+  const clear = async () => {
     queues.purge();
     Object.assign(queues, { fate: () => 'sent', hook: () => undefined, receiveLimit: MAX_RECEIVE_COUNT });
     engine.work = () => undefined;
     engine.runs.length = 0;
     lines.length = 0;
     await database.pool.query(EMPTY);
-  });
+  };
+  beforeEach(clear);
   const engine: Engine = {
-    ...{ database, db, queues, definition, epoch, lines },
+    ...{ database, db, queues, definition, epoch, lines, clear },
     work: () => undefined,
     runs: [],
     sql: async (text, values) => (await database.pool.query(text, values)).rows,

@@ -1,0 +1,39 @@
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../core/outcome.ts';
+import type { Fate } from './memory-queues.ts';
+
+/** What can happen next. Numbers pick one of what there is, modulo how many there are. */
+export type Step =
+  | { readonly do: 'enqueue'; readonly count: number; readonly maxAttempts: number }
+  | { readonly do: 'dispatch'; readonly fates: readonly Fate[]; readonly dies: 'before send' | 'after send' | 'never' }
+  | { readonly do: 'receive'; readonly most: number; readonly dies: Death | null }
+  | { readonly do: 'deliver again'; readonly pick: number; readonly dies: Death | null }
+  | { readonly do: 'copy'; readonly pick: number }
+  | { readonly do: 'end'; readonly pick: number; readonly outcome: Outcome }
+  | { readonly do: 'kill'; readonly pick: number }
+  | { readonly do: 'advance'; readonly seconds: number }
+  | { readonly do: 'cancel' | 'retry'; readonly pick: number }
+  | { readonly do: 'rescue' | 'maintain' | 'show all' | 'console redrive' | 'purge' };
+
+/** A process that dies at its n-th statement, before or after the database has done it. */
+export interface Death {
+  readonly at: number;
+  readonly done: boolean;
+}
+
+export const OUTCOMES = ['success', 'error', 'text', 'skip', 'cancel', 'snooze', 'retry after', 'dead'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Ends a run that waits. */
+export function endWith(outcome: Outcome, resolve: (value: unknown) => void, reject: (reason: unknown) => void): void {
+  const ends: Record<Outcome, () => void> = {
+    success: () => resolve({ done: true }),
+    error: () => reject(new Error('an error')),
+    text: () => reject('a text \0'),
+    skip: () => reject(new Skip('skipped')),
+    cancel: () => resolve(new Cancel('cancelled')),
+    snooze: () => reject(new Snooze('5m')),
+    'retry after': () => reject(new RetryAfter('10m')),
+    dead: () => resolve(new DeadLetter('dead')),
+  };
+  ends[outcome]();
+}
