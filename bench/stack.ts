@@ -6,6 +6,8 @@ import type { Database } from '../core/database.ts';
 import { openChildren } from '../local/children.ts';
 import { openStack } from '../local/stack.ts';
 import { inBatches } from './contender.ts';
+import noOp from './handlers/no-op.ts';
+import noOpWide from './handlers/no-op-wide.ts';
 
 export interface StackOptions {
   readonly jobs: number;
@@ -44,7 +46,7 @@ export async function runStack(options: StackOptions): Promise<void> {
     const stack = await openStack({ children, project, retryFactor: 1, ...quiet });
     options.print(`\nthe whole local stack, ${options.jobs} jobs`);
     const read = () => readCounts(counts);
-    for (const jobType of ['no_op', 'no_op_wide']) {
+    for (const { jobType } of [noOp, noOpWide]) {
       await drain(stack.db, { ...options, jobs: 200, print: () => undefined, jobType, read });
       await drain(stack.db, { ...options, jobType, read });
     }
@@ -91,12 +93,12 @@ async function untilDone(db: Database, jobType: string, jobs: number): Promise<n
 async function single(db: Database, { singles, print }: StackOptions): Promise<void> {
   const ids: string[] = [];
   for (let number = 0; number < singles; number++) {
-    const { rows } = await db.query<{ id: string }>(ENQUEUE_ONE, ['no_op']);
+    const { rows } = await db.query<{ id: string }>(ENQUEUE_ONE, [noOp.jobType]);
     ids.push(rows[0]?.id ?? '');
     await wait(Math.random() * LONGEST_PAUSE_MS);
   }
-  const { rows: all } = await db.query<{ all: number }>(COUNT_OPEN, ['no_op']);
-  await untilDone(db, 'no_op', all[0]?.all ?? 0);
+  const { rows: all } = await db.query<{ all: number }>(COUNT_OPEN, [noOp.jobType]);
+  await untilDone(db, noOp.jobType, all[0]?.all ?? 0);
   const { rows } = await db.query<{ ms: number }>(READ_WAITS, [ids]);
   const at = (share: number) => rows[Math.min(rows.length - 1, Math.floor(rows.length * share))]?.ms.toFixed(0);
   print(`enqueue to start of ${singles} single jobs: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (a round every second)`);
