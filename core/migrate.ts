@@ -51,7 +51,7 @@ const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('millrace.migrations', 0))`;
 const BECOME_OWNER = `set local role millrace_owner`;
 /** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
-const LIMIT_WAITING = `set local lock_timeout = '500ms'`;
+const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 
 /** Ships with the code. */
 const FOLDER = join(import.meta.dirname, '..', 'migrations');

@@ -10,8 +10,9 @@ const log = recordLog();
 const shared = await createDatabase({ migrated: false });
 afterAll(shared.drop);
 
-async function empty() {
-  const database = await createDatabase({ migrated: false });
+/** A database that has been migrated to what is shipped. */
+async function migrated() {
+  const database = await createDatabase();
   onTestFinished(database.drop);
   return database;
 }
@@ -31,8 +32,7 @@ describe('migrating', () => {
   });
 
   it('applies a file that a later release brings', async () => {
-    const database = await empty();
-    await migrate({ connectionString: database.url, log });
+    const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
 
     const result = await migrate({ connectionString: database.url, folder, log });
@@ -43,7 +43,7 @@ describe('migrating', () => {
   });
 
   it('accepts a database that is ahead of the files, and says which it does not know', async () => {
-    const database = await empty();
+    const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'select 1' });
     await migrate({ connectionString: database.url, folder, log });
 
@@ -53,8 +53,7 @@ describe('migrating', () => {
   });
 
   it('refuses an applied file that was changed, and says what to do', async () => {
-    const database = await empty();
-    await migrate({ connectionString: database.url, log });
+    const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
     await appendFile(join(folder, `${names[1]}.sql`), '\n-- an afterthought\n');
 
@@ -67,7 +66,7 @@ describe('migrating', () => {
   });
 
   it('leaves nothing of a file that fails half way, names it, and goes on when it is mended', async () => {
-    const database = await empty();
+    const database = await migrated();
     const broken = await folderWith({ '9001_more.sql': 'create table millrace.more (id int); select 1/0;' });
     const mended = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
 
@@ -80,9 +79,9 @@ describe('migrating', () => {
   });
 
   it('says which rights a login lacks', async () => {
-    const database = await empty();
+    const database = await migrated();
     const login = await createLogin(database, 'millrace_app');
-    onTestFinished(login.drop);
+    onTestFinished(async () => void (await login.drop()));
 
     const outcome = migrate({ connectionString: login.url, log });
 
@@ -90,8 +89,7 @@ describe('migrating', () => {
   });
 
   it('gives up rather than let inserts wait behind it, and says why', async () => {
-    const database = await empty();
-    await migrate({ connectionString: database.url, log });
+    const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'alter table millrace.jobs add column more int' });
     const reader = await database.pool.connect();
     await reader.query('begin');
@@ -111,7 +109,7 @@ describe('migrating', () => {
 
 describe('the status of a database', () => {
   it('tells applied, pending, changed and unknown files apart, and changes nothing', async () => {
-    const database = await empty();
+    const database = await migrated();
     const before = await migrationStatus(shared.pool as never);
     await migrate({ connectionString: database.url, folder: await folderWith({ '9002_ahead.sql': 'select 1' }), log });
     const folder = await folderWith({ '9001_more.sql': 'select 1' });

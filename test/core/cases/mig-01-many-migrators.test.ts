@@ -43,13 +43,13 @@ async function killedMigrator(url: string, after: number, folder = SHIPPED): Pro
 }
 
 async function migrateTenfold(url: string, folder = SHIPPED): Promise<string[][]> {
-  const killed = [150, 250, 350].map((after) => killedMigrator(url, after, folder));
+  const killed = killedMigrator(url, 250, folder);
   const results = await Promise.all(
     Array.from({ length: 10 }, () =>
       migrate({ connectionString: url, folder, log }).then(({ applied }) => [...applied]),
     ),
   );
-  await Promise.all(killed);
+  await killed;
   await migrate({ connectionString: url, folder, log });
   return results;
 }
@@ -57,7 +57,7 @@ const ledger = (database: { url: string }) =>
   ask(database.url, `select string_agg(name, ' ' order by name) from millrace.migrations`);
 
 describe('MIG-01', () => {
-  it('ten migrators at once on an empty database, and three that are killed, make what one makes', async () => {
+  it('ten migrators at once on an empty database, and one that is killed, make what one makes', async () => {
     const database: TestDatabase = await createDatabase({ migrated: false });
 
     const results = await migrateTenfold(database.url);
