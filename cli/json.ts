@@ -1,6 +1,6 @@
 const RAW = Symbol('JSON text');
 
-/** JSON text that is put into a document as it is, so that a number keeps the digits that a JavaScript one would lose. */
+/** JSON text that goes into a document as it is, so that a number keeps the digits that JavaScript would lose. */
 export interface RawJson {
   readonly [RAW]: string;
 }

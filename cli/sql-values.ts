@@ -7,8 +7,8 @@ const SMALL_NUMBERS = [21, 23];
 const JSON_TYPES = [114, 3802];
 
 /**
- * Rows as objects. Small integers, booleans and JSON are what they are; all else is the text that Postgres wrote, since a
- * bigint or numeric does not fit a JSON number everywhere.
+ * Rows as objects. Small integers, booleans and JSON are what they are; all else is the text that Postgres wrote, since
+ * a bigint or numeric does not fit a JSON number everywhere.
  */
 export function toValues({ columns, rows }: StatementResult): Record<string, unknown>[] {
   const names = distinct(columns.map(({ name }) => name));

@@ -31,7 +31,7 @@ export async function findDatabase({ databaseUrl }: GlobalOptions): Promise<Data
   return readAddress(state.databaseUrl, '.millrace/dev.json');
 }
 
-/** The running stack of this folder or of one above it; `otherwise` is what else a person could do when there is none. */
+/** The running stack of this folder or of one above it; `otherwise` is what else a person could do without one. */
 export async function findStack(otherwise = ''): Promise<FoundState> {
   const found = await findState().catch((error: unknown) => {
     throw new CommandFailure(EXIT.unreachable, error instanceof Error ? error.message : String(error));

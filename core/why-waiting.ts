@@ -42,7 +42,7 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
 
 function whyNotClaimed(job: Job, around: Surroundings): string {
   const name = handlerName(job);
-  if (!around.handled) return `no handler for ${name} is registered; it is dead after being due for 24 hours`;
+  if (!around.handled) return `no handler for ${name} is registered; the job dies after being due for 24 hours`;
   const { now, paused_at, held_until, last_round_at, in_flight, max_in_flight } = around;
   if (paused_at !== null) return `its handler ${name} is paused since ${iso(paused_at)}`;
   if (job.dueAt !== null && job.dueAt > now) return whyNotDue(job, job.dueAt);

@@ -60,7 +60,7 @@ const ENQUEUE_JOB = `
 
 /**
  * Puts one job in the table.
- * @throws PayloadInvalid, before anything is inserted, when the payload cannot be stored or the handler would refuse it.
+ * @throws PayloadInvalid, before anything is inserted, when it cannot be stored or the handler would refuse it.
  * @throws SettingError that names the option when one is out of its bounds.
  */
 export async function enqueue<Schema extends PayloadSchema>(
@@ -97,8 +97,8 @@ const ENQUEUE_JOBS = `
     from millrace.enqueue_many((select jsonb_agg(job order by position) from item)) order by position`;
 
 /**
- * Puts many jobs in the table in one statement, all or none; answers in the order of the items. They may be of different
- * handlers.
+ * Puts many jobs in the table in one statement, all or none; answers in the order of the items. They may be of
+ * different handlers.
  * @throws PayloadInvalid and SettingError as `enqueue`, with the item's index: `[30]/note`, `items[30].delay`.
  */
 export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(

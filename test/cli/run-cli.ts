@@ -17,7 +17,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-export const LAUNCHER = join(import.meta.dirname, '../../cli/millrace.js');
+const LAUNCHER = join(import.meta.dirname, '../../cli/millrace.js');
 
 /** Starts the command as a person's shell would, with pipes instead of a terminal. */
 export function startCli(
