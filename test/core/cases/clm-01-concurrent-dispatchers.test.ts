@@ -119,6 +119,33 @@ it('CLM-01: no dispatcher waits for another, nor draws a number for handlers tha
   expect(BigInt(then[0]!.claimNo)).toBeGreaterThan(BigInt(before));
 });
 
+it('CLM-01: what another dispatcher has claimed and not committed counts, also when more urgent jobs come', async () => {
+  await deploy(db, { jobType: 'mail', concurrency: 2, maxInFlight: 10 });
+  await insertJobs(pool, 'mail', 30);
+  // Keeps a claim from committing while somebody holds lock 42.
+  await pool.query(`create function public.halt() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(42); return null; end $$`);
+  await pool.query('create trigger halt after insert on millrace.dispatches execute function public.halt()');
+  const holder = await createClient(engine.test.url);
+  await holder.query('begin; select pg_advisory_xact_lock(42)');
+  const halted = async () =>
+    (await pool.query(`select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted`)).rows[0].n;
+
+  const first = claim(db, 100);
+  await expect.poll(halted).toBe(1);
+  await pool.query(`insert into millrace.jobs (job_type, priority) select 'mail', 0 from generate_series(1, 30)`);
+  let answered = false;
+  const second = claim(db, 100).finally(() => {
+    answered = true;
+  });
+  await expect.poll(async () => answered || (await halted()) === 2).toBe(true);
+  await holder.query('commit');
+  const claimed = [await first, await second, await claim(db, 100)].map((jobs) => jobs.length);
+  await pool.query('drop trigger halt on millrace.dispatches; drop function public.halt()');
+
+  expect(claimed).toEqual([10, 0, 0]);
+});
+
 it('draws numbers that only rise for a handler, in the order in which its claims commit', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 1 }, maxInFlight: 1000 });
   await insertJobs(pool, 'mail', 40);
