@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadCatalog } from '../../core/catalog.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { makeProject, type Project } from '../support/project.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { commandLines, inlineCode, ROOT, readDocuments } from './documents.ts';
+
+const run = promisify(execFile);
+const documents = readDocuments();
+const blocks = documents.flatMap((document) => document.blocks);
+const of = (language: string) => blocks.filter((block) => block.language === language);
+
+let database: TestDatabase;
+let project: Project;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query(`
+    create table orders (name text primary key, cents integer);
+    create table charges (job_id bigint primary key, cents integer);
+    grant usage on schema public to millrace_app;
+    grant all on orders, charges to millrace_app`);
+  project = await makeProject();
+});
+afterAll(async () => {
+  await database.drop();
+  await project.remove();
+});
+
+it('shows only languages that are checked here', () => {
+  const languages = new Set(blocks.map(({ language }) => language));
+
+  expect([...languages].toSorted()).toEqual(['', 'js', 'sh', 'sql', 'ts']);
+});
+
+it.each(of('sql'))('runs the SQL of $place as an application may', async ({ code }) => {
+  const client = await database.pool.connect();
+  await client.query('set role millrace_app');
+
+  const done = client.query(code);
+
+  await expect(done).resolves.toBeDefined();
+  client.release(true);
+});
+
+it('enqueues by the SQL of the README what it says', async () => {
+  const { rows } = await database.pool.query(`
+    select payload ->> 'order' as name, priority, unique_key, due_at > now() as later
+      from millrace.jobs order by 1`);
+
+  expect(rows).toEqual([
+    { name: 'A-17', priority: 5, unique_key: 'charge-A-17', later: false },
+    { name: 'A-18', priority: 0, unique_key: null, later: true },
+    { name: 'A-19', priority: 5, unique_key: null, later: false },
+    { name: 'A-20', priority: 9, unique_key: null, later: false },
+  ]);
+});
+
+const statements = documents.flatMap(inlineCode).filter((code) => /^select millrace\./.test(code));
+
+it.each(statements)('runs the SQL within a sentence: %s', async (statement) => {
+  const { rows } = await database.pool.query(statement);
+
+  expect(rows).toHaveLength(1);
+});
+
+it('compiles every TypeScript block as the file that it names', async () => {
+  const files = of('ts').map(({ code }) => ({ code, file: /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] as string }));
+  for (const { code, file } of files) {
+    await mkdir(join(project.folder, dirname(file)), { recursive: true });
+    await writeFile(join(project.folder, file), code);
+  }
+  const settings = { extends: join(ROOT, 'tsconfig.json'), include: [], files: files.map(({ file }) => file) };
+  await writeFile(join(project.folder, 'tsconfig.json'), JSON.stringify(settings));
+  await writeFile(join(project.folder, 'package.json'), '{"type":"module"}');
+
+  const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project.folder]).catch((error) => error);
+  const { handlers, failures } = await loadCatalog(join(project.folder, 'functions/handlers'));
+
+  expect(compiled.stdout).toBe('');
+  expect(failures).toEqual([]);
+  expect(handlers.map(({ name }) => name)).toEqual(expect.arrayContaining(['charge_card', 'index_record.vector']));
+});
+
+it.each(of('js'))('parses the JavaScript of $place', async ({ code }) => {
+  const file = join(await temporaryFolder(), 'block.mjs');
+  await writeFile(file, code);
+
+  await expect(run(process.execPath, ['--check', file])).resolves.toBeDefined();
+});
+
+it('names only npm scripts and test files that exist', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const spoken = documents.flatMap((document) => [...commandLines(document), ...inlineCode(document)]);
+  const isOurs = (line: string) => /^(npm (ci|start|test|pack|run \w+)|npx vitest run \S+)/.test(line);
+
+  const lines = spoken.filter(isOurs);
+  const unknown = lines.filter((line) => {
+    const [, script] = /^npm (?:run )?(\w+)/.exec(line) ?? [];
+    if (script !== undefined) return !['ci', 'pack'].includes(script) && scripts[script] === undefined;
+    return !existsSync(join(ROOT, line.split(' ')[3] as string));
+  });
+
+  expect(lines.length).toBeGreaterThan(10);
+  expect(unknown).toEqual([]);
+  expect(scripts.start).toBe('node cli/millrace.js up');
+});
+
+it('has no other commands in its blocks than those that are run or looked up', () => {
+  const lines = documents.filter(({ path }) => path !== 'README.md').flatMap(commandLines);
+
+  expect(lines.filter((line) => !/^(npm (ci|start|test|run \w+)|npx vitest run \S+)$/.test(line))).toEqual([]);
+});

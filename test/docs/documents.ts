@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = new URL('../../', import.meta.url).pathname;
+
+/** A fenced piece of a document. */
+export interface Block {
+  /** `''` for a picture. */
+  readonly language: string;
+  readonly code: string;
+  /** `README.md:27`, of its first line. */
+  readonly place: string;
+  readonly line: number;
+}
+
+export interface Document {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+  readonly blocks: readonly Block[];
+}
+
+/** Every Markdown file that we wrote, the README first. */
+export function readDocuments(): Document[] {
+  const top = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
+  const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join('docs', file));
+  return [...top, ...below.sort()].map(readDocument);
+}
+
+export function readDocument(path: string): Document {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => {
+    const line = text.slice(0, match.index).split('\n').length + 1;
+    return { language: match[1] ?? '', code: match[2] ?? '', place: `${path}:${line}`, line };
+  });
+  return { path, text, blocks };
+}
+
+/** The document without its fenced blocks. */
+export function prose({ text }: Document): string {
+  return text.replace(/^```\w*\n[\s\S]*?^```$/gm, '');
+}
+
+/** What stands between backticks in the prose. */
+export function inlineCode(document: Document): string[] {
+  return [...prose(document).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code as string);
+}
+
+/** The lines of all `sh` blocks, without their comments. */
+export function commandLines({ blocks }: Document): string[] {
+  return blocks
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ code }) => code.split('\n'))
+    .map((line) => line.replace(/\s+# .*$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** The rows of the table below a heading, without its own head; cells as they are written. */
+export function tableBelow({ text, path }: Document, heading: string): string[][] {
+  const [, section] = text.split(`\n## ${heading}\n`);
+  if (section === undefined) throw new Error(`${path} has no heading "${heading}"`);
+  const lines = section.split('\n');
+  const start = lines.findIndex((line) => line.startsWith('|---'));
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith('|'));
+  return lines.slice(start + 1, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}

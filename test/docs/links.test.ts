@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { prose, ROOT, readDocument, readDocuments } from './documents.ts';
+
+const documents = readDocuments();
+
+/** As GitHub makes it of a heading. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(path: string): string[] {
+  return [...prose(readDocument(path)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading as string));
+}
+
+it.each(documents)('has no dead link in $path', (document) => {
+  const links = [...prose(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
+  const own = links.filter((link) => !/^https?:/.test(link));
+
+  const dead = own.filter((link) => {
+    const [file = '', fragment] = link.split('#');
+    const path = file === '' ? document.path : join(dirname(document.path), file);
+    if (!existsSync(join(ROOT, path))) return true;
+    return fragment !== undefined && !anchorsOf(path).includes(fragment);
+  });
+
+  expect(dead).toEqual([]);
+});
+
+it('links every decision', () => {
+  const index = readDocument('docs/decisions/README.md').text;
+  const pages = documents.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path));
+
+  const unlinked = pages.filter(({ path }) => !index.includes(`(${path.split('/').at(-1)})`));
+
+  expect(pages.length).toBeGreaterThan(3);
+  expect(unlinked).toEqual([]);
+});
+
+it('numbers every decision once and names it as its file', () => {
+  const pages = documents.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path));
+  const numbers = pages.map(({ path }) => /(\d{4})-/.exec(path)?.[1] ?? '');
+
+  const unlike = pages.filter(({ text }, index) => !text.startsWith(`# ${numbers[index]}`));
+
+  expect(new Set(numbers).size).toBe(numbers.length);
+  expect(unlike).toEqual([]);
+});
+
+it.each(documents)('shows only files and folders that exist in $path', (document) => {
+  const named = [...prose(document).matchAll(/`((?:core|functions|migrations|local|cli|infra|test|docs)\/[\w./-]*)`/g)];
+
+  const missing = named.map(([, path]) => path as string).filter((path) => !existsSync(join(ROOT, path)));
+
+  // This one is what the reader is asked to write.
+  expect(missing.filter((path) => path !== 'functions/handlers/charge-card.ts')).toEqual([]);
+});
+
+it('has the first lines to run, and code, at the top of the README', () => {
+  const { blocks } = readDocument('README.md');
+
+  const lines = blocks.map(({ language, line }) => [language, line] as const);
+
+  expect(lines.find(([language]) => language === 'sh')?.[1]).toBeLessThan(25);
+  expect(lines.find(([language]) => language === 'ts')?.[1]).toBeLessThanOrEqual(44);
+});
