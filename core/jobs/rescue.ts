@@ -29,8 +29,8 @@ export async function findExpiredAttempts(db: Database, limit: number): Promise<
 /** A job whose messages were lost so often, while those of later jobs arrived, is dead. */
 const MOST_LOSSES = 10;
 
-// A lost message costs no attempt. It counts as a loss only when a job that was dispatched later has started: a disabled
-// mapping or a long queue delays everybody and says nothing against this job.
+// A lost message costs no attempt. It counts as a loss only when a job that was dispatched later has started: a
+// disabled mapping or a long queue delays everybody and says nothing against this job.
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
     select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts,

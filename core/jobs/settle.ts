@@ -2,7 +2,7 @@ import { type Database, errorCode, isStatementError } from '../database.ts';
 import type { StoredError } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 
-/** How an attempt ended, as the runtime or the rescue saw it. The row's limits and cancel requests have the last word. */
+/** How an attempt ended, as runtime or rescue saw it. The row's limits and cancel requests have the last word. */
 export type Ending =
   /** `result`: JSON text, or null for none. */
   | { readonly kind: 'succeeded'; readonly result: string | null }
@@ -56,7 +56,8 @@ const SETTLE_ATTEMPTS = `
       select id, millrace.slot_of(millrace.clock()), job_type, routing_key, payload, new_status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
         millrace.clock(), created_at, millrace.clock(), unique_key, group_key,
-        case when new_status <> 'succeeded' then coalesce(error_message, last_error) end, new_result::jsonb, progress, traceparent from finished
+        case when new_status <> 'succeeded' then coalesce(error_message, last_error) end,
+        new_result::jsonb, progress, traceparent from finished
   ), answered as (
     delete from millrace.cancel_requests c using finished f where c.job_id = f.id
   ), waiting as (

@@ -65,7 +65,8 @@ const START_JOBS = `
       for update of j skip locked
   ), started as (
     update millrace.jobs_live j
-      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, started_at = millrace.clock(), updated_at = millrace.clock(),
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1,
+          started_at = millrace.clock(), updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
           message_id = l.message_id, message_sent_at = to_timestamp(l.sent_ms / 1000.0), request_id = $7
       from locked l, millrace.handlers h

@@ -87,7 +87,7 @@ function kill(pid: number): void {
   }
 }
 
-/** A job whose mail was sent and whose process then died before the outcome was written is run once more a lost lease. */
+/** A job whose process died between its mail and the writing of its outcome runs once more for each lost lease. */
 function report(name: string, { jobs, doubled }: Effects): void {
   const explained = doubled.map(({ job, mails, rescues }) => `job ${job}: ${mails} mails, ${rescues} leases ran out`);
   console.log([`${name}: mails for ${jobs} jobs, ${doubled.length} doubled`, ...explained].join('\n  '));

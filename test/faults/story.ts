@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { readMails } from '../../local/mailbox/mails.ts';
@@ -25,7 +24,8 @@ export default defineHandler({
   retry: retry.fixed('1s'),
   async run({ payload, jobId, signal }) {
     await wait(payload.ms / 2, undefined, { signal });
-    await sendMail({ to: 'story@example.com', subject: \`job \${jobId}\`, text: 'once' }, \`<job-\${jobId}@story>\`, signal);
+    const mail = { to: 'story@example.com', subject: \`job \${jobId}\`, text: 'once' };
+    await sendMail(mail, \`<job-\${jobId}@story>\`, signal);
     await wait(payload.ms / 2, undefined, { signal });
   },
 });
@@ -139,5 +139,3 @@ export async function findProcesses(root: number, pattern: RegExp): Promise<numb
   );
   return matching.filter((pid) => pid !== undefined);
 }
-
-export { wait };
