@@ -117,7 +117,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => 
   }
 }
 
-/** A rollback that nobody confirmed leaves the state unknown too: its error, which has no SQLSTATE, goes out instead. */
+/** A rollback that nobody confirmed leaves the state unknown too: its error, without SQLSTATE, goes out instead. */
 async function rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
   await client.query('rollback').catch(() => {
     throw new Error('a failed transaction could not be rolled back', { cause });

@@ -4,7 +4,7 @@ import type { PayloadSchema, SchemaIssue } from './schema.ts';
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
 
 /**
- * JSON text of a payload to enqueue. Dates become ISO text, as JSON has it; whatever JSON would lose in silence is refused.
+ * JSON text of a payload to enqueue. Dates become ISO text, as JSON has it; what JSON would lose in silence is refused.
  * @throws PayloadInvalid with the JSON pointer of the value that cannot be kept.
  */
 export function payloadJson(payload: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * Text that Postgres stores: NUL becomes U+2400, half a surrogate pair U+FFFD, and what is longer than `most` characters
- * is cut with a mark that tells how long it was.
+ * Text that Postgres stores: NUL becomes U+2400, half a surrogate pair U+FFFD, and what is longer than `most`
+ * characters is cut with a mark that tells how long it was.
  */
 export function storable(text: string, most: number): string {
   const clean = (part: string) => part.replaceAll('\0', '\u2400').toWellFormed();

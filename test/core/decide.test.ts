@@ -53,7 +53,7 @@ function stepOf(column: Column, row: Partial<LiveRow> | null, { issued = true, r
   return alarm === undefined ? step : `${step} + alarm`;
 }
 
-/** The decision table in the order of COLUMNS. A dispatched row that start met and did not start was held by somebody. */
+/** In the order of COLUMNS. A dispatched row that start met and did not start was held by somebody. */
 const TABLE: Record<JobStatus, (Step | `${Step} + alarm`)[]> = {
   pending: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],
   failed: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],

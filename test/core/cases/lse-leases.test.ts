@@ -13,7 +13,7 @@ async function crashed(count: number, options = {}) {
   return delivered;
 }
 
-it('LSE-01: a job whose worker is killed is due again within its own lease, and its message starts no second run', async () => {
+it('LSE-01: a job whose worker is killed is due again within its lease, its message starts no second run', async () => {
   const { ids, records } = await crashed(1);
 
   const early = await engine.rescue();
@@ -49,7 +49,7 @@ it('LSE-01: after the rescue the old message is done with, and a new one runs th
   expect(engine.runs).toHaveLength(2);
 });
 
-it('LSE-01: the last allowed attempt that crashes is dead, and its own message carries that to the queue of the dead', async () => {
+it('LSE-01: the last allowed attempt that crashes is dead, and its own message carries that to the DLQ', async () => {
   const { ids, records } = await crashed(1, { maxAttempts: 1 });
   await engine.advance(36);
   await engine.rescue();

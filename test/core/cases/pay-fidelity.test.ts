@@ -6,11 +6,12 @@ import { openEngine, QUEUE } from '../../support/engine.ts';
 
 const engine = await openEngine();
 
-/** Puts JSON texts in the table as SQL callers do, runs them, and answers what the handler got or why it got nothing. */
+/** Puts JSON texts in the table as SQL callers do, runs them, and answers what the handler got or why not. */
 async function through(texts: readonly string[]) {
   engine.queues.purge();
   const rows = await engine.sql<{ id: string }>(
-    "insert into millrace.jobs (job_type, payload) select 'work', t::jsonb from unnest($1::text[]) t returning id::text",
+    `insert into millrace.jobs (job_type, payload)
+      select 'work', t::jsonb from unnest($1::text[]) t returning id::text`,
     [texts],
   );
   const got = new Map<string, unknown>();
@@ -62,7 +63,8 @@ it('PAY-04: a number that would change on the way is a dead letter that names it
 
 it('PAY-04: the stored digits are those inserted', async () => {
   const [job] = await engine.sql<{ id: string }>(
-    `insert into millrace.jobs (job_type, payload) values ('work', '{"n":9007199254740993,"e":1e400,"p":1.10}') returning id`,
+    `insert into millrace.jobs (job_type, payload) values ('work', '{"n":9007199254740993,"e":1e400,"p":1.10}')
+      returning id`,
   );
 
   const [stored] = await engine.sql<{ text: string }>('select payload::text as text from millrace.jobs where id = $1', [
@@ -125,7 +127,7 @@ it('PAY-04: every payload that JavaScript can enqueue reaches the handler as it 
   );
 });
 
-it('PAY-04: whole numbers inserted by SQL arrive with the digits they had, or are dead letters that say so', async () => {
+it('PAY-04: whole numbers inserted by SQL arrive with their digits, or are dead letters that say so', async () => {
   const whole = fc.oneof(
     fc.bigInt(),
     fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),

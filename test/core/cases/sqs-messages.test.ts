@@ -65,7 +65,7 @@ it('SQS-01: any number of deliveries in any order has the effect of one', async 
   );
 });
 
-it('SQS-02: unreadable messages bounce into the dead-letter queue, and the four good jobs of their batch succeed', async () => {
+it('SQS-02: unreadable messages bounce into the DLQ, and the four good jobs of their batch succeed', async () => {
   const ids = await Promise.all([1, 2, 3, 4].map(() => engine.enqueue()));
   const bystander = await engine.enqueue({ jobType: 'other' });
   const untouched = await engine.state(bystander);
