@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
+import { SettingError } from './errors.ts';
 import { beat, registerRun } from './jobs/dispatcher-run.ts';
 import { readEpoch } from './jobs/installation.ts';
 import { releaseUnconfirmed } from './jobs/release.ts';
@@ -26,9 +27,12 @@ export interface DispatcherSettings {
   readonly pollIntervalMs: number;
   /** How long one run goes on: longer than two ticks can be apart, which is 119 s. */
   readonly windowMs: number;
+  /** How long finished jobs are kept: an hour to 30 days, since they lie in a ring of 32 days. */
   readonly retentionSeconds: number;
 }
 
+const LEAST_RETENTION_SECONDS = 3600;
+const LONGEST_RETENTION_SECONDS = 30 * 86_400;
 const CLAIM_LIMIT = 1000;
 const UNCONFIRMED_AFTER_SECONDS = 60;
 const MAINTAIN_EVERY_MS = 10_000;
@@ -45,8 +49,8 @@ interface Run extends DispatchDeps, MaintainDeps {
 /** One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. */
 export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
   const begun = deps.time.now();
-  const runNo = await registerRun(deps.db);
   const run = await openRun(deps, settings);
+  const runNo = await registerRun(deps.db);
   for (;;) {
     const worked = await round(deps, run);
     const { runNo: latest, active } = await beat(deps.db, worked);
@@ -63,6 +67,9 @@ export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings
 }
 
 async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
+  if (!(retentionSeconds >= LEAST_RETENTION_SECONDS && retentionSeconds <= LONGEST_RETENTION_SECONDS)) {
+    throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
+  }
   const epoch = await readEpoch(deps.db);
   const { db, queues, log, random } = deps;
   return {
@@ -80,7 +87,8 @@ async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const sent = await drain(deps, run);
   if (deps.time.now() - run.maintainedAt >= MAINTAIN_EVERY_MS) {
-    await maintain(run);
+    // Upkeep can wait, and jobs cannot: they go out also while it fails.
+    await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
     run.maintainedAt = deps.time.now();
   }
   return sent > 0 || rescued.attempts > 0;

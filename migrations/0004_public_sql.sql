@@ -299,10 +299,16 @@ exception when lock_not_available then
   return false;
 end $$;
 
--- Autovacuum analyses leaves, never a partitioned parent, and others may not.
+-- Autovacuum analyses leaves, never a partitioned parent, and others may not. Statistics of an hour ago will do while a
+-- vacuum or an index build has a leaf.
 create function millrace.analyze_jobs() returns void
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
-  as $$ begin analyze millrace.jobs; end $$;
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
+  as $$
+begin
+  analyze millrace.jobs;
+exception when lock_not_available then
+  null;
+end $$;
 
 -- To be called after a restore or a clone: messages of the other life are foreign from then on.
 create function millrace.renew_epoch() returns text

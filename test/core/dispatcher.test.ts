@@ -212,3 +212,30 @@ describe('a nudge', () => {
     expect([queues.sent.length, time.sleeps]).toEqual([1, 4]);
   });
 });
+
+it('goes on sending while upkeep fails, and says that it does', async () => {
+  await deploy(db, { jobType: 'mail' });
+  await pool.query(
+    `create function public.fail() returns trigger language plpgsql as $$ begin raise 'no space'; end $$`,
+  );
+  await pool.query('create trigger fail before insert on millrace.job_event_totals execute function public.fail()');
+  const time = stillTime(() => insertJobs(pool, 'mail', 1));
+
+  await runDispatcher(depsWith(time), { ...settings, pollIntervalMs: 10_000, windowMs: 35_000 });
+  await pool.query('drop trigger fail on millrace.job_event_totals; drop function public.fail()');
+
+  expect(queues.sent).toHaveLength(3);
+  expect(log.events('maintain_failed')[0]).toMatchObject({ level: 'error', error: 'error: no space' });
+});
+
+it.each([31 * 86_400, 30 * 86_400 + 1, 3599, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+  'refuses a retention of %d seconds before it takes over from anybody',
+  async (retentionSeconds) => {
+    const before = await runRow();
+
+    const outcome = runDispatcher(depsWith(stillTime()), { ...settings, retentionSeconds });
+
+    await expect(outcome).rejects.toThrow('retention: expected 1h to 30d');
+    expect(await runRow()).toEqual(before);
+  },
+);

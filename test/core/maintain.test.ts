@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { claim } from '../../core/jobs/claim.ts';
+import { analyzeJobs } from '../../core/jobs/dispatcher-run.ts';
 import { foldEvents } from '../../core/jobs/fold-events.ts';
 import { type MaintainDeps, maintain } from '../../core/maintain.ts';
 import { createClient } from '../support/database.ts';
@@ -180,4 +181,20 @@ it('does the hourly work once an hour, whoever asks', async () => {
   await maintain(deps);
 
   expect([first, second, log.events('pruned').length]).toEqual([1, 1, 2]);
+});
+
+it('gives up on fresh statistics while somebody else works on a table', async () => {
+  const busy = await createClient(engine.test.url);
+  await busy.query('begin; lock table millrace.jobs_live in share update exclusive mode');
+  const started = performance.now();
+
+  await analyzeJobs(db);
+  const waited = performance.now() - started;
+  await busy.query('rollback');
+  await insertJobs(pool, 'mail', 5);
+  await analyzeJobs(db);
+
+  const { rows } = await pool.query(`select reltuples::int as n from pg_class where oid = 'millrace.jobs'::regclass`);
+  expect(waited).toBeLessThan(3000);
+  expect(rows[0].n).toBeGreaterThanOrEqual(5);
 });
