@@ -1,27 +1,22 @@
 import { readFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import type { Database } from '../core/database.ts';
 import type { HandlerDefinition } from '../core/handler.ts';
 import { type DeployedHandler, registerHandlers } from '../core/jobs/register-handlers.ts';
-import { queueName } from '../core/naming.ts';
 import { scaleDelays } from '../core/retry-policy.ts';
 import { timingOf } from '../core/timing.ts';
-import { handlerAlias, handlerEntry } from '../infra/bundle.ts';
+import {
+  type BundledHandler,
+  bundleHandlers,
+  type HandlerBundles,
+  type HandlerFolders,
+  STAGE,
+} from './handler-bundles.ts';
 import { ensureQueues } from './handler-queues.ts';
-import { bundleFunction } from './lambda/bundle.ts';
 import type { FunctionSpec, MappingSpec, Runner } from './lambda/runner.ts';
 
-/** The stage in the names of queues and functions on one machine. */
-export const STAGE = 'local';
-
-export interface HandlersDeps {
-  /** The folder with the handler files. */
-  readonly folder: string;
-  /** Where bundles are put. */
-  readonly bundles: string;
-  readonly project: string;
+export interface HandlersDeps extends HandlerFolders {
   readonly runner: Runner;
   readonly sqs: SQSClient;
   readonly db: Database;
@@ -48,8 +43,11 @@ interface State {
 
 export interface DeployedHandlers {
   readonly list: () => readonly DeployedHandler[];
-  /** Makes queues, functions, mappings and registry what the folder says. Calls are served one after another. */
-  sync(): Promise<void>;
+  /**
+   * Makes queues, functions, mappings and registry what the folder says, or what was bundled of it already. Calls are
+   * served one after another.
+   */
+  sync(bundled?: HandlerBundles): Promise<void>;
 }
 
 /** Deploys the handlers of a folder to one machine, and again whenever `sync` is called. */
@@ -58,24 +56,24 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   let last: Promise<void> = Promise.resolve();
   return {
     list: () => [...state.deployed.values()],
-    sync: () => {
-      last = last.catch(() => undefined).then(() => syncOnce(deps, state));
+    sync: (bundled) => {
+      last = last
+        .catch(() => undefined)
+        .then(async () => syncOnce(deps, state, bundled ?? (await bundleHandlers(deps))));
       return last;
     },
   };
 }
 
-async function syncOnce(deps: HandlersDeps, state: State): Promise<void> {
+async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundles): Promise<void> {
   const { deployed } = state;
-  const { handlers, failures } = await loadCatalog(deps.folder);
-  const refused = await Promise.all(handlers.map((entry) => deployOrRefuse(deps, state, entry)));
-  const complaints = [...failures.map((failure) => failureLine(deps.project, failure)), ...refused.flat()];
+  const refused = await Promise.all(bundled.handlers.map((handler) => deployOrRefuse(deps, state, handler)));
+  const complaints = [...bundled.complaints, ...refused.flat()];
   for (const line of complaints) if (!state.complaints.has(line)) deps.say(line);
   state.complaints = new Set(complaints);
   // A file that is broken just now keeps what was deployed of it; a file that is gone takes its handler along.
-  const kept = new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]);
   for (const [name, { functionName }] of deployed) {
-    if (kept.has(name)) continue;
+    if (bundled.present.has(name)) continue;
     deps.runner.removeFunction(functionName);
     deployed.delete(name);
     deps.say(`${name} was removed; its jobs wait`);
@@ -85,21 +83,17 @@ async function syncOnce(deps: HandlersDeps, state: State): Promise<void> {
 }
 
 /** What is to be said about a handler that cannot be deployed, if anything. */
-async function deployOrRefuse(deps: HandlersDeps, state: State, entry: HandlerEntry): Promise<string[]> {
+async function deployOrRefuse(deps: HandlersDeps, state: State, handler: BundledHandler): Promise<string[]> {
   try {
-    await deploy(deps, state, entry);
+    await deploy(deps, state, handler);
     return [];
   } catch (error) {
-    return [`${relative(deps.project, entry.file)}: ${error instanceof Error ? error.message : String(error)}`];
+    return [`${relative(deps.project, handler.file)}: ${error instanceof Error ? error.message : String(error)}`];
   }
 }
 
-async function deploy(deps: HandlersDeps, { deployed, started }: State, entry: HandlerEntry): Promise<void> {
-  const { definition, name, file } = entry;
-  const functionName = queueName(STAGE, definition);
-  const bundle = join(deps.bundles, functionName, 'index.mjs');
-  const root = join(import.meta.dirname, '..');
-  await bundleFunction({ entry: join(root, handlerEntry), outFile: bundle, alias: { [handlerAlias]: file } });
+async function deploy(deps: HandlersDeps, { deployed, started }: State, handler: BundledHandler): Promise<void> {
+  const { definition, name, bundle, functionName } = handler;
   const queues = await ensureQueues(deps.sqs, STAGE, definition);
   const spec: FunctionSpec = {
     name: functionName,
@@ -150,12 +144,4 @@ function install(runner: Runner, { spec, mapping, before, next }: Change): boole
   if (before.code === next.code) return false;
   runner.replaceFunction(spec);
   return true;
-}
-
-function nameOfFile(file: string): string {
-  return (file.split('/').at(-1) ?? '').replace(/\.ts$/, '').replaceAll('-', '_');
-}
-
-function failureLine(project: string, { file, line, message }: CatalogFailure): string {
-  return `${relative(project, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
 }

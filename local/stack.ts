@@ -10,7 +10,8 @@ import { migrate } from '../core/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
-import { scheduleDispatcher } from './dispatcher-schedule.ts';
+import { bundleDispatcher, scheduleDispatcher } from './dispatcher-schedule.ts';
+import { bundleHandlers } from './handler-bundles.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
 import { openServices, type Services } from './services.ts';
@@ -58,6 +59,11 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const { children, project, onEvent, say, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
+  const folders = { project, folder: join(project, 'functions', 'handlers'), bundles: join(data, 'bundles') };
+  // Half of what a start costs, so it begins first.
+  const bundling = Promise.all([bundleHandlers(folders), bundleDispatcher(folders.bundles)]);
+  // Waited for later, or not at all when something else does not start.
+  bundling.catch(() => undefined);
   const services = open.adopt(await openServices({ ...options, data }), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
@@ -74,14 +80,13 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
-  const bundles = join(data, 'bundles');
-  const folder = join(project, 'functions', 'handlers');
-  const handlers = openHandlers({ ...options, folder, bundles, runner, sqs, db, environment });
-  await handlers.sync();
+  const [bundled, dispatcher] = await bundling;
+  const handlers = openHandlers({ ...options, ...folders, runner, sqs, db, environment });
+  await handlers.sync(bundled);
   stop.throwIfAborted();
   // As the newest run we make the dispatcher leave after its round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
-  open.adopt(await scheduleDispatcher(runner, { bundles, environment }), (schedule) => schedule.stop());
+  open.adopt(scheduleDispatcher(runner, { bundle: dispatcher, environment }), (schedule) => schedule.stop());
   const all = open.move();
   return {
     ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },

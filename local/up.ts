@@ -68,7 +68,7 @@ async function live(options: UpOptions, children: Children, requests: StopReques
     await stack.handlers.sync();
     await publishState(project, stack);
   };
-  const endWatch = watchSources(join(project, 'functions'), reload, say);
+  const endWatch = await watchSources(join(project, 'functions'), reload, say);
   await fired(requests.stop);
   say('stopping: running jobs may finish (Ctrl-C again stops at once)');
   await endWatch();

@@ -1,21 +1,33 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { type DevState, isRunning, readState } from '../../local/state.ts';
+import { type DevState, readState } from '../../local/state.ts';
 import { eventually } from './eventually.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const MILLRACE = join(ROOT, 'cli', 'millrace.js');
 
 /** A project like a fresh clone: its own handlers and data, the product's code. */
 export interface Project {
   readonly folder: string;
+  /** What was started in it. */
+  readonly processes: ChildProcess[];
   /** Writes a handler file, new or in place of another. */
   writeHandler(file: string, source: string): Promise<void>;
+  removeHandler(file: string): Promise<void>;
+  /** Runs `millrace` in it to its end. */
+  millrace(...args: readonly string[]): Promise<Ended>;
   /** Ends what still runs of it, and removes it. */
   remove(): Promise<void>;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export interface RunningStack {
@@ -40,32 +52,66 @@ export async function makeProject(handlers?: Readonly<Record<string, string>>): 
   await mkdir(own, { recursive: true });
   const writeHandler = (file: string, source: string) => writeFile(join(own, file), source);
   for (const [file, source] of Object.entries(handlers ?? {})) await writeHandler(file, source);
+  const removeHandler = (file: string) => rm(join(own, file));
+  const processes: ChildProcess[] = [];
   const remove = async (): Promise<void> => {
-    const state = await readState(folder);
-    if (state && (await isRunning(state))) process.kill(state.pid, 'SIGKILL');
+    for (const child of processes.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+      child.kill('SIGKILL');
+    }
     await eventually(() => rm(folder, { recursive: true, force: true }), { timeout: 20_000, interval: 200 });
   };
-  return { folder, writeHandler, remove };
+  const millrace = (...args: readonly string[]) => runMillrace(folder, args);
+  return { folder, processes, writeHandler, removeHandler, millrace, remove };
 }
 
-/** Starts the product in a project, as `npm start` does, and waits for its banner. */
-export async function startUp(project: Project, args: readonly string[] = []): Promise<RunningStack> {
-  const child = spawn(process.execPath, [join(ROOT, 'cli', 'millrace.js'), 'up', ...args], {
+function runMillrace(cwd: string, args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd, env: { ...process.env, NO_COLOR: '1' } };
+    const child = execFile(process.execPath, [MILLRACE, ...args], options, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+  });
+}
+
+/** A start whose banner nobody has waited for yet. */
+export interface Launched {
+  readonly process: ChildProcess;
+  output(): string;
+  readonly exited: Promise<number | null>;
+}
+
+export function launch(
+  project: Project,
+  args: readonly string[] = [],
+  { millrace = MILLRACE, env = {} }: { millrace?: string; env?: NodeJS.ProcessEnv } = {},
+): Launched {
+  const child = spawn(process.execPath, [millrace, 'up', ...args], {
     cwd: project.folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', ...env },
   });
+  project.processes.push(child);
   let output = '';
   const collect = (chunk: Buffer) => {
     output += chunk.toString();
   };
   child.stdout.on('data', collect);
   child.stderr.on('data', collect);
-  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
+  return { process: child, output: () => output, exited };
+}
+
+/** Starts the product in a project, as `npm start` does, and waits for its banner. */
+export async function startUp(project: Project, args: readonly string[] = []): Promise<RunningStack> {
+  return whenUp(project, launch(project, args));
+}
+
+export async function whenUp(project: Project, launched: Launched): Promise<RunningStack> {
+  const { process: child, output, exited } = launched;
   const state = await eventually(
     async () => {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${output}`);
-      if (!output.includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output}`);
+      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${output()}`);
+      if (!output().includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output()}`);
       return (await readState(project.folder)) as DevState;
     },
     { timeout: 30_000 },
@@ -73,12 +119,11 @@ export async function startUp(project: Project, args: readonly string[] = []): P
   return {
     state,
     process: child,
-    output: () => output,
+    output,
     query: (text, values) => query(state.databaseUrl, text, values),
     stop: async (signal = 'SIGINT') => {
       child.kill(signal);
-      const [code] = await exited;
-      return code;
+      return exited;
     },
   };
 }

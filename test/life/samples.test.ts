@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { imageSize } from 'image-size';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readMails } from '../../local/mailbox/mails.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
+import {
+  enableMapping,
+  findDeadMessage,
+  insertJob,
+  nudge,
+  readDeadLetters,
+  readJob,
+  untilJob,
+} from '../support/stack-doors.ts';
+
+const REMINDER = { to: 'ada@example.com', subject: 'Hello', text: 'A reminder' };
+
+let project: Project;
+let stack: RunningStack;
+let startMs: number;
+
+beforeAll(async () => {
+  project = await makeProject();
+  const begun = performance.now();
+  stack = await startUp(project, ['--fresh']);
+  startMs = performance.now() - begun;
+});
+
+afterAll(() => project.remove());
+
+it('stands within 15 s and shows what to type next', () => {
+  const { databaseUrl, sqsEndpoint } = stack.state;
+
+  expect(startMs).toBeLessThan(15_000);
+  expect(stack.output()).toContain(databaseUrl);
+  expect(stack.output()).toContain(sqsEndpoint);
+  expect(stack.output()).toContain('send_reminder, make_thumbnail');
+  expect(stack.output()).toContain('npx millrace jobs list --status dead_letter');
+});
+
+it('shows the whole life of jobs by its samples', async () => {
+  await untilJob(stack, '1', { status: 'succeeded', attempts: 1 });
+  await untilJob(stack, '2', { status: 'succeeded', attempts: 1 });
+  await untilJob(stack, '3', { status: 'failed', attempts: 1 });
+  await untilJob(stack, '4', { status: 'dead_letter', attempts: 1 });
+  await untilJob(stack, '3', { status: 'succeeded', attempts: 2 });
+
+  expect(await readMails(stack.state.mailFolder)).toHaveLength(1);
+  const thumbnail = await readFile(join(project.folder, '.millrace/files/samples/late-small.jpg'));
+  expect(imageSize(thumbnail)).toMatchObject({ width: 160, type: 'jpg' });
+});
+
+it('leaves the dead sample in the dead-letter queue and in its table, with the line that threw', async () => {
+  const message = await findDeadMessage(stack, 'make_thumbnail', '4');
+  const rows = await readDeadLetters(stack, '4');
+
+  expect(message.Attributes?.DeadLetterQueueSourceArn).toMatch(/:millrace-local-make_thumbnail$/);
+  expect(rows).toMatchObject([{ status: 'open' }]);
+  expect(rows[0]?.last_error).toContain('404');
+  expect(rows[0]?.error_stacktrace).toMatch(/functions\/web-files\.ts:\d+/);
+  expect(rows[0]?.error_stacktrace).toMatch(/functions\/handlers\/make-thumbnail\.ts:\d+/);
+});
+
+it('runs what plain SQL inserted through the command line', async () => {
+  const sql = `insert into millrace.jobs (job_type, payload) values ('send_reminder', '${JSON.stringify(REMINDER)}')`;
+  const { code, stdout } = await project.millrace('sql', `${sql} returning id`);
+
+  expect(code).toBe(0);
+  await untilJob(stack, stdout.trim(), { status: 'succeeded', attempts: 1 });
+});
+
+it('runs what was enqueued, and shows it', async () => {
+  const enqueued = await project.millrace('enqueue', 'send_reminder', JSON.stringify(REMINDER), '--json');
+  const id: string = JSON.parse(enqueued.stdout).id;
+  await untilJob(stack, id, { status: 'succeeded' });
+
+  const shown = await project.millrace('jobs', 'show', id);
+
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toMatch(/succeeded/);
+});
+
+it('waits a minute after the first failure while the mailbox is stopped', async () => {
+  await project.millrace('mail', 'stop');
+  const id = await insertJob(stack, 'send_reminder', REMINDER);
+
+  await untilJob(stack, id, { status: 'failed', attempts: 1 });
+
+  const [row] = await stack.query<{ delay: number }>(
+    `select extract(epoch from next_retry_at - updated_at)::float as delay from millrace.jobs where id = $1`,
+    [id],
+  );
+  expect(row?.delay).toBeGreaterThan(53);
+  expect(row?.delay).toBeLessThan(67);
+  await project.millrace('mail', 'start');
+  await project.millrace('jobs', 'cancel', id, '--yes');
+});
+
+it('starts jobs within moments while it is active', async () => {
+  const ids = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => insertJob(stack, 'send_reminder', { ...REMINDER, subject: `${index}` })),
+  );
+  for (const id of ids) await untilJob(stack, id, { status: 'succeeded' });
+
+  const [row] = await stack.query<{ p50: number }>(
+    `select percentile_cont(0.5) within group (order by extract(epoch from started_at - created_at))::float as p50
+       from millrace.jobs where id = any($1)`,
+    [ids],
+  );
+  console.log(`banner after ${Math.round(startMs)} ms; enqueue to start p50 ${Math.round((row?.p50 ?? 0) * 1000)} ms`);
+  expect(row?.p50).toBeLessThan(5);
+});
+
+it('claims nothing for a paused handler, and runs it when the pause ends', async () => {
+  await stack.query(`update millrace.handlers set paused_at = millrace.clock() where job_type = 'send_reminder'`);
+  const id = await insertJob(stack, 'send_reminder', REMINDER);
+  await nudge(stack);
+  await nudge(stack);
+  const paused = await readJob(stack, id);
+  await stack.query(`update millrace.handlers set paused_at = null where job_type = 'send_reminder'`);
+
+  await untilJob(stack, id, { status: 'succeeded' });
+  expect(paused).toMatchObject({ status: 'pending', attempts: 0 });
+});
+
+it('leaves messages alone while their mapping is disabled', async () => {
+  await enableMapping(stack, 'send_reminder', false);
+  await eventually(async () => expect(await mappingState()).toBe('Disabled'), { timeout: 10_000 });
+  const id = await insertJob(stack, 'send_reminder', REMINDER);
+  await nudge(stack);
+  const waiting = await untilJob(stack, id, { status: 'dispatched' });
+  await enableMapping(stack, 'send_reminder', true);
+
+  await untilJob(stack, id, { status: 'succeeded', attempts: 1 });
+  expect(waiting.attempts).toBe(0);
+});
+
+async function mappingState(): Promise<string> {
+  const url = `${stack.state.lambdaEndpoint}/2015-03-31/event-source-mappings/`;
+  const answer = (await (await fetch(url)).json()) as { EventSourceMappings: { FunctionArn: string; State: string }[] };
+  return answer.EventSourceMappings.find(({ FunctionArn }) => FunctionArn.includes('send_reminder'))?.State ?? '';
+}

@@ -1,0 +1,18 @@
+/** A handler file whose `run` has this body. `options` are further lines of its definition. */
+export function handlerSource(jobType: string, body: string, options = ''): string {
+  return `
+import { z } from 'zod';
+import { setTimeout as wait } from 'node:timers/promises';
+import { defineHandler } from '../../core/handler.ts';
+
+export default defineHandler({
+  jobType: '${jobType}',
+  payload: z.record(z.string(), z.unknown()),
+  ${options}
+  async run({ payload, jobId, signal }) {
+    void wait, payload, jobId, signal;
+    ${body}
+  },
+});
+`;
+}

@@ -1,0 +1,127 @@
+import {
+  InvokeCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda';
+import { type Message, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
+import type { RunningStack } from './project.ts';
+
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+const region = 'us-east-1';
+
+/** As any tool would connect that has read dev.json. */
+export function openSqs({ state }: RunningStack): SQSClient {
+  return new SQSClient({ endpoint: state.sqsEndpoint, region, credentials });
+}
+
+export function openLambda({ state }: RunningStack): LambdaClient {
+  return new LambdaClient({ endpoint: state.lambdaEndpoint, region, credentials });
+}
+
+/** One round of the dispatcher. */
+export async function nudge(stack: RunningStack): Promise<void> {
+  const client = openLambda(stack);
+  const Payload = Buffer.from(JSON.stringify({ nudge: true }));
+  const { FunctionError } = await client.send(
+    new InvokeCommand({ FunctionName: 'millrace-local-dispatcher', Payload }),
+  );
+  client.destroy();
+  expect(FunctionError).toBeUndefined();
+}
+
+/** Pauses the mapping of a handler, or lets it go on. */
+export async function enableMapping(stack: RunningStack, jobType: string, enabled: boolean): Promise<void> {
+  const client = openLambda(stack);
+  const FunctionName = `millrace-local-${jobType}`;
+  const { EventSourceMappings } = await client.send(new ListEventSourceMappingsCommand({ FunctionName }));
+  const UUID = EventSourceMappings?.[0]?.UUID;
+  await client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: enabled }));
+  client.destroy();
+}
+
+export interface Row {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly last_error: string | null;
+  readonly result: unknown;
+}
+
+/** By plain SQL, as an application would; answers the id. */
+export async function insertJob(
+  stack: RunningStack,
+  jobType: string,
+  payload: unknown,
+  maxAttempts?: number,
+): Promise<string> {
+  const text =
+    maxAttempts === undefined
+      ? 'insert into millrace.jobs (job_type, payload) values ($1, $2) returning id::text'
+      : 'insert into millrace.jobs (job_type, payload, max_attempts) values ($1, $2, $3) returning id::text';
+  const values = [jobType, JSON.stringify(payload), ...(maxAttempts === undefined ? [] : [maxAttempts])];
+  const [row] = await stack.query<{ id: string }>(text, values);
+  return row?.id as string;
+}
+
+export async function readJob(stack: RunningStack, id: string): Promise<Row> {
+  const [row] = await stack.query<Row>(
+    'select id::text, status, attempts, last_error, result from millrace.jobs where id = $1',
+    [id],
+  );
+  return row as Row;
+}
+
+/** Waits for a job to get there; the story that the stack told is in the message when it does not. */
+export function untilJob(stack: RunningStack, id: string, wanted: Partial<Row>, timeout = 20_000): Promise<Row> {
+  return eventually(
+    async () => {
+      const job = await readJob(stack, id);
+      expect(job, stack.output()).toMatchObject(wanted);
+      return job;
+    },
+    { timeout, interval: 50 },
+  );
+}
+
+export interface DeadLetterRow {
+  readonly status: string;
+  readonly last_error: string;
+  readonly error_stacktrace: string;
+}
+
+export async function readDeadLetters(stack: RunningStack, id: string): Promise<DeadLetterRow[]> {
+  return stack.query<DeadLetterRow>(
+    `select status, last_error, error_stacktrace from millrace.dead_letters
+       where job_id = $1 order by died_at`,
+    [id],
+  );
+}
+
+/** The message of a job in its handler's dead-letter queue: looked at, and visible to others again at once. */
+export async function findDeadMessage(stack: RunningStack, jobType: string, id: string): Promise<Message> {
+  const handler = stack.state.handlers.find((entry) => entry.jobType === jobType);
+  const client = openSqs(stack);
+  try {
+    return await eventually(
+      async () => {
+        const { Messages = [] } = await client.send(
+          new ReceiveMessageCommand({
+            QueueUrl: handler?.deadLetterQueueUrl,
+            MaxNumberOfMessages: 10,
+            VisibilityTimeout: 0,
+            MessageSystemAttributeNames: ['All'],
+          }),
+        );
+        const found = Messages.find(({ Body }) => JSON.parse(Body ?? '{}').job === id);
+        expect(found, stack.output()).toBeDefined();
+        return found as Message;
+      },
+      { timeout: 10_000, interval: 50 },
+    );
+  } finally {
+    client.destroy();
+  }
+}
