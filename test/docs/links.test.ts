@@ -60,6 +60,14 @@ it.each(documents)('shows only files and folders that exist in $path', (document
   expect(missing.filter((path) => path !== 'functions/handlers/charge-card.ts')).toEqual([]);
 });
 
+it.each(documents)('wraps its prose at 120 columns in $path', (document) => {
+  const lines = prose(document).split('\n');
+
+  const long = lines.filter((line) => line.length > 120 && !line.startsWith('|'));
+
+  expect(long).toEqual([]);
+});
+
 it('has the first lines to run, and code, at the top of the README', () => {
   const { blocks } = readDocument('README.md');
 
