@@ -84,7 +84,7 @@ async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Pro
   }));
 }
 
-/** A second message of a job in the same batch: judged by how the job stands now. It can start nothing any more. */
+/** A second message of a job in the same batch: judged by how the job stands once the first was tried. */
 async function lookUp(deps: BatchDeps, twins: readonly Delivery[]) {
   if (twins.length === 0) return [];
   const { jobType, routingKey } = deps.definition;

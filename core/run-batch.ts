@@ -98,15 +98,19 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
   const running = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
+  const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
+  // Beside the runs, not after them: a redrive does not wait for its batch-mates.
+  const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
   const ends = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
   run.overstayed ||= ends.some((end) => end.overstayed);
-  const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
+  // Before anything is settled, or a twin would meet a job that is dead by now, and revive it.
+  const undecided = await deciding;
   await settleBatch(
     deps,
     run,
     running.map(({ delivery }, index) => ({ delivery, end: ends[index] as AttemptEnd })),
   );
-  await applyDecisions(deps, run.disposal, others, wave.twins);
+  if (undecided) throw undecided.error;
 }
 
 /** Asks again when there was no answer: from one request it is one start, and what was started must be run. */

@@ -3,6 +3,7 @@ import type { Database } from '../../core/database.ts';
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../core/outcome.ts';
 import { systemTime } from '../../core/time.ts';
 import { hastyTime, openEngine, QUEUE } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
 
 const engine = await openEngine();
 const never = () => new Promise(() => undefined);
@@ -106,9 +107,9 @@ it('ends the process of a run that overstayed even when what follows fails', asy
   engine.queues.put(QUEUE, first!.body);
   const twin = engine.queues.receive(QUEUE);
   engine.work = never;
-  let asked = 0;
   const query = (async (text: string, values?: readonly unknown[]) => {
-    if (++asked > 2) throw new Error('connect ECONNREFUSED');
+    const looking = values?.at(-1) === true;
+    if (looking) throw new Error('connect ECONNREFUSED');
     return engine.db.query(text, values);
   }) as Database['query'];
 
@@ -163,4 +164,37 @@ it('keeps both deliveries of one message when it has to stay', async () => {
   const ran = await engine.run([records[0]!, { ...records[0]!, receiptHandle: 'r-copy' }]);
 
   expect(ran.failed).toEqual([records[0]!.messageId]);
+});
+
+it('leaves a job dead that died beside a copy of its message', async () => {
+  const { ids, records } = await engine.deliver(1, { maxAttempts: 1 });
+  const copy = { ...records[0]!, messageId: 'm-copy', receiptHandle: 'r-copy' };
+  engine.work = () => {
+    throw new Error('boom');
+  };
+
+  const ran = await engine.run([records[0]!, copy]);
+
+  expect(ran.failed).toEqual([records[0]!.messageId]);
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'dead_letter', attempts: 1 });
+  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'message_unexpected', message_id: 'm-copy' }));
+});
+
+it('redrives a dead job while its batch-mates still run', async () => {
+  const { ids, records } = await engine.deliver(1, { maxAttempts: 1 });
+  engine.work = () => Promise.reject(new Error('boom'));
+  await engine.run(records);
+  engine.queues.purge();
+  const mate = await engine.deliver(1);
+  let seen = '';
+  engine.work = () =>
+    eventually(async () => {
+      seen = (await engine.state(ids[0]!)).status;
+      expect(seen).toBe('pending');
+    });
+
+  const ran = await engine.run([...mate.records, { ...records[0]!, messageId: 'm-redriven' }]);
+
+  expect(ran.failed).toEqual([]);
+  expect(seen).toBe('pending');
 });
