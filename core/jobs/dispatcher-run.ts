@@ -13,9 +13,13 @@ export async function registerRun(db: Database): Promise<string> {
 // Activity: something was enqueued, is in flight, or falls due within the minute. Ten probes of the claim's index a
 // handler, whatever the size of the table; in order, so that the index is taken also where statistics are missing.
 const BEAT = `
+  with issued as (
+    -- A sequence that was never asked shows the number that it will give first.
+    select case when is_called then last_value else 0 end as last_id from millrace.job_ids
+  )
   update millrace.dispatcher_runs r
-    set last_round_at = millrace.clock(), last_job_id = (select last_value from millrace.job_ids),
-        last_active_at = case when $1 or (select last_value from millrace.job_ids) is distinct from r.last_job_id
+    set last_round_at = millrace.clock(), last_job_id = (select last_id from issued),
+        last_active_at = case when $1 or (select last_id from issued) is distinct from r.last_job_id
           or exists (select from millrace.operations o where o.status = 'running')
           or (select true from millrace.jobs_live j where j.in_flight order by j.job_type, j.routing_key limit 1)
           or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
