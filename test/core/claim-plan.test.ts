@@ -53,7 +53,7 @@ beforeAll(async () => {
   await fill('mail', 20_000, '1 day');
 }, 60_000);
 
-it('SCL-01: takes as long among 100,000 jobs that are paused, unknown or not due as on a table without them', async () => {
+it('SCL-01: takes as long among 100,000 jobs that are paused, unknown or not due as without them', async () => {
   await pool.query(`delete from millrace.jobs_live where status = 'dispatched'`);
   await pool.query('vacuum analyze millrace.jobs_live');
   const future = await pool.query(`select count(*)::int as n from millrace.jobs_live`);

@@ -13,7 +13,8 @@ afterAll(() => engine.close());
 
 let deps: MaintainDeps;
 beforeEach(async () => {
-  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_events; delete from millrace.job_event_totals;
+  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_events;
+    delete from millrace.job_event_totals;
     delete from millrace.dead_letters; delete from millrace.handlers;
     update millrace.dispatcher_runs set last_hourly_at = millrace.clock()`);
   await shiftClock(pool, 0);
@@ -183,11 +184,10 @@ it('does the hourly work once an hour, whoever asks', async () => {
   expect([first, second, log.events('pruned').length]).toEqual([1, 1, 2]);
 });
 
-it('gives up on fresh statistics while somebody else works on a table', async () => {
+it('gives up on fresh statistics while somebody works on a table', async () => {
   const busy = await createClient(engine.test.url);
   await busy.query('begin; lock table millrace.jobs_live in share update exclusive mode');
   const started = performance.now();
-
   await analyzeJobs(db);
   const waited = performance.now() - started;
   await busy.query('rollback');

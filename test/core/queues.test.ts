@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { SQS } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Outgoing, openQueues, type Queues } from '../../core/queues.ts';
 import { type SqsEmulator, startSqs } from '../../local/sqs/server.ts';
+import { acceptAll, startFake } from './fake-sqs.ts';
 
 const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 for (const [name, value] of Object.entries(ACCOUNT)) vi.stubEnv(name, value);
@@ -54,31 +52,6 @@ async function receiveAll(QueueUrl: string) {
   }
 }
 
-/** An SQS that answers every request as told, and counts them. */
-async function startFake(
-  answer: (body: string, request: IncomingMessage) => { status: number; body: unknown } | 'hang up',
-) {
-  const seen: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      seen.push(body);
-      const reply = answer(body, request);
-      if (reply === 'hang up') return request.socket.destroy();
-      response.writeHead(reply.status, { 'content-type': 'application/x-amz-json-1.0' });
-      response.end(JSON.stringify(reply.body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
-}
 /** The SDK talks to the host that the queue's address names. */
 const queueAt = (endpoint: string) => `${endpoint}/000000000000/queue`;
 const NOBODY = 'http://127.0.0.1:1';
@@ -203,12 +176,3 @@ describe('making visible', () => {
     await open().makeVisible(await createQueue(), ['not a handle']);
   });
 });
-
-function acceptAll(body: string) {
-  const { Entries } = JSON.parse(body) as { Entries: { Id: string; MessageBody: string }[] };
-  const Successful = Entries.map(({ Id, MessageBody }) => {
-    // The client compares it with its own.
-    return { Id, MessageId: `m-${Id}`, MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };
-  });
-  return { Successful, Failed: [] as unknown[] };
-}

@@ -36,7 +36,8 @@ it('stores what the engine needs to know of a definition', async () => {
 
 it('keeps what the running system decided, within the new bounds', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 200 });
-  await pool.query(`update millrace.handlers set max_in_flight = 150, paused_at = now(), hold_reason = 'its queue does not exist',
+  await pool.query(`update millrace.handlers set max_in_flight = 150, paused_at = now(),
+    hold_reason = 'its queue does not exist',
     held_until = now() + interval '1 minute'`);
 
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 180, timeout: 60 });

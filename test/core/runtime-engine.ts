@@ -110,7 +110,7 @@ export async function statuses(pool: pg.Pool): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-/** Queues in memory: what was sent, and a verdict for each message. Everything is taken unless a test says otherwise. */
+/** Queues in memory: what was sent, and a verdict for each message, all of which are taken unless a test says not. */
 export interface MemoryQueues extends Queues {
   readonly sent: (Outgoing & { queueUrl: string })[];
   judge: (queueUrl: string, message: Outgoing) => SendVerdict['kind'];

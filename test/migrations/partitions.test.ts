@@ -36,7 +36,7 @@ describe('the ring of days', () => {
              min(slot) as low, max(slot) as high, bool_and(slot = evening) as whole
         from (select millrace.slot_of(day) as slot, millrace.slot_of(day + interval '86399.999999 s') as evening,
                      millrace.slot_of(day - interval '1 day') as before
-                from generate_series(timestamptz '2020-01-01Z', timestamptz '2059-12-31Z', interval '24 hours') day) d`);
+                from generate_series(timestamptz '2020-01-01Z', timestamptz '2059-12-31Z', interval '24 h') day) d`);
 
     expect(rows).toEqual([{ days: 14_610, following: 14_610, low: 1, high: 32, whole: true }]);
   });

@@ -119,7 +119,7 @@ it('CLM-01: no dispatcher waits for another, nor draws a number for handlers tha
   expect(BigInt(then[0]!.claimNo)).toBeGreaterThan(BigInt(before));
 });
 
-it('CLM-01: what another dispatcher has claimed and not committed counts, also when more urgent jobs come', async () => {
+it('CLM-01: what another has claimed and not committed counts, also when more urgent jobs come', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, maxInFlight: 10 });
   await insertJobs(pool, 'mail', 30);
   // Keeps a claim from committing while somebody holds lock 42.

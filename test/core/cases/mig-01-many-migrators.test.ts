@@ -19,9 +19,11 @@ afterAll(single.drop);
 /** Everything that the schema consists of, as text. */
 const DESCRIBE = `
   select string_agg(line, e'\\n' order by line) as text from (
-    select c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.relacl::text, '') || ' ' || coalesce(c.reloptions::text, '') as line
+    select c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.relacl::text, '') || ' '
+      || coalesce(c.reloptions::text, '') as line
       from pg_class c where relnamespace = 'millrace'::regnamespace
-    union all select 'column ' || attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull::text
+    union all select 'column ' || attrelid::regclass || '.' || attname || ' ' || format_type(atttypid, atttypmod)
+      || ' ' || attnotnull::text
       || coalesce(pg_get_expr(adbin, adrelid), '')
       from pg_attribute a left join pg_attrdef d on (adrelid, adnum) = (attrelid, attnum)
       join pg_class c on c.oid = attrelid and relnamespace = 'millrace'::regnamespace where attnum > 0

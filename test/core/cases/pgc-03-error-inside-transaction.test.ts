@@ -94,7 +94,8 @@ describe('PGC-03', () => {
       `select state from pg_stat_activity where application_name = 'test-engine' and state like 'idle in%'`,
     );
     const { rows: own } = await db.query(`select pg_current_xact_id_if_assigned()::text as xid,
-      current_setting('statement_timeout') as timeout, current_setting('lock_timeout') as lock, now() = statement_timestamp() as alone`);
+      current_setting('statement_timeout') as timeout, current_setting('lock_timeout') as lock,
+      now() = statement_timestamp() as alone`);
     expect(outcome).toEqual(verb === 'settle' ? [{ jobId: before[0].id, status: null }] : '58030');
     expect(after).toEqual(before);
     expect(sessions).toEqual([]);

@@ -70,7 +70,8 @@ describe('PGC-08', () => {
       async () => {
         await pool.query(
           `update millrace.jobs_live set lease_expires_at = millrace.clock() - interval '1 second'
-             where id in (select id from millrace.jobs_live where in_flight order by random() limit 5 for update skip locked)`,
+             where id in (select id from millrace.jobs_live where in_flight order by random() limit 5
+                            for update skip locked)`,
         );
         await rescue({ db, random: Math.random });
         await releaseExpiredDispatched(db, 100);

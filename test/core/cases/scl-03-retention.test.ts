@@ -36,7 +36,8 @@ describe('SCL-03', () => {
     await pruneHistory(db, 7 * DAY);
 
     const { rows } = await pool.query(`select (select count(*)::int from millrace.jobs_finished) as finished,
-      (select count(*)::int from millrace.jobs_live) as live, (select count(*)::int from millrace.dead_letters) as letters`);
+      (select count(*)::int from millrace.jobs_live) as live,
+      (select count(*)::int from millrace.dead_letters) as letters`);
     expect(rows).toEqual([{ finished: 0, live: 5, letters: 1 }]);
     expect(took).toBeLessThan(5000);
     expect(idle).toBeLessThan(3000);

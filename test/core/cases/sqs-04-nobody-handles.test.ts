@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 describe('SQS-04', () => {
-  it('a job that comes before its handler waits for it with its attempts unspent; a misspelt one is reported', async () => {
+  it('a job that comes before its handler waits with its attempts unspent; a misspelt one is reported', async () => {
     await pool.query(`insert into millrace.jobs (job_type) values ('report_v2'), ('typo_x')`);
 
     await round();

@@ -1,0 +1,101 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { applyCancelRequests } from '../../core/jobs/cancel.ts';
+import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
+import { createClient } from '../support/database.ts';
+import { jobIn } from './job-in.ts';
+
+const engine = await openEngine();
+const { pool, db } = engine;
+const login = await createLogin(engine.test, 'millrace_operator');
+await deploy(db, { jobType: 'mail' });
+
+afterAll(async () => {
+  await engine.close();
+  await login.drop();
+});
+
+beforeEach(async () => {
+  await pool.query(`delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.audit_log;
+    delete from millrace.cancel_requests; delete from millrace.job_attempts; delete from millrace.job_events`);
+});
+
+const ask = async (sql: string, ...values: unknown[]) => {
+  const client = await createClient(login.url);
+  return Object.values((await client.query<Record<string, unknown>>(sql, values)).rows[0] ?? {})[0];
+};
+const cancel = (id: string) => ask('select millrace.cancel($1)', id);
+const job = async (id: string) => (await pool.query('select * from millrace.jobs where id = $1', [id])).rows[0];
+const letters = async () => (await pool.query('select * from millrace.dead_letters order by id')).rows;
+const audit = async () => (await pool.query('select action, job_id, actor from millrace.audit_log order by id')).rows;
+
+describe('cancel', () => {
+  it.each([
+    ['pending', 'cancelled', 'cancelled'],
+    ['failed', 'cancelled', 'cancelled'],
+    ['dead_letter', 'cancelled', 'cancelled'],
+    ['dispatched', 'requested', 'dispatched'],
+    ['running', 'requested', 'running'],
+    ['succeeded', 'finished', 'succeeded'],
+  ])('of a job that is %s answers %s', async (status, answer, after) => {
+    const id = await jobIn(engine, status);
+
+    const first = await cancel(id);
+    const second = await cancel(id);
+
+    expect([first, (await job(id)).status]).toEqual([answer, after]);
+    expect(second).toBe(answer === 'cancelled' ? 'finished' : answer);
+  });
+
+  it('of a job that never was answers so', async () => {
+    expect(await cancel('999999999')).toBe('not_found');
+  });
+
+  it('says who did it, and closes the dead letter', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+
+    await cancel(id);
+
+    expect(await job(id)).toMatchObject({ status: 'cancelled', last_error: `cancelled by ${login.name}`, attempts: 1 });
+    expect(await letters()).toMatchObject([{ status: 'discarded', resolved_by: login.name }]);
+    expect(await audit()).toEqual([{ action: 'cancel', job_id: id, actor: login.name }]);
+  });
+
+  it('does not wait for a waiting job that somebody holds: the request is applied later', async () => {
+    const id = await jobIn(engine, 'pending');
+    const holder = await createClient(engine.test.url);
+    await holder.query('begin');
+    await holder.query('select from millrace.jobs_live where id = $1 for update', [id]);
+
+    const answer = await cancel(id);
+    const early = await applyCancelRequests(db, 100);
+    await holder.query('rollback');
+    const late = await applyCancelRequests(db, 100);
+
+    expect([answer, early, late]).toEqual(['requested', [], [id]]);
+    expect((await job(id)).status).toBe('cancelled');
+    expect((await pool.query('select * from millrace.cancel_requests')).rows).toEqual([]);
+  });
+
+  it('forgets a request whose job is over, and keeps one whose job runs', async () => {
+    const over = await jobIn(engine, 'succeeded');
+    const runs = await jobIn(engine, 'running');
+    await cancel(runs);
+    await pool.query('insert into millrace.cancel_requests (job_id) values ($1)', [over]);
+
+    await applyCancelRequests(db, 100);
+
+    const { rows } = await pool.query('select job_id from millrace.cancel_requests');
+    expect(rows).toEqual([{ job_id: runs }]);
+  });
+
+  it('is undone with the caller’s transaction', async () => {
+    const id = await jobIn(engine, 'pending');
+    const client = await createClient(login.url);
+
+    await client.query('begin');
+    await client.query('select millrace.cancel($1)', [id]);
+    await client.query('rollback');
+
+    expect((await job(id)).status).toBe('pending');
+  });
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { applyCancelRequests } from '../../core/jobs/cancel.ts';
+import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
+import { createClient } from '../support/database.ts';
+import { jobIn } from './job-in.ts';
+
+const engine = await openEngine();
+const { pool, db } = engine;
+const login = await createLogin(engine.test, 'millrace_operator');
+await deploy(db, { jobType: 'mail' });
+
+afterAll(async () => {
+  await engine.close();
+  await login.drop();
+});
+
+beforeEach(async () => {
+  await pool.query(`delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.audit_log;
+    delete from millrace.cancel_requests; delete from millrace.job_attempts; delete from millrace.job_events`);
+});
+
+const ask = async (sql: string, ...values: unknown[]) => {
+  const client = await createClient(login.url);
+  return Object.values((await client.query<Record<string, unknown>>(sql, values)).rows[0] ?? {})[0];
+};
+const retry = (id: string) => ask('select millrace.retry($1)', id);
+const job = async (id: string) => (await pool.query('select * from millrace.jobs where id = $1', [id])).rows[0];
+const letters = async () => (await pool.query('select * from millrace.dead_letters order by id')).rows;
+
+describe('failed_jobs', () => {
+  it('shows what is dead now in the classic shape', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+    await pool.query(`insert into millrace.dead_letters (raw_body, last_error) values ('{{', 'unreadable')`);
+
+    const { rows } = await pool.query('select * from millrace.failed_jobs order by id');
+
+    expect(rows).toMatchObject([
+      { job_id: id, job_type: 'mail', status: 'dead_letter', attempts: 1, max_attempts: 5, last_error: 'boom' },
+      { job_id: null, status: 'dead_letter', last_error: 'unreadable', input_data: '{{' },
+    ]);
+    const columns = ['id', 'job_id', 'job_type', 'status', 'attempts', 'max_attempts', 'last_error'];
+    const more = ['error_stacktrace', 'input_data', 'created_at', 'updated_at'];
+    expect(Object.keys(rows[0])).toEqual([...columns, ...more]);
+    expect(rows[0]).toMatchObject({ error_stacktrace: 'at x', input_data: {} });
+  });
+
+  it('discards what is deleted from it', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+    await pool.query(`insert into millrace.dead_letters (raw_body) values ('{{')`);
+    const client = await createClient(login.url);
+
+    const { rowCount } = await client.query('delete from millrace.failed_jobs');
+
+    expect(rowCount).toBe(2);
+    expect((await job(id)).status).toBe('cancelled');
+    expect((await letters()).map(({ status, resolved_by }) => [status, resolved_by])).toEqual([
+      ['discarded', login.name],
+      ['discarded', login.name],
+    ]);
+    expect((await pool.query('select * from millrace.failed_jobs')).rows).toEqual([]);
+  });
+
+  it('leaves a job alone that is being redriven at that moment, and asks for nothing behind its back', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+    const redriving = await createClient(engine.test.url);
+    await redriving.query('begin');
+    await redriving.query('select millrace.retry($1)', [id]);
+
+    const { rowCount } = await pool.query('delete from millrace.failed_jobs');
+    await redriving.query('commit');
+    await applyCancelRequests(db, 100);
+
+    expect(rowCount).toBe(0);
+    expect((await job(id)).status).toBe('pending');
+  });
+
+  it('leaves a job alone that was redriven after the deleting statement began', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+    const deleting = await createClient(engine.test.url);
+    await deleting.query('begin isolation level repeatable read');
+    await deleting.query('select from millrace.failed_jobs');
+    await retry(id);
+
+    const outcome = await deleting.query('delete from millrace.failed_jobs').then(
+      ({ rowCount }) => rowCount,
+      (error: { code: string }) => error.code,
+    );
+    await deleting.query('rollback');
+
+    expect(['40001', 0]).toContain(outcome);
+    expect((await job(id)).status).toBe('pending');
+  });
+});
