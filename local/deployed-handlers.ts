@@ -42,6 +42,7 @@ interface State {
 }
 
 export interface DeployedHandlers {
+  /** In the order of their names. */
   readonly list: () => readonly DeployedHandler[];
   /**
    * Makes queues, functions, mappings and registry what the folder says, or what was bundled of it already. Calls are
@@ -55,7 +56,7 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   const state: State = { deployed: new Map(), complaints: new Set(), started: false };
   let last: Promise<void> = Promise.resolve();
   return {
-    list: () => [...state.deployed.values()],
+    list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
     sync: (bundled) => {
       last = last
         .catch(() => undefined)

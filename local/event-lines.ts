@@ -27,9 +27,27 @@ const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   if (event.kind !== 'log') return line(now, short(event.functionName), event.message, 'error');
   const log = parseLogLine(event.message);
-  if (log === undefined) return line(now, short(event.functionName), event.message, 'info');
+  if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log)) return undefined;
   return line(now, subject(log) ?? short(event.functionName), sentence(log), log.level);
+}
+
+/** What a function printed by itself; of an error that ended an invocation or a start, its type and message. */
+function plainLine({ functionName, message }: RunnerEvent, now: Date): string | undefined {
+  const [title, report = ''] = message.split('\t');
+  // The runner tells it once more, with the place.
+  if (title === 'Init Error') return undefined;
+  const { errorType, errorMessage } = title === 'Invoke Error' ? parseReport(report) : {};
+  if (errorType === undefined) return line(now, short(functionName), message, 'info');
+  return line(now, short(functionName), `${errorType}: ${errorMessage}`, 'error');
+}
+
+function parseReport(text: string): { errorType?: unknown; errorMessage?: unknown } {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
 }
 
 /** A dead job's message comes a few times before SQS takes it to the dead-letter queue; its death was told. */

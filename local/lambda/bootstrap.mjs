@@ -2,6 +2,7 @@
 // JavaScript, because stripping types costs each environment 18 MB and 30 ms.
 import http from 'node:http';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { format } from 'node:util';
 
 const { env } = process;
@@ -56,7 +57,7 @@ async function load() {
   const dot = env._HANDLER.lastIndexOf('.');
   const file = join(env.LAMBDA_TASK_ROOT, `${env._HANDLER.slice(0, dot)}.mjs`);
   const name = env._HANDLER.slice(dot + 1);
-  const { [name]: handler } = await import(file);
+  const { [name]: handler } = await import(pathToFileURL(file).href);
   if (typeof handler === 'function') return handler;
   throw Object.assign(new Error(`${file} exports no function "${name}"`), { name: 'Runtime.HandlerNotFound' });
 }

@@ -1,123 +1,123 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { DevState } from '../../local/state.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { isOpen, processesOf } from '../support/processes.ts';
-import { launch, makeProject, type Project, startUp, whenUp } from '../support/project.ts';
+import { expectNoProcess, expectNothingLeft, processesOf } from '../support/processes.ts';
+import { launch, makeProject, type Project, type RunningStack, startUp, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
 /** Longer than it takes for two requests to count as two. */
 const APART_MS = 400;
+const PATIENCE_MS = 60_000;
 
 let project: Project;
+let stack: RunningStack;
+let lost: string;
 
-beforeEach(async () => {
-  project = await makeProject({ 'slow.ts': handlerSource('slow', 'await wait(2_000, undefined, { signal });') });
+beforeAll(async () => {
+  const slow = handlerSource('slow', 'await wait(1_500, undefined, { signal });', `timeout: '2s',`);
+  project = await makeProject({ 'slow.ts': slow });
+  stack = await startUp(project, ['--fast-retries']);
 });
 
-afterEach(() => project.remove());
+afterAll(() => project.remove());
 
-describe('CLI-03 after the stack was stopped', () => {
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s a running job has finished and nothing is left',
-    async (signal) => {
-      const stack = await startUp(project);
-      const id = await insertJob(stack, 'slow', {});
-      await untilJob(stack, id, { status: 'running' });
+it(
+  'CLI-03 kill -9 leaves nothing behind within seconds',
+  async () => {
+    lost = await runningJob();
 
-      const code = await stack.stop(signal);
+    await stack.stop('SIGKILL');
 
-      expect(code).toBe(0);
-      expect(stack.output()).toMatch(/slow 1 +succeeded/);
-      await expectNothingLeft(stack.state);
-      const again = await startUp(project);
-      await untilJob(again, id, { status: 'succeeded', attempts: 1 });
-    },
-    40_000,
-  );
+    await expectNothingLeft(project.folder, stack.state, 5_000);
+  },
+  PATIENCE_MS,
+);
 
-  it('by Ctrl-C twice nothing is left at once, and the job is due again later', async () => {
-    const stack = await startUp(project);
-    const id = await insertJob(stack, 'slow', {});
-    await untilJob(stack, id, { status: 'running' });
+it(
+  'CLI-03 Ctrl-C while it starts leaves nothing behind',
+  async () => {
+    const launched = launch(project, ['--fast-retries']);
+    await eventually(async () => expect((await processesOf(project.folder)).length).toBeGreaterThan(2), {
+      timeout: 20_000,
+    });
 
-    stack.process.kill('SIGINT');
-    await wait(APART_MS);
-    const begun = performance.now();
-    const code = await stack.stop();
+    launched.process.kill('SIGINT');
 
-    expect(code).toBe(130);
-    expect(performance.now() - begun).toBeLessThan(2_500);
-    await expectNothingLeft(stack.state);
-    const again = await startUp(project);
-    await untilJob(again, id, { status: 'running', attempts: 1 });
-  }, 40_000);
+    expect(await launched.exited).toBe(130);
+    await expectNoProcess(project.folder);
+  },
+  PATIENCE_MS,
+);
 
-  it('by a closed terminal, which sends several signals, a running job has finished', async () => {
-    const stack = await startUp(project);
-    const id = await insertJob(stack, 'slow', {});
-    await untilJob(stack, id, { status: 'running' });
+it(
+  'CLI-03 a closed terminal, which sends several signals, lets a running job finish',
+  async () => {
+    stack = await startUp(project, ['--fast-retries']);
+    const id = await runningJob();
 
     stack.process.stdout?.destroy();
     stack.process.stderr?.destroy();
     stack.process.kill('SIGHUP');
-    await wait(APART_MS);
     const code = await stack.stop('SIGTERM');
 
     expect(code).toBe(0);
-    await expectNothingLeft(stack.state);
-    await untilJob(await startUp(project), id, { status: 'succeeded', attempts: 1 });
-  }, 40_000);
+    await expectNothingLeft(project.folder, stack.state);
+    stack = await whenUp(project, launch(project, ['--fast-retries']));
+    await untilJob(stack, id, { status: 'succeeded', attempts: 1 });
+  },
+  PATIENCE_MS,
+);
 
-  it('by a reader of its output that went away, nothing is left', async () => {
-    const stack = await startUp(project);
+it(
+  'CLI-03 Ctrl-C lets a running job finish',
+  async () => {
+    await runningJob();
 
-    stack.process.stdout?.destroy();
-    await insertJob(stack, 'slow', {});
+    const code = await stack.stop();
 
-    await eventually(() => expect(stack.process.exitCode).toBe(0), { timeout: 15_000 });
-    await expectNothingLeft(stack.state);
-  }, 40_000);
+    expect(code).toBe(0);
+    expect(stack.output()).toMatch(/slow \d+ +succeeded/);
+    await expectNothingLeft(project.folder, stack.state);
+  },
+  PATIENCE_MS,
+);
 
-  it.each([100, 700, 1_500, 2_500])(
-    'by Ctrl-C %i ms after it began nothing is left, and it starts',
-    async (ms) => {
-      const launched = launch(project);
-      await wait(ms);
-      launched.process.kill('SIGINT');
+it(
+  'CLI-03 a second Ctrl-C stops at once',
+  async () => {
+    stack = await startUp(project, ['--fast-retries']);
+    await runningJob();
 
-      const code = await launched.exited;
+    stack.process.kill('SIGINT');
+    await wait(APART_MS);
+    const code = await stack.stop();
 
-      // Before it listens for signals, the system ends it; once it stands, it drains.
-      expect([null, 130, 0]).toContain(code);
-      await eventually(async () => expect(await processesOf(project.folder)).toEqual([]), { timeout: 5_000 });
-      const stack = await whenUp(project, launch(project));
-      await untilJob(stack, await insertJob(stack, 'slow', {}), { status: 'succeeded' });
-    },
-    40_000,
-  );
+    expect(code).toBe(130);
+    expect(stack.output()).not.toMatch(/slow \d+ +succeeded/);
+    expect(stack.output()).not.toMatch(/died and is started again/);
+    await expectNothingLeft(project.folder, stack.state);
+  },
+  PATIENCE_MS,
+);
 
-  it('by kill -9 nothing is left within seconds', async () => {
-    const stack = await startUp(project);
-    const id = await insertJob(stack, 'slow', {});
-    await untilJob(stack, id, { status: 'running' });
+it(
+  'LSE-01 a job that ran when everything was killed comes back when its lease is over',
+  async () => {
+    stack = await startUp(project, ['--fast-retries']);
 
-    await stack.stop('SIGKILL');
+    const { attempts } = await untilJob(stack, lost, { status: 'succeeded' }, 40_000);
 
-    await expectNothingLeft(stack.state, 5_000);
-    const again = await startUp(project);
-    await untilJob(again, id, { status: 'running', attempts: 1 });
-  }, 40_000);
-});
+    const failed = await stack.query(`select error_name from millrace.job_attempts where job_id = $1`, [lost]);
+    expect(failed.length).toBeGreaterThan(0);
+    expect(failed).toEqual(failed.map(() => ({ error_name: 'LeaseExpired' })));
+    expect(attempts).toBe(failed.length + 1);
+  },
+  PATIENCE_MS,
+);
 
-async function expectNothingLeft(state: DevState, timeout = 0): Promise<void> {
-  const addresses = [state.databaseUrl, state.sqsEndpoint, state.lambdaEndpoint, state.smtpUrl, state.filesUrl];
-  await eventually(
-    async () => {
-      expect(await processesOf(project.folder)).toEqual([]);
-      expect(await Promise.all(addresses.map((address) => isOpen(Number(new URL(address).port))))).not.toContain(true);
-    },
-    { timeout },
-  );
+async function runningJob(): Promise<string> {
+  const id = await insertJob(stack, 'slow', {});
+  await untilJob(stack, id, { status: 'running' });
+  return id;
 }

@@ -36,7 +36,7 @@ it('stands within 15 s and shows what to type next', () => {
   expect(startMs).toBeLessThan(15_000);
   expect(stack.output()).toContain(databaseUrl);
   expect(stack.output()).toContain(sqsEndpoint);
-  expect(stack.output()).toContain('send_reminder, make_thumbnail');
+  expect(stack.output()).toContain('make_thumbnail, send_reminder');
   expect(stack.output()).toContain('npx millrace jobs list --status dead_letter');
 });
 

@@ -1,5 +1,8 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { expect } from 'vitest';
+import type { DevState } from '../../local/state.ts';
+import { eventually } from './eventually.ts';
 
 /** Command lines of the living processes that work in a folder, name it, or were started with it in their environment. */
 export async function processesOf(folder: string): Promise<string[]> {
@@ -29,4 +32,17 @@ export function isOpen(port: number): Promise<boolean> {
     });
     socket.once('error', () => resolve(false));
   });
+}
+
+/** That a stack which has ended left no process and no port behind, within `timeout` ms. */
+export async function expectNothingLeft(folder: string, state: DevState, timeout = 2_000): Promise<void> {
+  await expectNoProcess(folder, timeout);
+  const addresses = [state.databaseUrl, state.sqsEndpoint, state.lambdaEndpoint, state.smtpUrl, state.filesUrl];
+  // A neighbour that starts this moment may have got a port already, but not all of them.
+  const open = await Promise.all(addresses.map((address) => isOpen(Number(new URL(address).port))));
+  expect(open.filter(Boolean).length).toBeLessThan(addresses.length);
+}
+
+export async function expectNoProcess(folder: string, timeout = 2_000): Promise<void> {
+  await eventually(async () => expect(await processesOf(folder)).toEqual([]), { timeout });
 }

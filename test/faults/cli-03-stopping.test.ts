@@ -1,0 +1,111 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { handlerSource } from '../life/sources.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectNothingLeft, processesOf } from '../support/processes.ts';
+import { launch, makeProject, type Project, startUp, whenUp } from '../support/project.ts';
+import { insertJob, untilJob } from '../support/stack-doors.ts';
+
+/** Longer than it takes for two requests to count as two. */
+const APART_MS = 400;
+
+let project: Project;
+
+beforeEach(async () => {
+  project = await makeProject({ 'slow.ts': handlerSource('slow', 'await wait(2_000, undefined, { signal });') });
+});
+
+afterEach(() => project.remove());
+
+describe('CLI-03 after the stack was stopped', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'by %s a running job has finished and nothing is left',
+    async (signal) => {
+      const stack = await startUp(project);
+      const id = await insertJob(stack, 'slow', {});
+      await untilJob(stack, id, { status: 'running' });
+
+      const code = await stack.stop(signal);
+
+      expect(code).toBe(0);
+      expect(stack.output()).toMatch(/slow 1 +succeeded/);
+      await expectNothingLeft(project.folder, stack.state);
+      const again = await startUp(project);
+      await untilJob(again, id, { status: 'succeeded', attempts: 1 });
+    },
+    40_000,
+  );
+
+  it('by Ctrl-C twice nothing is left at once, and the job is due again later', async () => {
+    const stack = await startUp(project);
+    const id = await insertJob(stack, 'slow', {});
+    await untilJob(stack, id, { status: 'running' });
+
+    stack.process.kill('SIGINT');
+    await wait(APART_MS);
+    const begun = performance.now();
+    const code = await stack.stop();
+
+    expect(code).toBe(130);
+    expect(performance.now() - begun).toBeLessThan(2_500);
+    await expectNothingLeft(project.folder, stack.state);
+    const again = await startUp(project);
+    await untilJob(again, id, { status: 'running', attempts: 1 });
+  });
+
+  it('by a closed terminal, which sends several signals, a running job has finished', async () => {
+    const stack = await startUp(project);
+    const id = await insertJob(stack, 'slow', {});
+    await untilJob(stack, id, { status: 'running' });
+
+    stack.process.stdout?.destroy();
+    stack.process.stderr?.destroy();
+    stack.process.kill('SIGHUP');
+    await wait(APART_MS);
+    const code = await stack.stop('SIGTERM');
+
+    expect(code).toBe(0);
+    await expectNothingLeft(project.folder, stack.state);
+    await untilJob(await startUp(project), id, { status: 'succeeded', attempts: 1 });
+  });
+
+  it('by a reader of its output that went away, nothing is left', async () => {
+    const stack = await startUp(project);
+
+    stack.process.stdout?.destroy();
+    await insertJob(stack, 'slow', {});
+
+    await eventually(() => expect(stack.process.exitCode).toBe(0), { timeout: 15_000 });
+    await expectNothingLeft(project.folder, stack.state);
+  });
+
+  it.each([100, 700, 1_500, 2_500])(
+    'by Ctrl-C %i ms after it began nothing is left, and it starts',
+    async (ms) => {
+      const launched = launch(project);
+      await wait(ms);
+      launched.process.kill('SIGINT');
+
+      const code = await launched.exited;
+
+      // Before it listens for signals, the system ends it; once it stands, it drains.
+      expect([null, 130, 0]).toContain(code);
+      await eventually(async () => expect(await processesOf(project.folder)).toEqual([]), { timeout: 5_000 });
+      const stack = await whenUp(project, launch(project));
+      await untilJob(stack, await insertJob(stack, 'slow', {}), { status: 'succeeded' });
+    },
+    40_000,
+  );
+
+  it('by kill -9 nothing is left within seconds', async () => {
+    const stack = await startUp(project);
+    const id = await insertJob(stack, 'slow', {});
+    await untilJob(stack, id, { status: 'running' });
+
+    await stack.stop('SIGKILL');
+
+    await expectNothingLeft(project.folder, stack.state, 5_000);
+    const again = await startUp(project);
+    await untilJob(again, id, { status: 'running', attempts: 1 });
+  });
+});

@@ -1,0 +1,98 @@
+import { ListMessageMoveTasksCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readMails } from '../../local/mailbox/mails.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
+import { findDeadMessage, insertJob, openSqs, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
+
+const PATIENCE_MS = 60_000;
+
+let project: Project;
+let stack: RunningStack;
+let byHand: string;
+let byConsole: string;
+
+beforeAll(async () => {
+  project = await makeProject();
+  stack = await startUp(project, ['--fast-retries']);
+  await project.millrace('mail', 'stop');
+});
+
+afterAll(() => project.remove());
+
+it('says that retries are fast', () => {
+  expect(stack.output()).toMatch(/every delay is divided by 60/);
+});
+
+it(
+  'lets a mail die when the mailbox stays stopped, with its reason and its message in the queue of the dead',
+  async () => {
+    [byHand, byConsole] = (await Promise.all(
+      ['by hand', 'by console'].map((subject) => insertJob(stack, 'send_reminder', mail(subject), 2)),
+    )) as [string, string];
+
+    for (const id of [byHand, byConsole]) {
+      await untilJob(stack, id, { status: 'dead_letter', attempts: 2 }, 30_000);
+      const message = await findDeadMessage(stack, 'send_reminder', id);
+      const [letter, ...others] = await readDeadLetters(stack, id);
+      expect(message.Attributes?.DeadLetterQueueSourceArn).toMatch(/:millrace-local-send_reminder$/);
+      expect(letter).toMatchObject({ status: 'open', last_error: expect.stringContaining('421') });
+      expect(letter?.error_stacktrace).toMatch(/\n +at .+:\d+:\d+/);
+      expect(others).toEqual([]);
+    }
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'brings a dead job back by SQL, and sends its mail once',
+  async () => {
+    await project.millrace('mail', 'start');
+    const { code } = await project.millrace('sql', `select millrace.retry(${byHand})`);
+    expect(code).toBe(0);
+
+    await untilJob(stack, byHand, { status: 'succeeded', attempts: 1 });
+
+    expect(await subjects()).toEqual(['by hand']);
+    expect(await readDeadLetters(stack, byHand)).toMatchObject([{ status: 'redriven' }]);
+    expect(await readJob(stack, byConsole)).toMatchObject({ status: 'dead_letter' });
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'brings the rest back by the redrive of the SQS console, and nothing twice',
+  async () => {
+    const handler = stack.state.handlers.find(({ jobType }) => jobType === 'send_reminder');
+    const SourceArn = `arn:aws:sqs:us-east-1:000000000000:${handler?.deadLetterQueueUrl.split('/').at(-1)}`;
+    const client = openSqs(stack);
+    await client.send(new StartMessageMoveTaskCommand({ SourceArn }));
+
+    await untilJob(stack, byConsole, { status: 'succeeded', attempts: 1 });
+
+    await eventually(
+      async () => {
+        const { Results } = await client.send(new ListMessageMoveTasksCommand({ SourceArn }));
+        expect(Results?.[0]).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 2 });
+      },
+      { timeout: 10_000, interval: 100 },
+    );
+    client.destroy();
+    expect(await readDeadLetters(stack, byConsole)).toMatchObject([{ status: 'redriven' }]);
+    expect(await subjects()).toEqual(['by console', 'by hand']);
+    expect(await readJob(stack, byHand)).toMatchObject({ status: 'succeeded', attempts: 1 });
+  },
+  PATIENCE_MS,
+);
+
+function mail(subject: string) {
+  return { to: 'ada@example.com', subject, text: 'A reminder' };
+}
+
+async function subjects(): Promise<string[]> {
+  const mails = await readMails(stack.state.mailFolder);
+  return mails
+    .map(({ subject }) => subject)
+    .filter((subject) => subject.startsWith('by '))
+    .sort();
+}

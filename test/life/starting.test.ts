@@ -1,0 +1,136 @@
+import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { launch, makeProject, type Project, type RunningStack, startUp, whenUp } from '../support/project.ts';
+import { insertJob, untilJob } from '../support/stack-doors.ts';
+import { handlerSource } from './sources.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SQS_PORT = 9_324;
+const PATIENCE_MS = 60_000;
+
+let project: Project;
+let stack: RunningStack;
+
+beforeAll(async () => {
+  project = await makeProject({ 'quick.ts': handlerSource('quick', 'return 1;') });
+});
+
+afterAll(() => project.remove());
+
+it(
+  'lets one of two starts at the same moment win, and the other say why not',
+  async () => {
+    const both = [launch(project), launch(project)];
+
+    const loser = await Promise.race(both.map(async (start) => start.exited.then(() => start)));
+    const winner = both.find((start) => start !== loser) as (typeof both)[number];
+    stack = await whenUp(project, winner);
+
+    expect(await loser.exited).toBe(5);
+    expect(loser.output()).toMatch(/^Millrace (already runs|is being started) in this folder/);
+    expect(stack.state.pid).toBe(winner.process.pid);
+  },
+  PATIENCE_MS,
+);
+
+it('says that one runs and where, without its password', async () => {
+  const second = launch(project);
+
+  expect(await second.exited).toBe(5);
+  const { port, password } = new URL(stack.state.databaseUrl);
+  expect(second.output()).toContain(`process ${stack.state.pid}`);
+  expect(second.output()).toContain(`127.0.0.1:${port}/millrace`);
+  expect(second.output()).not.toContain(password);
+});
+
+it(
+  'moves to the next port when one is taken, and says so; the data is still there',
+  async () => {
+    const id = await insertJob(stack, 'quick', {});
+    await untilJob(stack, id, { status: 'succeeded' });
+    await stack.stop();
+    const server = createServer().listen(SQS_PORT, '127.0.0.1');
+    // Taken by another stack is as good.
+    server.on('error', () => undefined);
+    onTestFinished(() => void server.close());
+
+    stack = await startUp(project);
+
+    expect(new URL(stack.state.sqsEndpoint).port).not.toBe(String(SQS_PORT));
+    expect(stack.output()).toMatch(/port 9324 is taken, sqs listens on \d+/);
+    await untilJob(stack, id, { status: 'succeeded' });
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'begins anew when asked to, also right after it was killed',
+  async () => {
+    await stack.stop('SIGKILL');
+
+    stack = await startUp(project, ['--fresh']);
+
+    expect(await stack.query('select id from millrace.jobs')).toEqual([]);
+    expect(await insertJob(stack, 'quick', {})).toBe('1');
+    await untilJob(stack, '1', { status: 'succeeded' });
+    expect(await stack.stop()).toBe(0);
+  },
+  PATIENCE_MS,
+);
+
+it('refuses a folder that is no project, and leaves nothing in it', async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'millrace-elsewhere-'));
+  onTestFinished(() => rm(elsewhere, { recursive: true }));
+
+  const launched = launch({ ...project, folder: elsewhere });
+
+  expect(await launched.exited).toBe(2);
+  expect(launched.output()).toContain(`there is no folder functions/handlers in ${elsewhere}`);
+  await rm(join(elsewhere, '.millrace'), { recursive: true }).then(
+    () => expect.unreachable('it made .millrace'),
+    () => undefined,
+  );
+});
+
+it(
+  'starts without any handler, and takes up the first',
+  async () => {
+    await project.removeHandler('quick.ts');
+    stack = await startUp(project);
+    expect(stack.output()).toContain('none yet: add a file to functions/handlers');
+
+    await project.writeHandler('quick.ts', handlerSource('quick', 'return 2;'));
+    await eventually(() => expect(stack.output()).toContain('quick was added'), { timeout: 10_000 });
+
+    await untilJob(stack, await insertJob(stack, 'quick', {}), { status: 'succeeded', result: 2 });
+    await stack.stop();
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'runs from a folder whose name has spaces and more',
+  async () => {
+    const outer = await mkdtemp(join(tmpdir(), 'millrace-outer-'));
+    const folder = join(outer, 'my project é #1 100%');
+    const copy: Project = { ...project, folder };
+    onTestFinished(() => rm(outer, { recursive: true, force: true }));
+    await chmod(outer, 0o755);
+    await mkdir(folder);
+    for (const name of ['cli', 'core', 'functions', 'infra', 'local', 'migrations', 'package.json']) {
+      await cp(join(ROOT, name), join(folder, name), { recursive: true });
+    }
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+
+    stack = await whenUp(copy, launch(copy, [], { millrace: join(folder, 'cli', 'millrace.js') }));
+
+    await untilJob(stack, '1', { status: 'succeeded' });
+    await untilJob(stack, '2', { status: 'succeeded' });
+    expect(await stack.stop()).toBe(0);
+  },
+  PATIENCE_MS,
+);
