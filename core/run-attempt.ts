@@ -38,19 +38,23 @@ export interface AttemptEnd {
   readonly overstayed: boolean;
 }
 
+/** A reason of its own: without one, each abort would make an exception with a stack. */
+const DONE = 'done';
+
 /** Runs one attempt under its timeout and turns whatever happens into an ending. Never throws. */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptEnd> {
   const { definition, time } = deps;
   const begun = time.now();
-  const timedOut = new TimedOut(definition.timeoutSeconds);
   const over = new AbortController();
   const finished = new AbortController();
-  const run = execute(deps, attempt, over.signal).finally(() => finished.abort());
+  const run = execute(deps, attempt, over.signal).finally(() => finished.abort(DONE));
   await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
-  if (!finished.signal.aborted) over.abort(timedOut);
+  // An error costs its stack, so it is made only when it is needed.
+  const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
+  if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const ending = overstayed ? failed(deps, attempt, timedOut) : await run;
+  const ending = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
   return { ending, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
 }
 

@@ -1,6 +1,7 @@
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
-import { readStandings, type Settled, type Settlement, settle } from './jobs/settle.ts';
+import { type Settled, type Settlement, settle } from './jobs/settle.ts';
+import { readStandings } from './jobs/standings.ts';
 import type { AttemptEnd } from './run-attempt.ts';
 
 interface Ended {

@@ -6,37 +6,39 @@ grant usage on sequence millrace.job_ids to millrace_app, millrace_runtime;
 grant select on sequence millrace.job_ids to millrace_runtime, millrace_operator;
 
 create table millrace.jobs (
+  -- The order of the columns is for the machine: an update logs what lies between its first and its last changed byte,
+  -- so what never changes stands outside; eight-byte columns stand together, without padding.
   id bigint not null default nextval('millrace.job_ids'),
-  slot smallint not null default 0,
-  job_type text not null,
-  routing_key text not null default '',
-  payload jsonb not null default '{}',
-  status text not null default 'pending',
-  priority smallint not null default 5,
-  attempts integer not null default 0,
-  max_attempts integer not null,
   run_at timestamptz not null default millrace.clock(),
+  created_at timestamptz not null default millrace.clock(),
+  max_attempts integer not null,
+  priority smallint not null default 5,
+  slot smallint not null default 0,
+  -- Messages of this job that were lost while later ones of its handler started.
+  losses smallint not null default 0,
+  -- Its last attempt ended by rescue: it runs alone until it has ended an attempt by itself.
+  suspect boolean not null default false,
+  in_flight boolean generated always as (status in ('dispatched', 'running')) stored,
+  attempts integer not null default 0,
+  updated_at timestamptz not null default millrace.clock(),
+  due_at timestamptz generated always as (
+    case status when 'pending' then greatest(run_at, hold_until) when 'failed' then next_retry_at end) stored,
   -- Not before this time, whatever run_at says: set when a send was refused.
   hold_until timestamptz,
   next_retry_at timestamptz,
-  due_at timestamptz generated always as (
-    case status when 'pending' then greatest(run_at, hold_until) when 'failed' then next_retry_at end) stored,
-  in_flight boolean generated always as (status in ('dispatched', 'running')) stored,
   claim_no bigint,
   lease_expires_at timestamptz,
-  -- The SQS delivery that started the attempt, and the Lambda request that runs it.
-  message_id text,
-  message_sent_at timestamptz,
-  request_id text,
-  -- Its last attempt ended by rescue: it runs alone until it has ended an attempt by itself.
-  suspect boolean not null default false,
-  -- Messages of this job that were lost while later ones of its handler started.
-  losses smallint not null default 0,
   dispatched_at timestamptz,
   started_at timestamptz,
   finished_at timestamptz,
-  created_at timestamptz not null default millrace.clock(),
-  updated_at timestamptz not null default millrace.clock(),
+  -- The SQS delivery that started the attempt, and the Lambda request that runs it.
+  message_sent_at timestamptz,
+  message_id text,
+  request_id text,
+  status text not null default 'pending',
+  job_type text not null,
+  routing_key text not null default '',
+  payload jsonb not null default '{}',
   unique_key text,
   group_key text,
   last_error text,

@@ -1,6 +1,7 @@
 import { type Database, errorCode, isStatementError } from '../database.ts';
 import type { StoredError } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
+import { settleSuccesses } from './settle-successes.ts';
 
 /** How an attempt ended, as runtime or rescue saw it. The row's limits and cancel requests have the last word. */
 export type Ending =
@@ -23,7 +24,8 @@ export interface Settled {
   readonly status: JobStatus | null;
 }
 
-// Every ending of every kind in one statement. $11 marks a rescue, which also demands that the lease is over.
+// Every ending of every kind; one probe of the primary key a job, whatever the statistics say. $11 marks a rescue, and
+// demands that the lease is over.
 const SETTLE_ATTEMPTS = `
   with input as (
     select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
@@ -38,13 +40,14 @@ const SETTLE_ATTEMPTS = `
                 when i.kind = 'snoozed' then 'pending'
                 when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
                 else 'failed' end as status
-      from millrace.jobs_live j
-      join input i on i.id = j.id and i.claim_no = j.claim_no
+      from (select * from input order by id) i
+      cross join lateral (
+        select k.* from millrace.jobs_live k
+          where k.id = i.id and k.claim_no = i.claim_no and k.status = 'running'
+            and ($10::text is null or k.request_id = $10) and (not $11 or k.lease_expires_at < millrace.clock())
+          for update skip locked
+      ) j
       left join millrace.cancel_requests c on c.job_id = j.id
-      where j.status = 'running' and ($10::text is null or j.request_id = $10)
-        and (not $11 or j.lease_expires_at < millrace.clock())
-      order by j.id
-      for update of j skip locked
   ), finished as (
     delete from millrace.jobs_live j using locked l
       where j.id = l.id and l.status in ('succeeded', 'skipped', 'cancelled')
@@ -53,8 +56,8 @@ const SETTLE_ATTEMPTS = `
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
         created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent)
-      select id, millrace.slot_of(millrace.clock()), job_type, routing_key, payload, new_status, priority, attempts,
-        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
+      select id, (select millrace.slot_of(millrace.clock())), job_type, routing_key, payload, new_status, priority,
+        attempts, max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
         millrace.clock(), created_at, millrace.clock(), unique_key, group_key,
         case when new_status <> 'succeeded' then coalesce(error_message, last_error) end,
         new_result::jsonb, progress, traceparent from finished
@@ -123,6 +126,9 @@ export async function settle(
 
 async function settleAll(db: Database, settlements: readonly Settlement[], requestId: string | null) {
   const endings = settlements.map(({ ending }) => ending);
+  if (requestId !== null && endings.every(({ kind }) => kind === 'succeeded')) {
+    return settleSuccesses(db, settlements, requestId);
+  }
   const errors = endings.map((ending) => ('error' in ending ? ending.error : null));
   const { rows } = await db.query<Settled>(SETTLE_ATTEMPTS, [
     settlements.map(({ jobId }) => jobId),
@@ -171,28 +177,4 @@ function plain(ending: Ending): Ending {
   if (ending.kind === 'succeeded') return { kind: 'succeeded', result: null };
   const error = { ...ending.error, message: 'the error could not be stored', stack: null };
   return { ...ending, error };
-}
-
-const READ_STANDINGS = `
-  select w.id as "jobId", j.status, j.claim_no = w.claim_no as ours, j.request_id as "requestId"
-    from unnest($1::bigint[], $2::bigint[]) as w(id, claim_no)
-    left join millrace.jobs_live j on j.id = w.id`;
-
-/** How jobs stand that a settle did not change: null status means no live row. */
-export interface Standing {
-  readonly jobId: string;
-  readonly status: JobStatus | null;
-  readonly ours: boolean | null;
-  readonly requestId: string | null;
-}
-
-export async function readStandings(
-  db: Database,
-  claims: readonly { readonly jobId: string; readonly claimNo: string }[],
-): Promise<Standing[]> {
-  const { rows } = await db.query<Standing>(READ_STANDINGS, [
-    claims.map(({ jobId }) => jobId),
-    claims.map(({ claimNo }) => claimNo),
-  ]);
-  return rows;
 }
