@@ -38,9 +38,11 @@ const TIMEOUTS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequ
 
 /** Region, credentials and endpoint come from the environment, as the AWS SDK reads it. */
 export function openQueues(): Queues {
+  // The host in a queue's URL is not asked: a server that moved to another port still has the queues of the registry.
+  const common = { requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false };
   // A retried batch can put a message on the wire twice, and a claim number goes there at most once.
-  const sender = new SQSClient({ maxAttempts: 1, requestHandler: TIMEOUTS });
-  const client = new SQSClient({ maxAttempts: 3, requestHandler: TIMEOUTS });
+  const sender = new SQSClient({ ...common, maxAttempts: 1 });
+  const client = new SQSClient({ ...common, maxAttempts: 3 });
   return {
     send: async (queueUrl, messages) => {
       const batches = chunks(messages, BATCH);

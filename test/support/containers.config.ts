@@ -6,7 +6,7 @@ export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/core/**/*.test.ts'],
+    include: ['test/core/**/*.test.ts', 'test/migrations/**/*.test.ts'],
     globalSetup: ['test/support/containers.ts'],
   },
 });
