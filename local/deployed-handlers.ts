@@ -6,17 +6,14 @@ import type { HandlerDefinition } from '../core/handler.ts';
 import { type DeployedHandler, registerHandlers } from '../core/jobs/register-handlers.ts';
 import { scaleDelays } from '../core/retry-policy.ts';
 import { timingOf } from '../core/timing.ts';
-import {
-  type BundledHandler,
-  bundleHandlers,
-  type HandlerBundles,
-  type HandlerFolders,
-  STAGE,
-} from './handler-bundles.ts';
+import { type BundledHandler, type HandlerBundles, STAGE } from './handler-bundles.ts';
 import { ensureQueues } from './handler-queues.ts';
 import type { FunctionSpec, MappingSpec, Runner } from './lambda/runner.ts';
 
-export interface HandlersDeps extends HandlerFolders {
+export interface HandlersDeps {
+  readonly project: string;
+  /** Reads and bundles what the folder holds now. */
+  readonly bundle: () => Promise<HandlerBundles>;
   readonly runner: Runner;
   readonly sqs: SQSClient;
   readonly db: Database;
@@ -58,9 +55,7 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   return {
     list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
     sync: (bundled) => {
-      last = last
-        .catch(() => undefined)
-        .then(async () => syncOnce(deps, state, bundled ?? (await bundleHandlers(deps))));
+      last = last.catch(() => undefined).then(async () => syncOnce(deps, state, bundled ?? (await deps.bundle())));
       return last;
     },
   };

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import { queueName } from '../core/naming.ts';
@@ -29,33 +30,62 @@ export interface HandlerFolders {
   readonly bundles: string;
 }
 
-/** Reads and bundles every handler file of a folder; a broken one costs the others nothing. */
-export async function bundleHandlers({ project, folder, bundles }: HandlerFolders): Promise<HandlerBundles> {
-  const { handlers, failures } = await loadCatalog(folder);
-  const results = await Promise.all(
-    handlers.map((entry) =>
-      bundleHandler(entry, bundles).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        return `${relative(project, entry.file)}: ${reason}`;
-      }),
-    ),
-  );
-  return {
-    handlers: results.filter((result) => typeof result !== 'string'),
-    complaints: [
-      ...failures.map((failure) => failureLine(project, failure)),
-      ...results.filter((result) => typeof result === 'string'),
-    ],
-    present: new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]),
+/** File systems take their time from a clock that moves in steps. */
+const CLOCK_STEP_MS = 20;
+
+/** What a bundle was made of, so that it is made again only when one of its sources was saved. */
+interface Made {
+  readonly sources: readonly string[];
+  readonly signature: string;
+}
+
+/**
+ * Reads and bundles every handler file of a folder, as often as it is called; a broken one costs the others nothing.
+ */
+export function openBundler({ project, folder, bundles }: HandlerFolders): () => Promise<HandlerBundles> {
+  const made = new Map<string, Made>();
+  return async () => {
+    const { handlers, failures } = await loadCatalog(folder);
+    const results = await Promise.all(
+      handlers.map((entry) =>
+        bundleHandler(entry, bundles, made).catch((error: unknown) => {
+          const reason = error instanceof Error ? error.message : String(error);
+          return `${relative(project, entry.file)}: ${reason}`;
+        }),
+      ),
+    );
+    return {
+      handlers: results.filter((result) => typeof result !== 'string'),
+      complaints: [
+        ...failures.map((failure) => failureLine(project, failure)),
+        ...results.filter((result) => typeof result === 'string'),
+      ],
+      present: new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]),
+    };
   };
 }
 
-async function bundleHandler(entry: HandlerEntry, bundles: string): Promise<BundledHandler> {
+async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<string, Made>): Promise<BundledHandler> {
   const functionName = queueName(STAGE, entry.definition);
   const bundle = join(bundles, functionName, 'index.mjs');
-  const root = join(import.meta.dirname, '..');
-  await bundleFunction({ entry: join(root, handlerEntry), outFile: bundle, alias: { [handlerAlias]: entry.file } });
+  const before = made.get(functionName);
+  if (before === undefined || before.signature !== (await signatureOf(before.sources))) {
+    made.delete(functionName);
+    const root = join(import.meta.dirname, '..');
+    const alias = { [handlerAlias]: entry.file };
+    const begun = Date.now();
+    const { sources } = await bundleFunction({ entry: join(root, handlerEntry), outFile: bundle, alias });
+    const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
+    if (signature !== undefined) made.set(functionName, { sources, signature });
+  }
   return { ...entry, functionName, bundle };
+}
+
+/** Undefined when one of them was saved since `begun`: the bundle may have the old text or the new. */
+async function signatureOf(sources: readonly string[], begun = Number.POSITIVE_INFINITY): Promise<string | undefined> {
+  const stats = await Promise.all(sources.map((source) => stat(source).catch(() => undefined)));
+  if (stats.some((file) => file !== undefined && file.mtimeMs >= begun)) return undefined;
+  return stats.map((file) => `${file?.mtimeMs}-${file?.size}`).join(' ');
 }
 
 function nameOfFile(file: string): string {

@@ -11,7 +11,7 @@ import { bundleEnvironment } from '../infra/bundle.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
 import { bundleDispatcher, scheduleDispatcher } from './dispatcher-schedule.ts';
-import { bundleHandlers } from './handler-bundles.ts';
+import { openBundler } from './handler-bundles.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
 import { openServices, type Services } from './services.ts';
@@ -59,9 +59,10 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const { children, project, onEvent, say, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
-  const folders = { project, folder: join(project, 'functions', 'handlers'), bundles: join(data, 'bundles') };
+  const bundles = join(data, 'bundles');
+  const bundle = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles });
   // Half of what a start costs, so it begins first.
-  const bundling = Promise.all([bundleHandlers(folders), bundleDispatcher(folders.bundles)]);
+  const bundling = Promise.all([bundle(), bundleDispatcher(bundles)]);
   // Waited for later, or not at all when something else does not start.
   bundling.catch(() => undefined);
   const services = open.adopt(await openServices({ ...options, data }), (started) => started.close());
@@ -81,7 +82,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
   const [bundled, dispatcher] = await bundling;
-  const handlers = openHandlers({ ...options, ...folders, runner, sqs, db, environment });
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
   await handlers.sync(bundled);
   stop.throwIfAborted();
   // As the newest run we make the dispatcher leave after its round.

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectNoProcess, expectNothingLeft, processesOf } from '../support/processes.ts';
-import { launch, makeProject, type Project, type RunningStack, startUp, whenUp } from '../support/project.ts';
+import { launch, makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
@@ -13,6 +13,7 @@ const PATIENCE_MS = 60_000;
 let project: Project;
 let stack: RunningStack;
 let lost: string;
+let finished: string;
 
 beforeAll(async () => {
   const slow = handlerSource('slow', 'await wait(1_500, undefined, { signal });', `timeout: '2s',`);
@@ -51,28 +52,10 @@ it(
 );
 
 it(
-  'CLI-03 a closed terminal, which sends several signals, lets a running job finish',
-  async () => {
-    stack = await startUp(project, ['--fast-retries']);
-    const id = await runningJob();
-
-    stack.process.stdout?.destroy();
-    stack.process.stderr?.destroy();
-    stack.process.kill('SIGHUP');
-    const code = await stack.stop('SIGTERM');
-
-    expect(code).toBe(0);
-    await expectNothingLeft(project.folder, stack.state);
-    stack = await whenUp(project, launch(project, ['--fast-retries']));
-    await untilJob(stack, id, { status: 'succeeded', attempts: 1 });
-  },
-  PATIENCE_MS,
-);
-
-it(
   'CLI-03 Ctrl-C lets a running job finish',
   async () => {
-    await runningJob();
+    stack = await startUp(project, ['--fast-retries']);
+    finished = await runningJob();
 
     const code = await stack.stop();
 
@@ -87,6 +70,7 @@ it(
   'CLI-03 a second Ctrl-C stops at once',
   async () => {
     stack = await startUp(project, ['--fast-retries']);
+    await untilJob(stack, finished, { status: 'succeeded', attempts: 1 });
     await runningJob();
 
     stack.process.kill('SIGINT');

@@ -68,15 +68,19 @@ it(
 );
 
 it(
-  'begins anew when asked to, also right after it was killed',
+  'begins anew when asked to, also right after it was killed and without any handler, and takes up the first',
   async () => {
     await stack.stop('SIGKILL');
+    await project.removeHandler('quick.ts');
 
     stack = await startUp(project, ['--fresh']);
 
+    expect(stack.output()).toContain('none yet: add a file to functions/handlers');
     expect(await stack.query('select id from millrace.jobs')).toEqual([]);
+    await project.writeHandler('quick.ts', handlerSource('quick', 'return 2;'));
+    await eventually(() => expect(stack.output()).toContain('quick was added'), { timeout: 10_000 });
     expect(await insertJob(stack, 'quick', {})).toBe('1');
-    await untilJob(stack, '1', { status: 'succeeded' });
+    await untilJob(stack, '1', { status: 'succeeded', result: 2 });
     expect(await stack.stop()).toBe(0);
   },
   PATIENCE_MS,
@@ -95,22 +99,6 @@ it('refuses a folder that is no project, and leaves nothing in it', async () => 
     () => undefined,
   );
 });
-
-it(
-  'starts without any handler, and takes up the first',
-  async () => {
-    await project.removeHandler('quick.ts');
-    stack = await startUp(project);
-    expect(stack.output()).toContain('none yet: add a file to functions/handlers');
-
-    await project.writeHandler('quick.ts', handlerSource('quick', 'return 2;'));
-    await eventually(() => expect(stack.output()).toContain('quick was added'), { timeout: 10_000 });
-
-    await untilJob(stack, await insertJob(stack, 'quick', {}), { status: 'succeeded', result: 2 });
-    await stack.stop();
-  },
-  PATIENCE_MS,
-);
 
 it(
   'runs from a folder whose name has spaces and more',

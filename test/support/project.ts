@@ -108,14 +108,19 @@ export async function startUp(project: Project, args: readonly string[] = []): P
 
 export async function whenUp(project: Project, launched: Launched): Promise<RunningStack> {
   const { process: child, output, exited } = launched;
-  const state = await eventually(
+  const ended = exited.then((code) => {
+    throw new Error(`it ended with ${code}:\n${output()}`);
+  });
+  // It may end later, when nobody waits for that.
+  ended.catch(() => undefined);
+  const standing = eventually(
     async () => {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}:\n${output()}`);
       if (!output().includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output()}`);
       return (await readState(project.folder)) as DevState;
     },
     { timeout: 30_000 },
   );
+  const state = await Promise.race([standing, ended]);
   return {
     state,
     process: child,

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readState } from '../../local/state.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
-import { insertJob, untilJob } from '../support/stack-doors.ts';
+import { findDeadMessage, insertJob, readDeadLetters, untilJob } from '../support/stack-doors.ts';
+import { ENDINGS, endingSources } from './endings.ts';
 import { handlerSource } from './sources.ts';
 
 const SYNTAX_ERROR = `${handlerSource('broken_syntax', 'return 1;')}\nconst = 3;\n`;
@@ -13,9 +14,13 @@ const WRONG_NAME = handlerSource('other_name', 'return 1;');
 
 let project: Project;
 let stack: RunningStack;
+let good: string[];
+let bad: { jobType: string; id: string }[];
 
 beforeAll(async () => {
   project = await makeProject({
+    ...endingSources(),
+    'good.ts': handlerSource('good', 'return jobId;'),
     'steady.ts': handlerSource('steady', `return 'first';`),
     'broken-syntax.ts': SYNTAX_ERROR,
     'throws.ts': THROWS,
@@ -24,7 +29,12 @@ beforeAll(async () => {
     'missing-import.ts': `import { nothing } from './not-there.ts';\nexport default nothing;\n`,
     'fails-later.ts': `void Promise.reject(new Error('nobody waited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
-  stack = await startUp(project);
+  stack = await startUp(project, ['--fast-retries']);
+  // They take as long as their leases: the other stories are told meanwhile.
+  good = await Promise.all(Array.from({ length: 20 }, () => insertJob(stack, 'good', {})));
+  bad = await Promise.all(
+    Object.keys(ENDINGS).map(async (jobType) => ({ jobType, id: await insertJob(stack, jobType, {}) })),
+  );
 });
 
 afterAll(() => project.remove());
@@ -38,7 +48,9 @@ it('starts without the files that are broken, and names each with its line and r
   expect(output).toMatch(/functions\/handlers\/no-export\.ts: has no default export/);
   expect(output).toMatch(/functions\/handlers\/missing-import\.ts:1: .*not-there/);
   expect(output).toMatch(/fails-later\.ts:1/);
-  expect(output).toMatch(/Handlers +steady\n/);
+  expect(output).toMatch(
+    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends, spins, steady, waits_too_long\n/,
+  );
   await succeedsWith('steady', 'first');
 });
 
@@ -76,13 +88,14 @@ it('takes up a new file with its queue, and lets a removed one go', async () => 
   const waiting = await insertJob(stack, 'newcomer', {});
   await project.writeHandler('newcomer.ts', handlerSource('newcomer', `return 'hello';`));
   await untilJob(stack, waiting, { status: 'succeeded', result: 'hello' });
-  expect(await jobTypes()).toEqual(['newcomer', 'steady']);
+  expect(await jobTypes()).toContain('newcomer');
 
   await project.removeHandler('newcomer.ts');
-  await eventually(async () => expect(await jobTypes()).toEqual(['steady']), { timeout: 10_000 });
+  await eventually(async () => expect(await jobTypes()).not.toContain('newcomer'), { timeout: 10_000 });
 
   expect(stack.output()).toContain('newcomer was removed; its jobs wait');
-  expect(await stack.query(`select job_type from millrace.handlers`)).toEqual([{ job_type: 'steady' }]);
+  const registered = await stack.query(`select from millrace.handlers where job_type = 'newcomer'`);
+  expect(registered).toEqual([]);
 });
 
 it('gives functions nothing of the environment that it was started in', async () => {
@@ -105,6 +118,25 @@ it('prints no password but in the banner', async () => {
     expect(rest).not.toContain(password);
   }
 });
+
+it('SQS-06 runs that never end, or end the process, fail alone and as the design says', async () => {
+  for (const id of good) await untilJob(stack, id, { status: 'succeeded', attempts: 1, result: id });
+  for (const { id } of bad) await untilJob(stack, id, { status: 'dead_letter', attempts: 1 }, 45_000);
+
+  for (const { jobType, id } of bad) {
+    const [letter, ...others] = await readDeadLetters(stack, id);
+    expect(letter?.last_error, jobType).toMatch(ENDINGS[jobType]?.error as RegExp);
+    expect(others).toEqual([]);
+  }
+  for (const jobType of ['never_ends', 'waits_too_long']) {
+    const { id } = bad.find((job) => job.jobType === jobType) as { id: string };
+    const message = await findDeadMessage(stack, jobType, id);
+    expect(message.Attributes?.DeadLetterQueueSourceArn).toContain(`millrace-local-${jobType}`);
+  }
+  expect(stack.output()).toMatch(/spins +timed out after \d+ s and was killed/);
+  expect(stack.output()).toMatch(/exhausts_memory +used more than its 128 MB and was killed/);
+  expect(stack.output()).toMatch(/exits_badly +Runtime exited with error: exit status 1/);
+}, 80_000);
 
 it('ends although a file left a timer behind', async () => {
   expect(await stack.stop()).toBe(0);

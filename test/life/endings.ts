@@ -1,0 +1,25 @@
+import { handlerSource } from './sources.ts';
+
+const ONE_SECOND = `timeout: '1s', maxAttempts: 1,`;
+
+/** Ways in which a run can end without an answer, and what its job then says. */
+export const ENDINGS: Readonly<Record<string, { body: string; options?: string; error: RegExp }>> = {
+  never_ends: { body: 'await new Promise(() => undefined);', error: /timed out after 1 s/ },
+  waits_too_long: { body: 'await wait(60_000, undefined, { signal });', error: /timed out after 1 s/ },
+  spins: { body: 'for (;;) undefined;', error: /lease expired/ },
+  exits_well: { body: 'process.exit(0);', error: /lease expired/ },
+  exits_badly: { body: 'process.exit(1);', error: /lease expired/ },
+  exhausts_memory: {
+    body: 'const all = []; for (;;) { all.push(Buffer.alloc(10_000_000, 1)); await wait(5); }',
+    options: `timeout: '5s', maxAttempts: 1, memory: 128,`,
+    error: /lease expired/,
+  },
+};
+
+/** File name to source. */
+export function endingSources(): Record<string, string> {
+  const sources = Object.entries(ENDINGS).map(([jobType, { body, options = ONE_SECOND }]) => {
+    return [`${jobType.replaceAll('_', '-')}.ts`, handlerSource(jobType, body, options)];
+  });
+  return Object.fromEntries(sources);
+}
