@@ -44,12 +44,34 @@ const CLAIM_DUE_JOBS = `
       ) c
       where o.max_in_flight > o.in_flight
   ), picked as materialized (
-    select id, due_at from candidates where place <= room order by priority, due_at, id limit $3::integer
-  ), locked as materialized (
-    select j.id from millrace.jobs_live j
+    select id, priority, due_at from candidates where place <= room order by priority, due_at, id limit $3::integer
+  ), free as materialized (
+    select j.id, j.priority, j.due_at from millrace.jobs_live j
       where j.id = any(array(select id from picked)) and j.due_at <= millrace.clock()
       order by j.id
       for update of j skip locked
+  ), beyond as materialized (
+    -- Somebody holds rows of these: without a second look, behind them, their handlers would stand still as long as he
+    -- does. It locks as it goes, up to the room of each handler, so only then is it worth its price.
+    select c.id, c.priority, c.due_at from open o
+      cross join lateral (
+        select j.id, j.priority, j.due_at from generate_series(0, 9) as p(priority)
+          cross join lateral (
+            select k.id, k.priority, k.due_at from millrace.jobs_live k
+              where k.job_type = o.job_type and k.routing_key = o.routing_key and k.priority = p.priority::smallint
+                and k.due_at is not null and k.due_at <= millrace.clock()
+              order by k.due_at, k.id
+              limit least(greatest(o.max_in_flight - o.in_flight, 0), $3::integer)
+              for update of k skip locked
+          ) j
+          limit least(greatest(o.max_in_flight - o.in_flight, 0), $3::integer)
+      ) c
+      where o.max_in_flight > o.in_flight and (select count(*) from free) < (select count(*) from picked)
+  ), locked as materialized (
+    select id, priority, due_at from (
+      select * from free where (select count(*) from free) = (select count(*) from picked)
+      union all select * from beyond) l
+      order by priority, due_at, id limit $3::integer
   ), dispatch as (
     insert into millrace.dispatches (claimed_count)
       select count(*) from locked having count(*) > 0
@@ -61,7 +83,7 @@ const CLAIM_DUE_JOBS = `
           next_retry_at = null, hold_until = null, message_id = null, message_sent_at = null, request_id = null
       from dispatch d, open o
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
-      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority
+      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key
   ), adapted as (
     -- Found drained with as many due as there was room for: twice as many next time. Else slowly back to the floor.
     update millrace.handlers h
@@ -79,7 +101,7 @@ const CLAIM_DUE_JOBS = `
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
          group_key as "groupKey"
-    from claimed join picked using (id) order by priority, due_at, id`;
+    from claimed join locked using (id) order by priority, due_at, id`;
 
 /**
  * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time

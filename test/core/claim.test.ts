@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { claim } from '../../core/jobs/claim.ts';
-import { createClient } from '../support/database.ts';
 import { deploy, insertJobs, markRunning, openEngine, queueOf, shiftClock } from './runtime-engine.ts';
 
 const engine = await openEngine();
@@ -14,9 +13,6 @@ beforeEach(async () => {
 });
 
 const read = async (id: string) => (await pool.query('select * from millrace.jobs_live where id = $1', [id])).rows[0];
-const limitOf = async (jobType: string): Promise<number> =>
-  (await pool.query('select max_in_flight from millrace.handlers where job_type = $1', [jobType])).rows[0]
-    .max_in_flight;
 
 it('stamps what it takes with the number of its dispatch, a lease and nothing of an earlier delivery', async () => {
   await deploy(db, { jobType: 'mail', timeout: 30 });
@@ -145,54 +141,4 @@ it('goes up to the most that may be in flight and no further, counting what runs
   const third = await claim(db, 100);
 
   expect([first.length, second.length, third.length]).toEqual([3, 4, 0]);
-});
-
-it('goes around a row that somebody holds', async () => {
-  await deploy(db, { jobType: 'mail' });
-  const ids = await insertJobs(pool, 'mail', 3);
-  const other = await createClient(engine.test.url);
-  await other.query('begin');
-  await other.query('select from millrace.jobs_live where id = $1 for update', [ids[0]]);
-
-  const jobs = await claim(db, 10);
-  await other.query('rollback');
-  const rest = await claim(db, 10);
-
-  expect(jobs.map(({ id }) => id)).toEqual(ids.slice(1));
-  expect(rest.map(({ id }) => id)).toEqual([ids[0]]);
-});
-
-it('goes around a handler that somebody holds', async () => {
-  await deploy(db, { jobType: 'a' }, { jobType: 'b' });
-  await insertJobs(pool, 'a', 1);
-  const [free] = await insertJobs(pool, 'b', 1);
-  const other = await createClient(engine.test.url);
-  await other.query('begin');
-  await other.query(`select from millrace.handlers where job_type = 'a' for update`);
-
-  const jobs = await claim(db, 10);
-
-  expect(jobs.map(({ id }) => id)).toEqual([free]);
-});
-
-it('doubles the limit of a handler found drained with more to do, and lowers it while it does not drain', async () => {
-  await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 100 });
-  await insertJobs(pool, 'mail', 400);
-  const finish = (ids: string[]) => pool.query('delete from millrace.jobs_live where id = any($1)', [ids]);
-  const limits = [await limitOf('mail')];
-
-  for (let round = 0; round < 4; round++) {
-    await finish((await claim(db, 1000)).map(({ id }) => id));
-    limits.push(await limitOf('mail'));
-  }
-  const stuck = (await claim(db, 1000)).map(({ id }) => id);
-  for (let round = 0; round < 10; round++) {
-    await finish(stuck.splice(0, 1));
-    stuck.push(...(await claim(db, 1000)).map(({ id }) => id));
-  }
-  const lowered = await limitOf('mail');
-
-  expect(limits).toEqual([20, 40, 80, 100, 100]);
-  expect(lowered).toBeGreaterThanOrEqual(20);
-  expect(lowered).toBeLessThan(100);
 });
