@@ -85,19 +85,23 @@ const CLAIM_DUE_JOBS = `
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
       returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key
   ), adapted as (
-    -- Found drained with as many due as there was room for: twice as many next time. Else slowly back to the floor.
+    -- Found drained with as many due as there was room for: twice as many next time. Slowly back to the floor while it
+    -- does not drain, and while less is due than there is room for, or a burst would have raised it for good.
     update millrace.handlers h
-      set max_in_flight = case
-            when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
-              then least(o.max_in_flight_cap, o.max_in_flight * 2)
-            else greatest(o.max_in_flight_floor, o.max_in_flight - 1 - o.max_in_flight / 50) end
-      from open o
-      join (select job_type, routing_key, count(*) as taken from claimed group by job_type, routing_key) t
-        using (job_type, routing_key)
-      where h.job_type = o.job_type and h.routing_key = o.routing_key
-        and case when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
-                 then o.max_in_flight < o.max_in_flight_cap
-                 else o.in_flight > o.max_in_flight / 2 and o.max_in_flight > o.max_in_flight_floor end
+      set max_in_flight = t.next
+      from (
+        select job_type, routing_key, o.max_in_flight,
+               case when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
+                      then least(o.max_in_flight_cap, o.max_in_flight * 2)
+                    when o.in_flight > o.max_in_flight / 2
+                      or t.taken < o.max_in_flight - o.in_flight and (select count(*) from claimed) < $3::integer
+                      then greatest(o.max_in_flight_floor, o.max_in_flight - 1 - o.max_in_flight / 50)
+                    else o.max_in_flight end as next
+          from open o
+          join (select job_type, routing_key, count(*) as taken from claimed group by job_type, routing_key) t
+            using (job_type, routing_key)
+      ) t
+      where h.job_type = t.job_type and h.routing_key = t.routing_key and t.next <> t.max_in_flight
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
          group_key as "groupKey"
