@@ -3,6 +3,7 @@ import { SettingError } from './errors.ts';
 import type { Log } from './log.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry-policy.ts';
 import type { InferPayload, PayloadSchema } from './schema.ts';
+import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 
 /** What one attempt is given. */
 export interface RunContext<Payload> {
@@ -35,7 +36,7 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   concurrency?: number;
   /** Jobs a batch (1 to 10000, more than 10 needs a window) and how long SQS waits to fill it (0 to 300 s). */
   batch?: { size?: number; window?: Duration };
-  /** The most jobs that lie in SQS or run at once. Default 10 × concurrency × batch size. */
+  /** The most jobs that lie in SQS or run at once, 1 to 100000. Default 10 × concurrency × batch size, within that. */
   maxInFlight?: number;
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
@@ -56,6 +57,7 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   run(context: RunContext<never>): Promise<unknown>;
 }
 
+const MOST_IN_FLIGHT = 100_000;
 const NAME = /^[a-z][a-z0-9_]*$/;
 
 /**
@@ -80,7 +82,8 @@ export function defineHandler<Schema extends PayloadSchema>(
   if (batch.size > 10 && batch.windowSeconds === 0) {
     throw new SettingError('batch.window', 'at least 1s when batch.size is over 10', options.batch?.window ?? 0);
   }
-  return {
+  const maxInFlight = options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * batch.size);
+  const definition: HandlerDefinition<Schema> = {
     jobType,
     routingKey,
     payload: options.payload,
@@ -90,9 +93,28 @@ export function defineHandler<Schema extends PayloadSchema>(
     retry: options.retry ?? DEFAULT_RETRY_POLICY,
     concurrency,
     batch,
-    maxInFlight: whole('maxInFlight', options.maxInFlight ?? 10 * concurrency * batch.size, 1, 100_000),
+    maxInFlight: whole('maxInFlight', maxInFlight, 1, MOST_IN_FLIGHT),
     run: options.run as HandlerDefinition['run'],
   };
+  checkLease(definition);
+  return definition;
+}
+
+/** SQS must not drop a message for its age while its job is still taken to be on its way. */
+function checkLease(definition: HandlerDefinition): void {
+  const { dispatchedLease, functionTimeout } = timingOf(definition);
+  if (dispatchedLease < SOURCE_RETENTION_SECONDS) return;
+  const { maxInFlight, concurrency, batch } = definition;
+  const atOnce = concurrency * batch.size;
+  // What does not depend on maxInFlight: the lease less its rounds.
+  const rest = dispatchedLease - Math.ceil(maxInFlight / atOnce) * functionTimeout;
+  const most = Math.floor((SOURCE_RETENTION_SECONDS - 1 - rest) / functionTimeout) * atOnce;
+  throw new SettingError(
+    'maxInFlight',
+    `at most ${most} with concurrency ${concurrency}, or a higher concurrency, since the last of them may wait ` +
+      `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
+    maxInFlight,
+  );
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

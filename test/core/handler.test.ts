@@ -75,8 +75,8 @@ describe('bounds', () => {
     ['timeout', 1, 880, (timeout) => ({ timeout })],
     ['memory', 128, 10_240, (memory) => ({ memory })],
     ['maxAttempts', 1, 1000, (maxAttempts) => ({ maxAttempts })],
-    ['concurrency', 2, 1000, (concurrency) => ({ concurrency, maxInFlight: 1 })],
-    ['batch.size', 1, 10_000, (size) => ({ batch: { size, window: '1s' }, maxInFlight: 1 })],
+    ['concurrency', 2, 1000, (concurrency) => ({ concurrency })],
+    ['batch.size', 1, 10_000, (size) => ({ batch: { size, window: '1s' } })],
     ['batch.window', 0, 300, (window) => ({ batch: { window } })],
     ['maxInFlight', 1, 100_000, (maxInFlight) => ({ maxInFlight })],
   ];
@@ -107,6 +107,24 @@ describe('bounds', () => {
     expect(() => define({ memory: '1GB' as never })).toThrow(
       'memory: expected a whole number from 128 to 10240, got "1GB"',
     );
+  });
+
+  it('cut the default of maxInFlight, which the author did not set', () => {
+    expect(define({ batch: { size: 10_000, window: '1s' } }).maxInFlight).toBe(100_000);
+    expect(define({ concurrency: 1000 }).maxInFlight).toBe(100_000);
+  });
+
+  it('keep the lease of a waiting job below the retention of its message, and say how', () => {
+    const slow = { timeout: '880s', concurrency: 2, batch: { size: 1 } };
+    const refusal =
+      'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, since the last of them may ' +
+      'wait 346240 s and SQS keeps a message for 345600 s, got 777';
+
+    expect(() => define({ ...slow, maxInFlight: 777 })).toThrow(
+      expect.objectContaining({ field: 'maxInFlight', message: refusal }),
+    );
+    expect(() => define({ ...slow, maxInFlight: 776 })).not.toThrow();
+    expect(() => define({ ...slow, maxInFlight: 777, concurrency: 3 })).not.toThrow();
   });
 
   it('ask a batch of more than ten for a window', () => {

@@ -14,17 +14,15 @@ const definition = fc
     window: fc.integer({ min: 0, max: 300 }),
     maxInFlight: fc.integer({ min: 1, max: 100_000 }),
   })
-  .map(({ timeout, concurrency, size, window, maxInFlight }) =>
-    defineHandler({
-      jobType: 'any',
-      payload,
-      timeout,
-      concurrency,
-      batch: { size, window: size > 10 ? Math.max(1, window) : window },
-      maxInFlight,
-      run: async () => undefined,
-    }),
-  );
+  .map(({ timeout, concurrency, size, window, maxInFlight }) => {
+    const batch = { size, window: size > 10 ? Math.max(1, window) : window };
+    const options = { jobType: 'any', payload, timeout, concurrency, batch, run: async () => undefined };
+    try {
+      return defineHandler({ ...options, maxInFlight });
+    } catch {
+      return defineHandler(options);
+    }
+  });
 
 it('ends an attempt before the function, and the function before the lease', () => {
   fc.assert(
@@ -57,6 +55,14 @@ it('gives a dispatched job time for the whole queue before it', () => {
       const rounds = Math.ceil(handler.maxInFlight / (handler.concurrency * handler.batch.size));
 
       expect(dispatchedLease).toBeGreaterThan(rounds * functionTimeout + handler.batch.windowSeconds);
+    }),
+  );
+});
+
+it('takes a job to be lost before SQS drops its message', () => {
+  fc.assert(
+    fc.property(definition, (handler) => {
+      expect(timingOf(handler).dispatchedLease).toBeLessThan(SOURCE_RETENTION_SECONDS);
     }),
   );
 });
