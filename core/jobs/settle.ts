@@ -1,6 +1,7 @@
 import { type Database, errorCode, isStatementError } from '../database.ts';
 import type { StoredError } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
+import { type Log, processLog } from '../log.ts';
 import { settleSuccesses } from './settle-successes.ts';
 
 /** How an attempt ended, as runtime or rescue saw it. The row's limits and cancel requests have the last word. */
@@ -104,6 +105,8 @@ const SETTLE_ATTEMPTS = `
 export interface SettleOptions {
   /** Only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
+  /** Told of every outcome that the database refused. Default: the log of the process. */
+  readonly log?: Log;
 }
 
 /**
@@ -113,18 +116,18 @@ export interface SettleOptions {
 export async function settle(
   db: Database,
   settlements: readonly Settlement[],
-  { requestId }: SettleOptions,
+  options: SettleOptions,
 ): Promise<Settled[]> {
   if (settlements.length === 0) return [];
-  const done = await settleAll(db, settlements, requestId).catch((error: unknown) => {
+  const done = await settleAll(db, settlements, options).catch((error: unknown) => {
     if (!isStatementError(error)) throw error;
-    return settleOneByOne(db, settlements, requestId);
+    return settleOneByOne(db, settlements, options);
   });
   const byId = new Map(done.map((row) => [row.jobId, row.status]));
   return settlements.map(({ jobId }) => ({ jobId, status: byId.get(jobId) ?? null }));
 }
 
-async function settleAll(db: Database, settlements: readonly Settlement[], requestId: string | null) {
+async function settleAll(db: Database, settlements: readonly Settlement[], { requestId }: SettleOptions) {
   const endings = settlements.map(({ ending }) => ending);
   if (requestId !== null && endings.every(({ kind }) => kind === 'succeeded')) {
     return settleSuccesses(db, settlements, requestId);
@@ -146,22 +149,24 @@ async function settleAll(db: Database, settlements: readonly Settlement[], reque
   return rows;
 }
 
-async function settleOneByOne(db: Database, settlements: readonly Settlement[], requestId: string | null) {
+async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
   const done: Settled[] = [];
-  for (const settlement of settlements) done.push(...(await settleOne(db, settlement, requestId)));
+  for (const settlement of settlements) done.push(...(await settleOne(db, settlement, options)));
   return done;
 }
 
 /**
  * What cannot be stored ends without its result or stack: the outcome matters more than its ornaments. A row that
- * refuses even this stays as it is and harms no other.
+ * refuses even this stays as it is and harms no other. What was refused is told, so that nobody has to guess why.
  */
-async function settleOne(db: Database, settlement: Settlement, requestId: string | null): Promise<Settled[]> {
+async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
+  const { log = processLog } = options;
   for (const ending of [settlement.ending, plain(settlement.ending)]) {
     try {
-      return await settleAll(db, [{ ...settlement, ending }], requestId);
+      return await settleAll(db, [{ ...settlement, ending }], options);
     } catch (error) {
       if (!isStatementError(error)) throw error;
+      log.error('settle_refused', { job: settlement.jobId, ended: ending.kind, sqlstate: errorCode(error), error });
       if (!isUnstorable(error)) return [];
     }
   }

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { describeFailure } from '../../core/failure.ts';
 import { type Ending, type Settled, settle } from '../../core/jobs/settle.ts';
 import { openEngine } from '../support/engine.ts';
+import { recordLog } from './runtime-engine.ts';
 
 const engine = await openEngine();
 
@@ -154,15 +155,45 @@ it('keeps the one open dead letter when a job dies again before it is resolved',
 
 it('drops a result that cannot be stored rather than the outcome, and harms no other', async () => {
   const ids = await running(4);
+  const log = recordLog();
   const results = ['{"n": 1}', '{"n": 1e999999999}', 'not json', '"a \\u0000"'];
 
   const settled = await settle(
     engine.db,
     ids.map((jobId, n) => ({ jobId, claimNo: '42', ending: { kind: 'succeeded', result: results[n]! } })),
-    { requestId: 'r' },
+    { requestId: 'r', log },
   );
 
+  expect(log.events('settle_refused').map(({ job, sqlstate }) => [job, sqlstate])).toEqual([
+    [ids[1], '22003'],
+    [ids[2], '22P02'],
+    [ids[3], '22P05'],
+  ]);
   expect(new Set(statuses(settled))).toEqual(new Set(['succeeded']));
   const states = await Promise.all(ids.map((id) => engine.state(id)));
   expect(states.map(({ result }) => result)).toEqual([{ n: 1 }, null, null, null]);
+});
+
+it('tells which job the database refuses to end and why, and ends the others', async () => {
+  const log = recordLog();
+  const ids = await running(2);
+  await engine.sql(`create function public.refuse() returns trigger language plpgsql as $$ begin
+    if old.id = ${ids[0]} then raise 'kept by law' using errcode = 'P0007'; end if; return old; end $$`);
+  await engine.sql('create trigger refuse before delete on millrace.jobs_live for each row execute function refuse()');
+
+  const settled = await settle(
+    engine.db,
+    ids.map((jobId) => ({ jobId, claimNo: '42', ending: ENDINGS.succeeded! })),
+    { requestId: 'r', log },
+  );
+  await engine.sql('drop trigger refuse on millrace.jobs_live');
+
+  expect(statuses(settled)).toEqual([null, 'succeeded']);
+  expect(log.events('settle_refused')).toEqual([
+    {
+      level: 'error',
+      event: 'settle_refused',
+      ...{ job: ids[0], ended: 'succeeded', sqlstate: 'P0007', error: 'error: kept by law' },
+    },
+  ]);
 });
