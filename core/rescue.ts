@@ -1,12 +1,15 @@
 import type { Database } from './database.ts';
 import { describeFailure } from './failure.ts';
 import { type ExpiredAttempt, findExpiredAttempts, releaseExpiredDispatched } from './jobs/rescue.ts';
-import { type Settlement, settle } from './jobs/settle.ts';
+import { type Ending, type Settlement, settle } from './jobs/settle.ts';
+import type { Log } from './log.ts';
 import { DEFAULT_RETRY_POLICY, retryDelay } from './retry-policy.ts';
 
 /** What a crash took down at once must not come back at once. */
 const LEAST_JITTER = 0.2;
 const LIMIT = 1000;
+/** The name under which a crash stands in the history, and by which a policy may say that it is the end. */
+const LABEL = 'LeaseExpired';
 
 export interface Rescued {
   /** Attempts that ended because their lease was over. */
@@ -15,26 +18,28 @@ export interface Rescued {
   readonly releases: number;
 }
 
-/** Ends every claim whose lease ran out. */
-export async function rescue(deps: { db: Database; random: () => number }): Promise<Rescued> {
-  const expired = await findExpiredAttempts(deps.db, LIMIT);
+/**
+ * Ends every claim whose lease ran out. A crash is tried again whatever `retryOn` lists: nobody threw an error there, and
+ * the next process may live. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes it the end.
+ */
+export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
+  const { db, random, log } = deps;
+  const expired = await findExpiredAttempts(db, LIMIT);
   const settled = await settle(
-    deps.db,
-    expired.map((attempt) => toSettlement(attempt, deps.random())),
-    { requestId: null },
+    db,
+    expired.map((attempt): Settlement => ({ ...attempt, ending: toEnding(attempt, random()) })),
+    { requestId: null, ...(log && { log }) },
   );
-  const releases = await releaseExpiredDispatched(deps.db, LIMIT);
+  const releases = await releaseExpiredDispatched(db, LIMIT);
   return { attempts: settled.filter(({ status }) => status !== null).length, releases };
 }
 
-function toSettlement(
-  { jobId, claimNo, attempts, leaseSeconds, retryPolicy }: ExpiredAttempt,
-  chance: number,
-): Settlement {
+function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Ending {
   const policy = retryPolicy ?? DEFAULT_RETRY_POLICY;
-  const delaySeconds = retryDelay({ ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) }, attempts, chance);
   const message = `lease expired: the worker was lost, or ran longer than its lease of ${Math.round(leaseSeconds)} s`;
   // There is no stack to tell: the process that had it is gone.
-  const error = { ...describeFailure(new Error(message)), name: 'LeaseExpired', stack: null };
-  return { jobId, claimNo, ending: { kind: 'failed', error, delaySeconds } };
+  const error = { ...describeFailure(new Error(message)), name: LABEL, stack: null };
+  if (policy.deadLetterOn?.includes(LABEL)) return { kind: 'dead_letter', error };
+  const delaySeconds = retryDelay({ ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) }, attempts, chance);
+  return { kind: 'failed', error, delaySeconds };
 }

@@ -52,6 +52,21 @@ it('declares dead at the last attempt, keeping claim and delivery for the messag
   expect(dead).toEqual([{ job_id: id, claim_no, error_stacktrace: null }]);
 });
 
+it.each([
+  ['tries again a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
+  ['declares dead a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
+  ['tries again a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
+])('%s', async (_what, filters, status) => {
+  const [handler] = await engine.sql('select retry_policy from millrace.handlers');
+  const [id] = await crashed(1);
+  await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(retry.fixed('1m', filters))]);
+
+  await engine.rescue();
+  await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(handler!.retry_policy)]);
+
+  expect(await engine.state(id!)).toMatchObject({ status, last_error: expect.stringMatching(/^lease expired/) });
+});
+
 it('falls back to the default policy when the handler is gone', async () => {
   const [id] = await crashed(1);
   const kept = await engine.sql('delete from millrace.handlers returning *');
