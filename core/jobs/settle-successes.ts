@@ -15,8 +15,8 @@ const SETTLE_SUCCESSES = `
   ), finished as (
     delete from millrace.jobs_live j using locked l where j.id = l.id
       returning j.id, j.job_type, j.routing_key, j.payload, j.priority, j.attempts, j.max_attempts, j.run_at,
-        j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at, j.created_at, j.unique_key,
-        j.group_key, l.result, j.progress, j.traceparent
+        j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at, j.created_at,
+        j.unique_key, j.group_key, l.result, j.progress, j.traceparent
   ), kept as (
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
