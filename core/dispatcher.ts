@@ -53,6 +53,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
   const runNo = await registerRun(deps.db);
   for (;;) {
     const worked = await round(deps, run);
+    await keepUp(deps, run);
     const { runNo: latest, active } = await beat(deps.db, worked);
     if (latest !== runNo) return;
     if (settings.mode === 'tick' || (settings.mode === 'auto' && !active)) return;
@@ -61,7 +62,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
   }
 }
 
-/** One round outside any run: what a nudge asks for. */
+/** One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it. */
 export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
   await round(deps, await openRun(deps, settings));
 }
@@ -86,12 +87,14 @@ async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const sent = await drain(deps, run);
-  if (deps.time.now() - run.maintainedAt >= MAINTAIN_EVERY_MS) {
-    // Upkeep can wait, and jobs cannot: they go out also while it fails.
-    await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
-    run.maintainedAt = deps.time.now();
-  }
   return sent > 0 || rescued.attempts > 0;
+}
+
+/** Upkeep can wait, and jobs cannot: they go out also while it fails. */
+async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
+  if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
+  await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
+  run.maintainedAt = time.now();
 }
 
 async function drain({ time }: DispatcherDeps, run: Run): Promise<number> {

@@ -19,8 +19,8 @@ export interface Rescued {
 }
 
 /**
- * Ends every claim whose lease ran out. A crash is tried again whatever `retryOn` lists: nobody threw an error there, and
- * the next process may live. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes it the end.
+ * Ends every claim whose lease ran out. A crash is tried again whatever `retryOn` lists: nobody threw an error there,
+ * and the next process may live. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes it the end.
  */
 export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
   const { db, random, log } = deps;

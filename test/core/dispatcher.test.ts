@@ -130,6 +130,20 @@ describe('a nudge', () => {
     expect(BigInt((await runRow()).run_no) - BigInt(before.run_no)).toBe(1n);
     expect([queues.sent.length, time.sleeps]).toEqual([1, 4]);
   });
+
+  it('leaves upkeep to the runs', async () => {
+    await pool.query('delete from millrace.job_events; update millrace.dispatcher_runs set last_hourly_at = null');
+    await deploy(db, { jobType: 'mail' });
+    await insertJobs(pool, 'mail', 1);
+    const unfolded = async () => (await pool.query('select from millrace.job_events')).rowCount;
+
+    await runOnce(depsWith(stillTime()), settings);
+    const nudged = [await unfolded(), (await runRow()).last_hourly_at];
+    await runDispatcher(depsWith(stillTime()), { ...settings, mode: 'tick' });
+
+    expect(nudged).toEqual([1, null]);
+    expect([await unfolded(), (await runRow()).last_hourly_at]).toEqual([0, expect.any(Date)]);
+  });
 });
 
 it('goes on sending while upkeep fails, and says that it does', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type DispatcherSettings, runOnce } from '../../../core/dispatcher.ts';
+import { type DispatcherSettings, runDispatcher } from '../../../core/dispatcher.ts';
 import { systemTime } from '../../../core/time.ts';
 import {
   deploy,
@@ -15,9 +15,9 @@ const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
 
-const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 1000, retentionSeconds: 86_400 };
+const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 1000, retentionSeconds: 86_400 };
 let queues: MemoryQueues;
-const round = () => runOnce({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
+const round = () => runDispatcher({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
 const sentTo = (jobType: string) => queues.sent.filter(({ queueUrl }) => queueUrl === queueOf(jobType)).length;
 
 beforeEach(async () => {

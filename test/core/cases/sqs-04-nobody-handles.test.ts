@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type DispatcherSettings, runOnce } from '../../../core/dispatcher.ts';
+import { type DispatcherSettings, runDispatcher } from '../../../core/dispatcher.ts';
 import { systemTime } from '../../../core/time.ts';
 import { deploy, type MemoryQueues, memoryQueues, openEngine, queueOf, shiftClock } from '../runtime-engine.ts';
 
@@ -8,9 +8,9 @@ const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
 
-const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 1000, retentionSeconds: 86_400 };
+const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 1000, retentionSeconds: 86_400 };
 let queues: MemoryQueues;
-const round = () => runOnce({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
+const round = () => runDispatcher({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
 const jobs = async () =>
   (await pool.query('select job_type, status, attempts, last_error from millrace.jobs_live order by id')).rows;
 
