@@ -8,10 +8,10 @@ import { ensureLogin } from '../core/jobs/ensure-login.ts';
 import { openLog } from '../core/log.ts';
 import { migrate } from '../core/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle.ts';
+import { beginBundling } from './bundling.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
-import { bundleDispatcher, scheduleDispatcher } from './dispatcher-schedule.ts';
-import { openBundler } from './handler-bundles.ts';
+import { scheduleDispatcher } from './dispatcher-schedule.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
 import { openServices, type Services } from './services.ts';
@@ -59,12 +59,8 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const { children, project, onEvent, say, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
-  const bundles = join(data, 'bundles');
-  const bundle = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles });
   // Half of what a start costs, so it begins first.
-  const bundling = Promise.all([bundle(), bundleDispatcher(bundles)]);
-  // Waited for later, or not at all when something else does not start.
-  bundling.catch(() => undefined);
+  const bundling = beginBundling(project, join(data, 'bundles'));
   const services = open.adopt(await openServices({ ...options, data }), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
@@ -81,13 +77,13 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
-  const [bundled, dispatcher] = await bundling;
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
-  await handlers.sync(bundled);
+  const bundled = await bundling.first;
+  const handlers = openHandlers({ ...options, bundle: bundling.again, runner, sqs, db, environment });
+  await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // As the newest run we make the dispatcher leave after its round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
-  open.adopt(scheduleDispatcher(runner, { bundle: dispatcher, environment }), (schedule) => schedule.stop());
+  open.adopt(scheduleDispatcher(runner, { bundle: bundled.dispatcher, environment }), (schedule) => schedule.stop());
   const all = open.move();
   return {
     ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },

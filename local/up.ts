@@ -73,7 +73,7 @@ async function live(options: UpOptions, children: Children, requests: StopReques
   say('stopping: running jobs may finish (Ctrl-C again stops at once)');
   await endWatch();
   await stack.close();
-  say('stopped');
+  if (!requests.halt.aborted) say('stopped');
   return 0;
 }
 

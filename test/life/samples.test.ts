@@ -82,6 +82,15 @@ it('runs what was enqueued, and shows it', async () => {
   expect(shown.stdout).toMatch(/succeeded/);
 });
 
+it('WEB-05 says what is wrong with a payload without repeating it', async () => {
+  const id = await insertJob(stack, 'send_reminder', { ...REMINDER, to: 'hunter2', password: 'hunter2' });
+
+  const { last_error } = await untilJob(stack, id, { status: 'dead_letter' });
+
+  expect(last_error).toContain('to');
+  expect(`${last_error}${stack.output()}`).not.toContain('hunter2');
+});
+
 it('waits a minute after the first failure while the mailbox is stopped', async () => {
   await project.millrace('mail', 'stop');
   const id = await insertJob(stack, 'send_reminder', REMINDER);

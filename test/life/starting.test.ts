@@ -1,14 +1,13 @@
-import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { launch, makeProject, type Project, type RunningStack, startUp, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const SQS_PORT = 9_324;
 const PATIENCE_MS = 60_000;
 
@@ -99,26 +98,3 @@ it('refuses a folder that is no project, and leaves nothing in it', async () => 
     () => undefined,
   );
 });
-
-it(
-  'runs from a folder whose name has spaces and more',
-  async () => {
-    const outer = await mkdtemp(join(tmpdir(), 'millrace-outer-'));
-    const folder = join(outer, 'my project é #1 100%');
-    const copy: Project = { ...project, folder };
-    onTestFinished(() => rm(outer, { recursive: true, force: true }));
-    await chmod(outer, 0o755);
-    await mkdir(folder);
-    for (const name of ['cli', 'core', 'functions', 'infra', 'local', 'migrations', 'package.json']) {
-      await cp(join(ROOT, name), join(folder, name), { recursive: true });
-    }
-    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-
-    stack = await whenUp(copy, launch(copy, [], { millrace: join(folder, 'cli', 'millrace.js') }));
-
-    await untilJob(stack, '1', { status: 'succeeded' });
-    await untilJob(stack, '2', { status: 'succeeded' });
-    expect(await stack.stop()).toBe(0);
-  },
-  PATIENCE_MS,
-);

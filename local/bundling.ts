@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { stop as endBundler } from 'esbuild';
+import { bundleDispatcher } from './dispatcher-schedule.ts';
+import { type HandlerBundles, openBundler } from './handler-bundles.ts';
+
+export interface Bundling {
+  /** What a start needs. May be left alone when something else does not start. */
+  readonly first: Promise<{ readonly handlers: HandlerBundles; readonly dispatcher: string }>;
+  /** The handlers as they are now. One call at a time, after `first`. */
+  again(): Promise<HandlerBundles>;
+}
+
+/**
+ * Bundles every function of a project into `folder`. The bundler's process would hold 270 MB until somebody saves a
+ * file, so it ends after each time; it is back within a moment.
+ */
+export function beginBundling(project: string, folder: string): Bundling {
+  const bundleHandlers = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
+  const first = thenEnd(async () => {
+    const [handlers, dispatcher] = await Promise.all([bundleHandlers(), bundleDispatcher(folder)]);
+    return { handlers, dispatcher };
+  });
+  first.catch(() => undefined);
+  return { first, again: () => thenEnd(bundleHandlers) };
+}
+
+async function thenEnd<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    await endBundler();
+  }
+}
