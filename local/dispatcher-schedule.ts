@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { bundleFunction } from './lambda/bundle.ts';
 import type { Runner } from './lambda/runner.ts';
 
-export const DISPATCHER = 'millrace-local-dispatcher';
+const DISPATCHER = 'millrace-local-dispatcher';
 
 export interface Schedule {
   stop(): void;

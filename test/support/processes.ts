@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { DevState } from '../../local/state.ts';
 import { eventually } from './eventually.ts';
 
-/** Command lines of the living processes that work in a folder, name it, or were started with it in their environment. */
+/** Command lines of the living processes that work in a folder, name it, or have it in their environment. */
 export async function processesOf(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const lines = await Promise.all(
@@ -23,7 +23,7 @@ export async function processesOf(folder: string): Promise<string[]> {
 }
 
 /** Whether anybody listens on a loopback port. */
-export function isOpen(port: number): Promise<boolean> {
+function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
     socket.once('connect', () => {

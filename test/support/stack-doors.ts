@@ -17,7 +17,7 @@ export function openSqs({ state }: RunningStack): SQSClient {
   return new SQSClient({ endpoint: state.sqsEndpoint, region, credentials });
 }
 
-export function openLambda({ state }: RunningStack): LambdaClient {
+function openLambda({ state }: RunningStack): LambdaClient {
   return new LambdaClient({ endpoint: state.lambdaEndpoint, region, credentials });
 }
 
