@@ -2,11 +2,12 @@ import type { Database } from '../database.ts';
 import type { Settled, Settlement } from './settle.ts';
 
 // What nearly every batch is: all succeeded. Half of the other statement's cost, most of it planning. One probe of the
-// primary key a job, whatever the statistics say.
+// primary key a job, whatever the statistics say. Whoever holds a request to cancel is not waited for long.
 const SETTLE_SUCCESSES = `
   with locked as materialized (
     select j.id, i.result
-      from (select * from unnest($1::bigint[], $2::bigint[], $3::text[]) as i(id, claim_no, result) order by id) i
+      from (select i.* from (select set_config('lock_timeout', '200ms', true)) as patience,
+                unnest($1::bigint[], $2::bigint[], $3::text[]) as i(id, claim_no, result) order by i.id) i
       cross join lateral (
         select k.id from millrace.jobs_live k
           where k.id = i.id and k.claim_no = i.claim_no and k.status = 'running' and k.request_id = $4

@@ -26,12 +26,14 @@ export interface Settled {
 }
 
 // Every ending of every kind; one probe of the primary key a job, whatever the statistics say. $11 marks a rescue, and
-// demands that the lease is over.
+// demands that the lease is over. Jobs that are locked are skipped, but the letter, history or request of one can be
+// held as well: the statement gives up on it soon, and row by row the others end without it.
 const SETTLE_ATTEMPTS = `
   with input as (
-    select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                         $8::text[], $9::float8[])
-      as i(id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
+    select i.* from (select set_config('lock_timeout', '200ms', true)) as patience,
+        unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+               $9::float8[])
+          as i(id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
   ), locked as materialized (
     select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, j.started_at, j.request_id,
            i.kind, i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay,
