@@ -34,7 +34,27 @@ const PRUNE_AUDIT = `
   delete from millrace.audit_log l where l.id in (
     select m.id from millrace.audit_log m where m.at < millrace.clock() - interval '400 days' order by m.id limit $1)`;
 const PRUNE_IDEMPOTENCY_KEYS = `
-  delete from millrace.idempotency_keys where created_at < millrace.clock() - interval '24 hours'`;
+  delete from millrace.idempotency_keys k where (k.caller, k.key) in (
+    select l.caller, l.key from millrace.idempotency_keys l
+      where l.created_at < millrace.clock() - interval '24 hours' limit $1)`;
+const PRUNE_OPERATIONS = `
+  delete from millrace.operations o where o.id in (
+    select p.id from millrace.operations p
+      where p.status <> 'running' and coalesce(p.finished_at, p.updated_at) < millrace.clock() - interval '90 days'
+      order by p.id limit $1)`;
+const PRUNE_SCHEDULE_TICKS = `
+  delete from millrace.schedule_ticks t where (t.schedule, t.tick_at) in (
+    select u.schedule, u.tick_at from millrace.schedule_ticks u
+      where u.created_at < millrace.clock() - interval '90 days' limit $1)`;
+/** What each of these drops has a retention of its own. Its only parameter is the size of a batch. */
+const PRUNE_OTHERS = [
+  PRUNE_DISPATCHES,
+  PRUNE_DEAD_LETTERS,
+  PRUNE_AUDIT,
+  PRUNE_IDEMPOTENCY_KEYS,
+  PRUNE_OPERATIONS,
+  PRUNE_SCHEDULE_TICKS,
+];
 const BATCH = 5000;
 
 export interface PrunedHistory {
@@ -45,13 +65,8 @@ export interface PrunedHistory {
 
 /** Drops history past its retention, one batch of each kind. */
 export async function pruneHistory(db: Database, retentionSeconds: number): Promise<PrunedHistory> {
-  const results = [
-    await db.query(PRUNE_ATTEMPTS, [retentionSeconds, BATCH]),
-    await db.query(PRUNE_DISPATCHES, [BATCH]),
-    await db.query(PRUNE_DEAD_LETTERS, [BATCH]),
-    await db.query(PRUNE_AUDIT, [BATCH]),
-    await db.query(PRUNE_IDEMPOTENCY_KEYS),
-  ];
-  const counts = results.map(({ rowCount }) => rowCount);
+  const { rowCount: attempts } = await db.query(PRUNE_ATTEMPTS, [retentionSeconds, BATCH]);
+  const counts = [attempts];
+  for (const prune of PRUNE_OTHERS) counts.push((await db.query(prune, [BATCH])).rowCount);
   return { rows: counts.reduce((sum, count) => sum + count, 0), more: counts.some((count) => count >= BATCH) };
 }

@@ -19,7 +19,8 @@ const remember = (jobId: string, days: number) =>
 
 beforeEach(async () => {
   await pool.query(`delete from millrace.jobs_live; delete from millrace.job_attempts; delete from millrace.dispatches;
-    delete from millrace.dead_letters; delete from millrace.audit_log; delete from millrace.idempotency_keys`);
+    delete from millrace.dead_letters; delete from millrace.audit_log; delete from millrace.idempotency_keys;
+    delete from millrace.operations; delete from millrace.schedule_ticks`);
 });
 
 it('drops attempts of jobs that are gone after the retention, and all after ninety days', async () => {
@@ -68,6 +69,43 @@ it('keeps the audit for four hundred days and idempotency keys for one', async (
   await pruneHistory(db, 7 * DAY);
 
   expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
+});
+
+it('drops operations that ended ninety days ago, and one that still runs never', async () => {
+  await pool.query(`insert into millrace.operations
+      (kind, filter, status, requested_by, created_at, updated_at, finished_at) values
+    ('redrive', '{}', 'done', 'old', now() - interval '91 days', now(), now() - interval '91 days'),
+    ('redrive', '{}', 'cancelled', 'cancelled', now() - interval '99 days', now() - interval '91 days', null),
+    ('redrive', '{}', 'done', 'slow', now() - interval '99 days', now(), now() - interval '89 days'),
+    ('redrive', '{}', 'running', 'running', now() - interval '99 days', now() - interval '99 days', null)`);
+
+  await pruneHistory(db, 7 * DAY);
+
+  const left = await pool.query('select requested_by from millrace.operations order by id');
+  expect(left.rows.map(({ requested_by }) => requested_by)).toEqual(['slow', 'running']);
+});
+
+it('drops ticks of schedules after ninety days, and keeps one that was caught up late', async () => {
+  await pool.query(`insert into millrace.schedule_ticks (schedule, tick_at, created_at) values
+    ('a', now() - interval '91 days', now() - interval '91 days'), ('a', now() - interval '92 days', now()),
+    ('b', now() - interval '91 days', now() - interval '91 days')`);
+
+  const { rows } = await pruneHistory(db, 7 * DAY);
+
+  expect([rows, await count('schedule_ticks')]).toEqual([2, 1]);
+});
+
+it('drops idempotency keys a batch at a time', async () => {
+  await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at)
+    select 'c', n::text, '', '{}', now() - interval '25 hours' from generate_series(1, 7000) n`);
+
+  const first = await pruneHistory(db, 7 * DAY);
+  const second = await pruneHistory(db, 7 * DAY);
+
+  expect([first, second]).toEqual([
+    { rows: 5000, more: true },
+    { rows: 2000, more: false },
+  ]);
 });
 
 it('goes on in the next round while there is more than a batch, so that it catches up', async () => {
