@@ -97,15 +97,18 @@ describe('CLI-03 after the stack was stopped', () => {
     40_000,
   );
 
-  it('by kill -9 nothing is left within seconds', async () => {
-    const stack = await startUp(project);
+  it('by kill -9 nothing is left within seconds, and LSE-01 the job comes back when its lease is over', async () => {
+    const stack = await startUp(project, ['--fast-retries']);
     const id = await insertJob(stack, 'slow', {});
     await untilJob(stack, id, { status: 'running' });
 
     await stack.stop('SIGKILL');
 
     await expectNothingLeft(project.folder, stack.state, 5_000);
-    const again = await startUp(project);
+    const again = await startUp(project, ['--fast-retries']);
     await untilJob(again, id, { status: 'running', attempts: 1 });
+    await untilJob(again, id, { status: 'succeeded', attempts: 2 }, 90_000);
+    const failed = await again.query('select outcome, error_name from millrace.job_attempts where job_id = $1', [id]);
+    expect(failed).toEqual([{ outcome: 'failed', error_name: 'LeaseExpired' }]);
   });
 });

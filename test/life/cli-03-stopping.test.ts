@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectNoProcess, expectNothingLeft, processesOf } from '../support/processes.ts';
 import { launch, makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
-import { insertJob, untilJob } from '../support/stack-doors.ts';
+import { insertJob, readJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
 /** Longer than it takes for two requests to count as two. */
@@ -16,7 +16,7 @@ let lost: string;
 let finished: string;
 
 beforeAll(async () => {
-  const slow = handlerSource('slow', 'await wait(1_500, undefined, { signal });', `timeout: '2s',`);
+  const slow = handlerSource('slow', 'await wait(1_500, undefined, { signal });', `timeout: '60s',`);
   project = await makeProject({ 'slow.ts': slow });
   stack = await startUp(project, ['--fast-retries']);
 });
@@ -55,6 +55,7 @@ it(
   'CLI-03 Ctrl-C lets a running job finish',
   async () => {
     stack = await startUp(project, ['--fast-retries']);
+    expect(await readJob(stack, lost)).toMatchObject({ status: 'running', attempts: 1 });
     finished = await runningJob();
 
     const code = await stack.stop();
@@ -81,21 +82,6 @@ it(
     expect(stack.output()).not.toMatch(/slow \d+ +succeeded/);
     expect(stack.output()).not.toMatch(/died and is started again/);
     await expectNothingLeft(project.folder, stack.state);
-  },
-  PATIENCE_MS,
-);
-
-it(
-  'LSE-01 a job that ran when everything was killed comes back when its lease is over',
-  async () => {
-    stack = await startUp(project, ['--fast-retries']);
-
-    const { attempts } = await untilJob(stack, lost, { status: 'succeeded' }, 40_000);
-
-    const failed = await stack.query(`select error_name from millrace.job_attempts where job_id = $1`, [lost]);
-    expect(failed.length).toBeGreaterThan(0);
-    expect(failed).toEqual(failed.map(() => ({ error_name: 'LeaseExpired' })));
-    expect(attempts).toBe(failed.length + 1);
   },
   PATIENCE_MS,
 );
