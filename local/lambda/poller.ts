@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
 import { failedMessages } from './batch-response.ts';
+import { fillBatch, LONG_POLL_SECONDS, pause } from './fill-batch.ts';
 import type { Outcome } from './outcome.ts';
 import type { QueueClient } from './queue-client.ts';
 import type { MappingSpec, RunnerEvent } from './runner.ts';
 import { type SqsRecord, toEvents, toSqsRecord } from './sqs-record.ts';
 
-const LONG_POLL_SECONDS = 20;
 const MOST_PER_RECEIVE = 10;
 /** So many lanes keep asking when nothing comes. */
 const IDLE_LANES = 1;
@@ -90,20 +89,11 @@ export class Poller {
     if (!this.#stop.signal.aborted && this.#asking < IDLE_LANES && this.#open < maximumConcurrency) this.#openLane();
   }
 
-  /** One batch: what is there, or what comes within the window after the first message. */
   async #collect(): Promise<Message[]> {
     const { batchSize, windowSeconds } = this.#options.settings();
-    const { signal } = this.#stop;
-    const messages = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS);
-    const until = Date.now() + windowSeconds * 1000;
-    while (messages.length > 0 && messages.length < batchSize && Date.now() < until && !signal.aborted) {
-      const wholeSeconds = Math.floor((until - Date.now()) / 1000);
-      // SQS waits whole seconds only; the rest of the window is ours to wait.
-      if (wholeSeconds === 0) await pause(until - Date.now(), signal);
-      const wait = Math.min(wholeSeconds, LONG_POLL_SECONDS);
-      messages.push(...(await this.#receive(batchSize - messages.length, wait)));
-    }
-    return messages;
+    const first = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS);
+    const receive = (most: number, waitSeconds: number) => this.#receive(most, waitSeconds);
+    return fillBatch(first, { batchSize, windowSeconds, receive, signal: this.#stop.signal });
   }
 
   async #receive(most: number, waitSeconds: number): Promise<Message[]> {
@@ -182,10 +172,6 @@ function succeeded(records: readonly SqsRecord[], body: string): string[] {
 /** 50, 100, 200 … 2,000 ms. */
 function backoff(failures: number): number {
   return Math.min(LONGEST_PAUSE_MS, 25 * 2 ** Math.min(failures, 10));
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
 function describe(error: unknown): string {

@@ -111,14 +111,6 @@ test('no batch is received without a free slot', async () => {
   expect(fixture.runner.environments('f')).toHaveLength(2);
 });
 
-test('a window gathers more than one receive gives', async () => {
-  await map(`console.log(event.Records.length);`, { batchSize: 25, windowSeconds: 1 });
-
-  for (let batch = 0; batch < 3; batch += 1) await queue.sendBatch(Array.from({ length: 10 }, (_, n) => String(n)));
-
-  await eventually(() => expect(lines()).toEqual(['25', '5']));
-});
-
 test('a disabled mapping takes nothing', async () => {
   await map(PRINT, { enabled: false });
 
