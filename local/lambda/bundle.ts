@@ -41,7 +41,7 @@ export async function bundleFunction({ entry, outFile, alias = {} }: BundleReque
   }
 }
 
-export class BundleError extends Error {
+class BundleError extends Error {
   override readonly name = 'BundleError';
   readonly code = 'BUNDLE_FAILED';
 }
