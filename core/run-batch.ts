@@ -7,8 +7,8 @@ import { findSuspects } from './jobs/suspects.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 import { type Attempt, type AttemptEnd, runAttempt } from './run-attempt.ts';
 import { settleBatch } from './settle-batch.ts';
-import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent } from './sqs-event.ts';
-import { OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from './timing.ts';
+import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
+import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from './timing.ts';
 
 /** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
 const SUSPECT_FIRST_AT = 3;
@@ -22,10 +22,7 @@ export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Inv
   const disposal: Disposal = { failed: new Set(), visible: new Set() };
   const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
   try {
-    for (const record of run.batch.unreadable) {
-      deps.log.error('message_unreadable', { message_id: record.messageId });
-      bounce(disposal, record);
-    }
+    for (const record of run.batch.unreadable) refuse(deps, disposal, record);
     await runDeliveries(deps, run);
   } catch (error) {
     // The database or the runtime itself failed: nothing is known, so everything comes back.
@@ -35,6 +32,15 @@ export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Inv
   await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
   if (run.overstayed) deps.exit();
   return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** Towards the dead-letter queue, and no further: bouncing on in a queue that has none would be a hot loop. */
+function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
+  const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
+  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: has its queue a redrive policy?' : undefined;
+  log.error('message_unreadable', { message_id: record.messageId, reason });
+  if (reason === undefined) bounce(disposal, record);
+  else disposal.failed.add(record.messageId);
 }
 
 interface BatchRun {

@@ -87,6 +87,23 @@ it('SQS-02: unreadable messages bounce into the DLQ, and the four good jobs of t
   });
 });
 
+it('SQS-02: an unreadable message in a queue without a redrive policy slows down after five receives', async () => {
+  engine.queues.receiveLimit = Number.POSITIVE_INFINITY;
+  engine.queues.put(QUEUE, 'nonsense');
+
+  const shown: number[] = [];
+  for (let receive = 1; receive <= 7; receive++) {
+    const ran = await engine.run(engine.queues.receive(QUEUE));
+    expect(ran.failed).toHaveLength(1);
+    shown.push(ran.shown.length);
+    engine.queues.showAll();
+  }
+
+  expect(shown).toEqual([1, 1, 1, 1, 1, 0, 0]);
+  const reasons = engine.lines.filter(({ event }) => event === 'message_unreadable').map(({ reason }) => reason);
+  expect(reasons.slice(4)).toEqual([undefined, expect.stringMatching(/redrive policy/), reasons[5]]);
+});
+
 it('SQS-02: an id that was never issued is left to the dead-letter queue', async () => {
   engine.queues.put(QUEUE, engine.body('99999999', '1'));
 
