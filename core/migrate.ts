@@ -1,16 +1,10 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Database, errorCode, openDatabase, type Queryable } from './database.ts';
 import { MigrationError } from './errors.ts';
+import { buildIndexes } from './jobs/build-indexes.ts';
 import { type Log, processLog } from './log.ts';
+import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
 
-/** One file of the migrations folder. */
-export interface Migration {
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-}
+export { readMigrations };
 
 export interface MigrateResult {
   readonly applied: readonly string[];
@@ -48,13 +42,11 @@ const FIND_LEDGER = `
 const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
 /** Held until the transaction ends, so a pooler in transaction mode is fine and a killed migrator holds nothing. */
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('millrace.migrations', 0))`;
+const LOCK = `select pg_try_advisory_xact_lock(hashtextextended('millrace.migrations', 0)) as locked`;
+const ASK_EVERY_MS = 100;
 const BECOME_OWNER = `set local role millrace_owner`;
 /** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
 const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
-
-/** Ships with the code. */
-const FOLDER = join(import.meta.dirname, '..', 'migrations');
 
 export interface MigrateOptions {
   connectionString: string;
@@ -62,34 +54,27 @@ export interface MigrateOptions {
   log?: Log;
 }
 
-/** The files of a folder, in the order in which they apply. */
-export function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return names.sort().map((name) => {
-    const sql = readFileSync(join(folder, name), 'utf8');
-    return { name: name.slice(0, -4), sql, checksum: createHash('sha256').update(sql).digest('hex') };
-  });
-}
-
 /**
  * Brings a database to the state of the folder. Safe when several run at once and when one is killed: each file is one
- * transaction behind a lock.
+ * transaction behind a lock, or says that it is none and can be run again.
  * @throws MigrationError when an applied file was changed, a statement fails, or the login lacks rights.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { folder = FOLDER, log = processLog } = options;
-  const db = openDatabase({
-    connectionString: options.connectionString,
-    max: 1,
-    name: 'millrace-migrate',
-    log,
-    statementTimeoutMs: 15 * 60_000,
-  });
+  const { folder = MIGRATIONS_FOLDER, log = processLog } = options;
+  const connection = { connectionString: options.connectionString, max: 1, name: 'millrace-migrate', log };
+  const db = openDatabase({ ...connection, statementTimeoutMs: 15 * 60_000 });
+  const outside = openDatabase({ ...connection, statementTimeoutMs: 12 * 3600_000 });
   try {
-    return await applyAll(db, readMigrations(folder), log);
+    return await applyAll({ db, outside }, readMigrations(folder), log);
   } finally {
-    await db.close();
+    await Promise.all([db.close(), outside.close()]);
   }
+}
+
+/** `outside` runs what cannot be in a transaction, while one of `db` holds the lock. */
+interface Connections {
+  readonly db: Database;
+  readonly outside: Database;
 }
 
 export interface MigrationStatus {
@@ -100,7 +85,7 @@ export interface MigrationStatus {
 }
 
 /** How a database stands to the folder, in order of the names. Changes nothing. */
-export async function migrationStatus(db: Queryable, folder: string = FOLDER): Promise<MigrationStatus[]> {
+export async function migrationStatus(db: Queryable, folder: string = MIGRATIONS_FOLDER): Promise<MigrationStatus[]> {
   const applied = (await isPrepared(db)) ? (await db.query<Applied>(READ_LEDGER)).rows : [];
   const files = readMigrations(folder);
   const status = files.map(({ name, checksum }): MigrationStatus => {
@@ -118,11 +103,12 @@ interface Applied {
   appliedAt: Date;
 }
 
-async function applyAll(db: Database, migrations: readonly Migration[], log: Log): Promise<MigrateResult> {
+async function applyAll(connections: Connections, migrations: readonly Migration[], log: Log): Promise<MigrateResult> {
+  const { db } = connections;
   await prepare(db);
   const applied: string[] = [];
   for (const migration of migrations) {
-    if (!(await apply(db, migration))) continue;
+    if (!(await apply(connections, migration))) continue;
     applied.push(migration.name);
     log.info('migration_applied', { migration: migration.name });
   }
@@ -138,8 +124,7 @@ async function applyAll(db: Database, migrations: readonly Migration[], log: Log
 async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await db.transaction(async (tx) => {
-        await tx.query(LOCK);
+      await alone(db, async (tx) => {
         if (await isPrepared(tx)) return;
         await tx.query(ENSURE_ROLES);
         await tx.query(ENSURE_SCHEMA);
@@ -154,15 +139,29 @@ async function prepare(db: Database): Promise<void> {
   }
 }
 
+/**
+ * One transaction that no other migrator has beside it. Asks again instead of waiting: whoever waits in a statement has
+ * a snapshot, for whose end `create index concurrently` of the one that has the lock would wait in turn.
+ */
+async function alone<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  for (;;) {
+    const done = await db.transaction(async (tx) => {
+      const { rows } = await tx.query<{ locked: boolean }>(LOCK);
+      return rows[0]?.locked ? { value: await work(tx) } : undefined;
+    });
+    if (done) return done.value;
+    await new Promise((next) => setTimeout(next, ASK_EVERY_MS));
+  }
+}
+
 async function isPrepared(tx: Queryable): Promise<boolean> {
   const { rows } = await tx.query(FIND_LEDGER);
   return rows.length > 0;
 }
 
-async function apply(db: Database, migration: Migration): Promise<boolean> {
+async function apply({ db, outside }: Connections, migration: Migration): Promise<boolean> {
   try {
-    return await db.transaction(async (tx) => {
-      await tx.query(LOCK);
+    return await alone(db, async (tx) => {
       await tx.query(BECOME_OWNER);
       await tx.query(LIMIT_WAITING);
       const { rows } = await tx.query<{ name: string; checksum: string }>(READ_LEDGER);
@@ -171,7 +170,8 @@ async function apply(db: Database, migration: Migration): Promise<boolean> {
         refuseChanged(migration, before.checksum);
         return false;
       }
-      await tx.query(migration.sql);
+      if (migration.statements) await buildIndexes(outside, migration.statements);
+      else await tx.query(migration.sql);
       await tx.query(RECORD, [migration.name, migration.checksum]);
       return true;
     });

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { type Migration, readMigrations } from '../../core/migration-files.ts';
+import { SHIPPED } from '../core/migrations-folder.ts';
+
+/** What makes an empty database. Every file after these meets tables that are full and in use. */
+const FIRST_RELEASE = ['0001_foundation', '0002_jobs', '0003_history', '0004_public_sql'];
+
+const PLAIN_INDEX = /\bcreate\s+(?:unique\s+)?index\s+(?!concurrently\b)[^;]*?\bon\s+(?:only\s+)?millrace\.jobs\w*/gi;
+
+/** Indexes of a file whose building would keep every insert waiting. */
+const plainIndexes = ({ sql }: Pick<Migration, 'sql'>) => sql.replaceAll(/--.*$/gm, '').match(PLAIN_INDEX) ?? [];
+
+it.each([
+  ['create index a on millrace.jobs_live (id);', 1],
+  ['create unique index if not exists a\n  on millrace.jobs (id);', 1],
+  ['CREATE INDEX ON ONLY millrace.jobs_finished_01 (id);', 1],
+  ['create index concurrently if not exists a on millrace.jobs_live (id);', 0],
+  ['create index a on millrace.dead_letters (id);', 0],
+  ['-- create index a on millrace.jobs_live (id);', 0],
+])('MIG-03: the rule tells %j', (sql, count) => {
+  expect(plainIndexes({ sql })).toHaveLength(count);
+});
+
+it('MIG-03: sees the indexes of the first release, and none of a later file keeps inserts waiting', () => {
+  const files = readMigrations(SHIPPED);
+  const [first, later] = [true, false].map((is) => files.filter(({ name }) => FIRST_RELEASE.includes(name) === is));
+
+  expect(first!.map(({ name }) => name)).toEqual(FIRST_RELEASE);
+  expect(first!.flatMap(plainIndexes).length).toBeGreaterThan(0);
+  expect(later!.flatMap((file) => plainIndexes(file).map((index) => `${file.name}: ${index}`))).toEqual([]);
+});
