@@ -47,7 +47,7 @@ async function settleOpen(
   ended: readonly Ended[],
 ): Promise<readonly Ended[]> {
   const requestId = invocation.awsRequestId;
-  const settled = await settle(deps.db, ended.map(toSettlement), { requestId });
+  const settled = await settle(deps.db, ended.map(toSettlement), { requestId, log: deps.log });
   const unchanged: Ended[] = [];
   ended.forEach((one, index) => {
     const { status } = settled[index] as Settled;

@@ -91,7 +91,8 @@ const CLAIM_DUE_JOBS = `
       set max_in_flight = t.next
       from (
         select job_type, routing_key, o.max_in_flight,
-               case when t.taken >= o.max_in_flight - o.in_flight and o.in_flight <= o.max_in_flight / 10
+               case when t.taken >= least(o.max_in_flight - o.in_flight, $3::integer)
+                      and o.in_flight <= o.max_in_flight / 10
                       then least(o.max_in_flight_cap, o.max_in_flight * 2)
                     when o.in_flight > o.max_in_flight / 2
                       or t.taken < o.max_in_flight - o.in_flight and (select count(*) from claimed) < $3::integer
