@@ -39,6 +39,8 @@ const MAINTAIN_EVERY_MS = 10_000;
 /** Longest drain of one round: the rescue must get its turn, also while SQS lets every call run into its timeout. */
 const MOST_CLAIMS_A_ROUND = 20;
 const LONGEST_DRAIN_MS = 10_000;
+/** Between two tries while rounds fail. */
+const LONGEST_PAUSE_MS = 10_000;
 
 /** What one run remembers from round to round. */
 interface Run extends DispatchDeps, MaintainDeps {
@@ -46,31 +48,59 @@ interface Run extends DispatchDeps, MaintainDeps {
   maintainedAt: number;
 }
 
-/** One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. */
+/**
+ * One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. A
+ * round that fails, because the database is away for a moment, is made again and costs no wait for the next tick.
+ * @throws the last error when the window ends and not one round was made.
+ */
 export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
-  const begun = deps.time.now();
-  const run = await openRun(deps, settings);
-  const runNo = await registerRun(deps.db);
-  for (;;) {
-    const worked = await round(deps, run);
-    await keepUp(deps, run);
-    const { runNo: latest, active } = await beat(deps.db, worked);
-    if (latest !== runNo) return;
-    if (settings.mode === 'tick' || (settings.mode === 'auto' && !active)) return;
-    if (deps.time.now() - begun + settings.pollIntervalMs >= settings.windowMs) return;
-    await deps.time.sleep(settings.pollIntervalMs);
+  checkRetention(settings);
+  const end = deps.time.now() + settings.windowMs;
+  let registered: Registered | undefined;
+  for (let pause = settings.pollIntervalMs; ; ) {
+    try {
+      registered ??= { run: await openRun(deps, settings), runNo: await registerRun(deps.db) };
+      if (await isDone(deps, settings, registered)) return;
+      pause = settings.pollIntervalMs;
+    } catch (error) {
+      deps.log.error('round_failed', { error });
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+      if (registered === undefined && deps.time.now() + pause >= end) throw error;
+    }
+    if (deps.time.now() + pause >= end) return;
+    await deps.time.sleep(pause);
   }
+}
+
+interface Registered {
+  readonly run: Run;
+  readonly runNo: string;
+}
+
+/** Makes a round, and tells whether it was the last of this run. */
+async function isDone(
+  deps: DispatcherDeps,
+  { mode }: DispatcherSettings,
+  { run, runNo }: Registered,
+): Promise<boolean> {
+  const worked = await round(deps, run);
+  await keepUp(deps, run);
+  const { runNo: latest, active } = await beat(deps.db, worked);
+  return latest !== runNo || mode === 'tick' || (mode === 'auto' && !active);
 }
 
 /** One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it. */
 export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
+  checkRetention(settings);
   await round(deps, await openRun(deps, settings));
 }
 
+function checkRetention({ retentionSeconds }: DispatcherSettings): void {
+  if (retentionSeconds >= LEAST_RETENTION_SECONDS && retentionSeconds <= LONGEST_RETENTION_SECONDS) return;
+  throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
+}
+
 async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
-  if (!(retentionSeconds >= LEAST_RETENTION_SECONDS && retentionSeconds <= LONGEST_RETENTION_SECONDS)) {
-    throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
-  }
   const epoch = await readEpoch(deps.db);
   const { db, queues, log, random } = deps;
   return {

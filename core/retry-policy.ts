@@ -11,8 +11,8 @@ export type RetryPolicy = RetryShape & {
   /** When given, only errors with one of these class names or codes are tried again. */
   readonly retryOn?: readonly string[];
   /**
-   * Errors with one of these class names or codes go to the dead letters at once. A crash counts as `LeaseExpired`; it is
-   * tried again whatever `retryOn` lists.
+   * Errors with one of these class names or codes go to the dead letters at once. A crash counts as `LeaseExpired`, and
+   * is tried again whatever `retryOn` lists.
    */
   readonly deadLetterOn?: readonly string[];
 };
