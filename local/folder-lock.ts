@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
 
 export interface FolderLock {
   release(): void;
@@ -9,12 +10,23 @@ export interface FolderLock {
 const SQLITE_BUSY = 5;
 const TAKE = 'pragma locking_mode = exclusive; begin exclusive';
 
+const TRIES = 8;
+
 /**
  * Takes a lock that one process at a time can hold; undefined when another one has it. Node has no file locks of its
  * own, SQLite has: the system lets go of it however its holder ends, so that there is nothing stale to judge.
  */
-export function takeLock(file: string): FolderLock | undefined {
+export async function takeLock(file: string): Promise<FolderLock | undefined> {
   mkdirSync(dirname(file), { recursive: true });
+  for (let attempt = 1; ; attempt++) {
+    const lock = tryLock(file);
+    if (lock !== undefined || attempt === TRIES) return lock;
+    // Two that try at the very same moment can both be refused, since each sees the other on its way to the lock.
+    await wait(20 + Math.random() * 60);
+  }
+}
+
+function tryLock(file: string): FolderLock | undefined {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
     database.exec(TAKE);

@@ -38,7 +38,7 @@ export async function up(options: UpOptions): Promise<number> {
     return refuse(EXIT_NO_PROJECT, `there is no folder functions/handlers in ${project}: start Millrace in a project`);
   }
   const data = join(project, '.millrace');
-  const lock = takeLock(join(data, LOCK));
+  const lock = await takeLock(join(data, LOCK));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await whoRuns(project));
   const requests = listenForStop();
   const children = openChildren();
