@@ -67,15 +67,28 @@ function isStorable(text: string): boolean {
 
 /**
  * A stored payload, as a handler's schema wants it.
- * @throws PayloadInvalid when a number would change its value on the way, or the schema refuses.
+ * @throws PayloadInvalid when it cannot be read, a number would change its value on the way, or the schema refuses.
  */
 export async function parsePayload(json: string, schema: PayloadSchema): Promise<unknown> {
-  const value: unknown = JSON.parse(json, refuseLossyNumber);
-  const result = await schema['~standard'].validate(value);
+  const result = await schema['~standard'].validate(readJson(json));
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
   throw new PayloadInvalid(pointerOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
+}
+
+/** No later attempt reads what this one could not: an error of the parser must not be one that is retried. */
+function readJson(json: string): unknown {
+  try {
+    return JSON.parse(json, refuseLossyNumber);
+  } catch (error) {
+    throw error instanceof PayloadInvalid ? error : new PayloadInvalid('', faultOfJson(error));
+  }
+}
+
+/** The reviver goes down by recursion, and Postgres takes thousands of levels. */
+function faultOfJson(error: unknown): string {
+  return error instanceof RangeError ? 'is nested too deeply' : `is not JSON: ${(error as Error).message}`;
 }
 
 function pointerOf(issue: SchemaIssue | undefined): string {

@@ -92,6 +92,16 @@ describe('PAY-04: numbers and dates', () => {
     await expect(refused).rejects.toMatchObject({ field: `/…/${key}` });
   });
 
+  it.each([
+    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'payload: is nested too deeply'],
+    ['{"half":', 'payload: is not JSON'],
+  ])('are refused for good when nobody can read them', async (json, fault) => {
+    const refused = parsePayload(json, anything.payload);
+
+    await expect(refused).rejects.toThrow(PayloadInvalid);
+    await expect(refused).rejects.toThrow(fault);
+  });
+
   it('arrive as they are when JavaScript holds them exactly', async () => {
     const value = await parsePayload('{"n": 9007199254740992, "p": 1.10, "z": -0.0, "e": 1E3}', anything.payload);
 
