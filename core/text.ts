@@ -16,3 +16,13 @@ export function storableJson(json: string): string {
     return code.toLowerCase() === '\\u0000' ? '\u2400' : '\ufffd';
   });
 }
+
+/**
+ * One line that a terminal shows and does not obey: line breaks and tabs become spaces, other control characters U+FFFD, and what
+ * is longer than `most` characters is cut and ends with `…`.
+ */
+export function oneLine(text: string, most: number): string {
+  const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  const line = cut.toWellFormed().replace(/[\t\r\n]+/g, ' ');
+  return line.replace(/\p{Cc}/gu, '\ufffd');
+}

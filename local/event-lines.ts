@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { oneLine } from '../core/text.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
 
 /** A log line of a function: what core/log.ts wrote. */
@@ -20,12 +21,16 @@ export function parseLogLine(text: string): LogLine | undefined {
   }
 }
 
+/** Of an error, or of what a function printed; `jobs show` has the rest of an error. */
+const LONGEST_TEXT = 300;
+/** With what stands around such a text. */
+const LONGEST_LINE = 400;
 const QUIET = new Set(['pruned', 'migration_applied']);
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** One line for people of one event of the stack, or undefined for what nobody needs to see. */
 export function eventLine(event: RunnerEvent, now: Date): string | undefined {
-  if (event.kind !== 'log') return line(now, short(event.functionName), event.message, 'error');
+  if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log)) return undefined;
@@ -38,8 +43,8 @@ function plainLine({ functionName, message }: RunnerEvent, now: Date): string | 
   // The runner tells it once more, with the place.
   if (title === 'Init Error') return undefined;
   const { errorType, errorMessage } = title === 'Invoke Error' ? parseReport(report) : {};
-  if (errorType === undefined) return line(now, short(functionName), message, 'info');
-  return line(now, short(functionName), `${errorType}: ${errorMessage}`, 'error');
+  if (errorType === undefined) return line(now, short(functionName), shortened(message), 'info');
+  return line(now, short(functionName), shortened(`${errorType}: ${errorMessage}`), 'error');
 }
 
 function parseReport(text: string): { errorType?: unknown; errorMessage?: unknown } {
@@ -57,7 +62,12 @@ function isBounce({ event, step }: LogLine): boolean {
 
 function line(now: Date, who: string, text: string, level: LogLine['level']): string {
   const time = now.toTimeString().slice(0, 8);
-  return `${styleText('dim', time)}  ${who.padEnd(24)}  ${styleText(COLOURS[level], text)}`;
+  const [shownWho, shown] = [oneLine(who, LONGEST_LINE), oneLine(text, LONGEST_LINE)];
+  return `${styleText('dim', time)}  ${shownWho.padEnd(24)}  ${styleText(COLOURS[level], shown)}`;
+}
+
+function shortened(text: string): string {
+  return oneLine(text, LONGEST_TEXT);
 }
 
 function subject({ job, job_type, routing_key }: LogLine): string | undefined {
@@ -68,17 +78,18 @@ function subject({ job, job_type, routing_key }: LogLine): string | undefined {
 
 function sentence(log: LogLine): string {
   const attempt = `attempt ${log.attempt}`;
+  const error = shortened(String(log.error));
   switch (log.event) {
     case 'dispatched':
       return `claim ${log.claim}: ${log.sent} of ${log.claimed} jobs sent`;
     case 'job_succeeded':
       return `succeeded    ${attempt}  ${log.duration_ms} ms`;
     case 'job_failed':
-      return `failed       ${attempt}  ${log.error}  (again in ${roughly(log.retry_in_s)})`;
+      return `failed       ${attempt}  ${error}  (again in ${roughly(log.retry_in_s)})`;
     case 'job_dead_letter':
-      return `dead letter  ${attempt}  ${log.error}  (npx millrace jobs show ${log.job})`;
+      return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job})`;
     case 'job_snoozed':
-      return `snoozed      ${log.error}  (again in ${roughly(log.retry_in_s)})`;
+      return `snoozed      ${error}  (again in ${roughly(log.retry_in_s)})`;
     case 'message_not_started':
       return `message not started: ${log.step}`;
     default:

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { storable, storableJson } from '../../core/text.ts';
+import { oneLine, storable, storableJson } from '../../core/text.ts';
 
 /** Any code units at all: NUL, controls, half pairs, whole pairs. */
 const units = fc
@@ -42,6 +42,21 @@ describe('text', () => {
         if (text.isWellFormed() && !text.includes('\0') && text.length <= most) expect(stored).toBe(text);
       }),
     );
+  });
+});
+
+describe('one line', () => {
+  it.each([
+    ['what drives a terminal', '\u001b[2Ja\u009bb\u0007', '\ufffd[2Ja\ufffdb\ufffd'],
+    ['line breaks', 'a\r\nb\n\nc\td', 'a b c d'],
+    ['nothing', 'as it was', 'as it was'],
+  ])('is free of %s', (_what, text, shown) => {
+    expect(oneLine(text, 300)).toBe(shown);
+  });
+
+  it('is cut with a mark', () => {
+    expect(oneLine('a'.repeat(301), 300)).toBe(`${'a'.repeat(299)}…`);
+    expect(oneLine('a'.repeat(300), 300)).toBe('a'.repeat(300));
   });
 });
 
