@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../core/database.ts';
 import type { JobStatus } from '../core/job.ts';
-import { type ShownJob, showJob } from '../core/jobs/show.ts';
+import { type ShownAttempt, type ShownJob, showJob } from '../core/jobs/show.ts';
+import { oneLine } from '../core/text.ts';
 import { attemptLine } from './commands/jobs-show.ts';
 import { say } from './terminal.ts';
 
 const POLL_MS = 200;
+const LONGEST_ERROR = 300;
 const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
 
 /** Tells each step of a job's life until it ends; answers how, or undefined when the job is gone. */
@@ -15,15 +17,34 @@ export async function watchJob(db: Database, id: string): Promise<ShownJob | und
   for (;;) {
     const shown = await showJob(db, id);
     if (shown === undefined) return undefined;
-    const { job, attempts } = shown;
-    const fresh = attempts.slice(0, attempts.length - told).reverse();
-    for (const attempt of fresh) say(`attempt ${attempt.attempt}/${job.maxAttempts} ${attemptLine(attempt)}`);
-    told = attempts.length;
-    if (job.status !== status) say(`${job.status}${job.status === 'succeeded' ? tookOf(shown) : ''}`);
-    status = job.status;
+    const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
+    for (const line of news(shown, fresh, status)) say(line);
+    told = shown.attempts.length;
+    status = shown.job.status;
     if (ENDED.includes(status)) return shown;
     await wait(POLL_MS);
   }
+}
+
+/**
+ * In the order in which it happened: the job is read before its attempts, so one that was running then can have ended
+ * by now.
+ */
+function news(shown: ShownJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
+  const { status, startedAt, maxAttempts } = shown.job;
+  const lineOf = (attempt: ShownAttempt) =>
+    `attempt ${attempt.attempt}/${maxAttempts} ${attemptLine(cleaned(attempt))}`;
+  const step = status === before ? [] : [`${status}${status === 'succeeded' ? tookOf(shown) : ''}`];
+  const runsSince = status === 'running' ? startedAt : null;
+  const later = fresh.filter(({ finishedAt }) => runsSince !== null && finishedAt >= runsSince);
+  const earlier = fresh.filter((attempt) => !later.includes(attempt));
+  return [...earlier.map(lineOf), ...step, ...later.map(lineOf)];
+}
+
+/** A handler's error could drive the terminal. */
+function cleaned({ errorName, errorMessage, ...attempt }: ShownAttempt): ShownAttempt {
+  const clean = (text: string | null) => text && oneLine(text, LONGEST_ERROR);
+  return { ...attempt, errorName: clean(errorName), errorMessage: clean(errorMessage) };
 }
 
 function tookOf({ job }: ShownJob): string {
