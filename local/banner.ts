@@ -2,8 +2,15 @@ import { styleText } from 'node:util';
 import { handlerName } from '../core/naming.ts';
 import type { Stack } from './stack.ts';
 
+interface BannerOptions {
+  readonly fastRetries: boolean;
+  readonly samples: boolean;
+  /** An earlier start was told to refuse mails. */
+  readonly mailboxStopped: boolean;
+}
+
 /** What stands on the screen once everything runs: where things are and what to type next. */
-export function banner(stack: Stack, { fastRetries, samples }: { fastRetries: boolean; samples: boolean }): string {
+export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
   const bold = (text: string) => styleText('bold', text);
   const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
@@ -14,7 +21,7 @@ export function banner(stack: Stack, { fastRetries, samples }: { fastRetries: bo
     `  Database   ${stack.databaseUrl}`,
     `  SQS        ${stack.sqsEndpoint}`,
     `  Lambda     ${stack.runner.endpoint}`,
-    `  Mailbox    ${stack.smtpUrl}          read it: npx millrace mail`,
+    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
     `  Handlers   ${names.join(', ') || 'none yet: add a file to functions/handlers'}`,
     '             saving a file in functions/ reloads them',

@@ -6,6 +6,7 @@ import { eventLine, parseLogLine } from './event-lines.ts';
 import { takeLock } from './folder-lock.ts';
 import { clear } from './fresh.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
+import { isStopped } from './mailbox/stopped.ts';
 import { watchSources } from './reload.ts';
 import { insertSamples, type Samples } from './samples.ts';
 import { openStack, type Stack } from './stack.ts';
@@ -99,7 +100,8 @@ async function start(
   samples = await insertSamples(stack);
   bringLateImage();
   await publishState(project, stack);
-  say(banner(stack, { fastRetries, samples: samples !== undefined }));
+  const mailboxStopped = await isStopped(stack.services.mailFolder);
+  say(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
   return stack;
 }
 

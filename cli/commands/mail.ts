@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Mail, OpenedMail } from '../../local/mailbox/mails.ts';
-import { startAgain, stopMailbox } from '../../local/mailbox/stopped.ts';
+import { isStopped, startAgain, stopMailbox } from '../../local/mailbox/stopped.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
@@ -38,10 +38,12 @@ export function addMail(program: Command): void {
 
 async function list({ json }: GlobalOptions): Promise<undefined> {
   const { readMails } = await openMails();
-  const mails = await readMails(await mailFolder());
+  const folder = await mailFolder();
+  const mails = await readMails(folder);
   if (json) print(toJson({ items: mails.map((mail, index) => ({ number: index + 1, ...snakeCase(mail) })) }));
   else if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
   else say('no mail yet');
+  if (await isStopped(folder)) say('the mailbox refuses every mail; stopped: npx millrace mail start');
   if (mails.length > 0) suggest(`npx millrace mail show ${mails.length}`);
   return undefined;
 }
