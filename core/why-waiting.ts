@@ -32,7 +32,7 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
     case 'running':
       return `it runs since ${iso(job.startedAt)}, attempt ${job.attempts} of ${job.maxAttempts}${cancel}`;
     case 'dead_letter':
-      return 'it is dead: nothing tries it again unless it is redriven';
+      return `it is dead: nothing tries it again until somebody does: select millrace.retry(${job.id})`;
     case 'succeeded':
     case 'skipped':
     case 'cancelled':

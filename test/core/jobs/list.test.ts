@@ -189,6 +189,8 @@ describe('why a job waits', () => {
 
     expect(await waiting(id)).toBe('attempt 1 of 3 failed; the next one starts after 2100-01-01T00:00:00.000Z');
     await database.pool.query(`update millrace.jobs_live set status = 'dead_letter', claim_no = 1`);
-    expect(await waiting(id)).toBe('it is dead: nothing tries it again unless it is redriven');
+    expect(await waiting(id)).toBe(
+      `it is dead: nothing tries it again until somebody does: select millrace.retry(${id})`,
+    );
   });
 });
