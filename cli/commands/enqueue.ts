@@ -5,6 +5,7 @@ import { type Enqueued, insertJob, type NewJob } from '../../core/jobs/enqueue.t
 import { type ShownJob, showJob } from '../../core/jobs/show.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
 import { jobDocument } from '../job-document.ts';
 import { toJson } from '../json.ts';
@@ -52,6 +53,9 @@ export function addEnqueue(program: Command): void {
 }
 
 async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string, given: string): Promise<number> {
+  if (options.in !== undefined && options.at !== undefined) {
+    throw new CommandFailure(EXIT.usage, '--in or --at, not both: each says when the job may start');
+  }
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const payload = await readPayload(given);
   await checkPayload(address, payload);

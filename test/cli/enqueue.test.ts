@@ -62,7 +62,7 @@ describe('CLI-01: enqueue', () => {
     [['a', '--in', 'soon'], 'Expected a duration'],
     [['a', '--in', '99999999d'], 'delay: expected at most 36500d'],
     [['a', '--at', '2030-01-01T00:00:00'], 'Expected a time with its zone'],
-    [['a', '--at', '2030-02-31T00:00:00Z', '--in', '5m'], 'not both'],
+    [['a', '--at', '2030-02-31T00:00:00Z', '--in', '5m'], '--in or --at, not both'],
     [['a', '--priority', '10'], 'Expected a whole number from 0 to 9.'],
     [['a', '--max-attempts', '0'], 'Expected a whole number from 1 to 1000.'],
     [['a', '--unique-key', ''], 'Expected 1 to 500 characters.'],
