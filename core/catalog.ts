@@ -24,22 +24,32 @@ export interface Catalog {
   readonly failures: readonly CatalogFailure[];
 }
 
+/** Tells why a file (absolute path) must not be imported; undefined when it may be. */
+export type Refusal = (file: string) => Promise<{ message: string; line?: number } | undefined>;
+
 /**
  * All handlers of a folder, one a `.ts` file, in the order of the file names. A file that gives none is a failure and
  * costs the others nothing. A file that was saved since the last call is read anew; what it imports is not.
+ * @param refuse why a file must not be imported, asked before each import; by default none is refused.
  * @throws an Error with code `ENOENT` when there is no such folder.
  */
-export async function loadCatalog(folder: string): Promise<Catalog> {
+export async function loadCatalog(folder: string, refuse: Refusal = async () => undefined): Promise<Catalog> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
-  const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files)));
+  const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
     failures: loaded.filter((result) => 'message' in result),
   };
 }
 
-async function loadHandler(file: string, siblings: readonly string[]): Promise<HandlerEntry | CatalogFailure> {
+async function loadHandler(
+  file: string,
+  siblings: readonly string[],
+  refuse: Refusal,
+): Promise<HandlerEntry | CatalogFailure> {
   try {
+    const refused = await refuse(file);
+    if (refused) return { file, ...refused };
     const { mtimeMs, size } = await stat(file);
     // The query makes Node take a changed file for another module than the one it has in its cache.
     const module: { default?: unknown } = await import(`${pathToFileURL(file)}?v=${mtimeMs}-${size}`);

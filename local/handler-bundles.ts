@@ -4,6 +4,7 @@ import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/cat
 import { queueName } from '../core/naming.ts';
 import { handlerAlias, handlerEntry } from '../infra/bundle.ts';
 import { bundleFunction } from './lambda/bundle.ts';
+import { openProbe } from './probe-handler.ts';
 
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';
@@ -44,8 +45,10 @@ interface Made {
  */
 export function openBundler({ project, folder, bundles }: HandlerFolders): () => Promise<HandlerBundles> {
   const made = new Map<string, Made>();
+  // A file that loops or ends the process at import would take everything with it that runs here.
+  const probe = openProbe();
   return async () => {
-    const { handlers, failures } = await loadCatalog(folder);
+    const { handlers, failures } = await loadCatalog(folder, probe);
     const results = await Promise.all(
       handlers.map((entry) =>
         bundleHandler(entry, bundles, made).catch((error: unknown) => {

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Refusal } from '../core/catalog.ts';
+
+const LONGEST_IMPORT_MS = 10_000;
+const IMPORTED = 'millrace: imported';
+/** Node's code for a top-level await that never ends. */
+const EXIT_UNSETTLED = 13;
+
+// An import that throws is no business of the probe: whoever imports the file next tells where it throws.
+const PROBE = `
+const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
+await import(process.argv[1]).catch(() => undefined);
+setImmediate(done);
+`;
+
+/**
+ * Makes a function that imports a handler file in a process of its own, and tells why it must not be imported in ours:
+ * it never ends, ends the process, or throws where nobody catches. Each state of a file is tried once.
+ */
+export function openProbe(longestMs = LONGEST_IMPORT_MS): Refusal {
+  const known = new Map<string, { state: string; verdict: ReturnType<Refusal> }>();
+  return async (file) => {
+    const { mtimeMs, size } = await stat(file);
+    const state = `${mtimeMs}-${size}`;
+    const before = known.get(file);
+    if (before?.state === state) return before.verdict;
+    const verdict = probe(file, longestMs);
+    known.set(file, { state, verdict });
+    return verdict;
+  };
+}
+
+function probe(file: string, longestMs: number): ReturnType<Refusal> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, pathToFileURL(file).href], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: longestMs,
+    killSignal: 'SIGKILL',
+  });
+  let out = '';
+  let errors = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (out.endsWith(IMPORTED)) return resolve(undefined);
+      const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
+      const message =
+        signal === null ? verdictOf(code, errors) : `was not imported within ${longestMs / 1000} s: a loop?`;
+      resolve(line === undefined ? { message } : { message, line: Number(line) });
+    });
+  });
+}
+
+function verdictOf(code: number | null, errors: string): string {
+  if (code === EXIT_UNSETTLED) return 'has an await at its top level that never ends';
+  const thrown = errors.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
+  if (thrown !== undefined) return `throws while it is imported, where nobody can catch it: ${thrown}`;
+  return `ends the process (exit code ${code}) while it is imported`;
+}
