@@ -6,7 +6,9 @@ export default defineConfig({
     // Minutes each, one after another: npm run faults.
     exclude: ['test/faults/**'],
     globalSetup: ['test/support/postgres-server.ts'],
-    testTimeout: 20_000,
+    // One more than vitest takes on two cores: much of the time is waiting for processes and leases.
+    maxWorkers: 2,
+    testTimeout: 30_000,
     hookTimeout: 60_000,
   },
 });
