@@ -18,8 +18,8 @@ export function storableJson(json: string): string {
 }
 
 /**
- * One line that a terminal shows and does not obey: line breaks and tabs become spaces, other control characters U+FFFD,
- * and what is longer than `most` characters is cut and ends with `…`.
+ * One line that a terminal shows and does not obey: line breaks and tabs become spaces, other control characters
+ * U+FFFD, and what is longer than `most` characters is cut and ends with `…`.
  */
 export function oneLine(text: string, most: number): string {
   const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
