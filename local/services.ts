@@ -26,6 +26,10 @@ export interface ServicesOptions {
   readonly halt: AbortSignal;
 }
 
+const DATA_REFUSED = /^Postgres did not start|holds no Postgres data/;
+/** SQLSTATEs of files that are missing, unreadable or corrupted. */
+const DAMAGE = /^(58|XX)/;
+
 /** Starts the servers; each that dies is started again on the same port with the same data. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
   const { data, say } = options;
@@ -60,8 +64,19 @@ async function allOrNone<T extends readonly Promise<Stoppable>[]>(starts: readon
 
 async function openPostgres({ children, data, say, halt }: ServicesOptions): Promise<Supervised<PostgresServer>> {
   const start = (port: number) => startPostgres({ children, folder: join(data, 'postgres'), port });
-  const first = await startOnUsualPort('postgres', start, say);
+  const first = await startOnUsualPort('postgres', start, say).catch((error: unknown) => {
+    throw withWayOut(error);
+  });
   return supervise(first, () => start(first.port), { name: 'Postgres', say, halt });
+}
+
+/** What a server says of damaged data helps nobody who only wants to go on. */
+function withWayOut(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const isDamage = 'code' in error && DAMAGE.test(String(error.code));
+  if (!isDamage && !DATA_REFUSED.test(error.message)) return error;
+  const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh begins anew and throws the data away`;
+  return new Error(sentence, { cause: error });
 }
 
 async function openService(

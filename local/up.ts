@@ -39,6 +39,9 @@ export async function up(options: UpOptions): Promise<number> {
     return refuse(EXIT_NO_PROJECT, `there is no folder functions/handlers in ${project}: start Millrace in a project`);
   }
   const data = join(project, '.millrace');
+  if (await isFile(data)) {
+    return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, for Millrace keeps its data in a folder there`);
+  }
   const lock = await takeLock(join(data, LOCK));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await whoRuns(project));
   const requests = listenForStop();
@@ -139,6 +142,13 @@ async function whoRuns(project: string): Promise<string> {
 function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (entry) => entry.isDirectory(),
+    () => false,
+  );
+}
+
+function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (entry) => entry.isFile(),
     () => false,
   );
 }

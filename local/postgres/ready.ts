@@ -21,7 +21,7 @@ export async function askWhenReady(url: string, exited: Promise<unknown>): Promi
     const code = answer instanceof Error && 'code' in answer ? answer.code : undefined;
     if (code === NO_SUCH_DATABASE) await createDatabase(url);
     // While it starts it refuses, resets or says 57P03; any other state that it reports will not get better.
-    else if (/^\d/.test(String(code)) && code !== CANNOT_CONNECT_NOW) throw answer;
+    else if (/^(\d|XX)/.test(String(code)) && code !== CANNOT_CONNECT_NOW) throw answer;
     else await wait(POLL_MS);
   }
   return undefined;

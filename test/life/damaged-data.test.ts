@@ -1,0 +1,39 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { launch, makeProject, type Project } from '../support/project.ts';
+
+const WAY_OUT = /; npm start -- --fresh begins anew and throws the data away\n$/;
+
+let project: Project;
+let data: string;
+beforeAll(async () => {
+  project = await makeProject();
+  data = join(project.folder, '.millrace');
+});
+afterAll(() => project.remove());
+
+it.each([
+  ['anything.txt', 'holds no Postgres data'],
+  ['millrace.password', 'Postgres did not start'],
+])('names the way out when all that is left of the database is %s', async (file, sentence) => {
+  await rm(data, { recursive: true, force: true });
+  await mkdir(join(data, 'postgres'), { recursive: true });
+  await writeFile(join(data, 'postgres', file), 'x');
+
+  const start = launch(project);
+
+  expect(await start.exited).toBe(1);
+  expect(start.output()).toContain(sentence);
+  expect(start.output()).toMatch(WAY_OUT);
+});
+
+it('says that a file is where its folder should be', async () => {
+  await rm(data, { recursive: true, force: true });
+  await writeFile(data, '');
+
+  const start = launch(project);
+
+  expect(await start.exited).toBe(2);
+  expect(start.output()).toBe(`${data} is a file: move it away, for Millrace keeps its data in a folder there\n`);
+});
