@@ -96,7 +96,9 @@ it('an index that a broken build left invalid is dropped and built again', async
   const database = await open();
   const folder = await folderWith({ '9001_online.sql': ONLINE });
   const older = await killWhileBuilding(database, folder);
-  await database.pool.query('select pg_terminate_backend(pid) from pg_stat_progress_create_index');
+  await database.pool.query(
+    'select pg_terminate_backend(pid) from pg_stat_progress_create_index where datname = current_database()',
+  );
   await older.query('rollback');
   const { rows: before } = await database.pool.query(`select 'millrace.jobs_live_group'::regclass::oid as oid`);
 

@@ -18,7 +18,8 @@ const pidOf = async (db: Database) => (await db.query<{ pid: number }>('select p
 const sessions = async (state: string): Promise<number> =>
   (
     await pool.query(
-      `select count(*)::int as n from pg_stat_activity where application_name = 'test-database' and state like $1`,
+      `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and application_name = 'test-database' and state like $1`,
       [state],
     )
   ).rows[0].n;

@@ -46,7 +46,7 @@ describe('a dispatch', () => {
     queues.send = async (...call) => {
       const { rows } = await pool.query(
         `select count(*)::int as n from pg_stat_activity
-           where application_name = 'test-engine' and xact_start is not null`,
+           where datname = current_database() and application_name = 'test-engine' and xact_start is not null`,
       );
       open = rows[0].n;
       return send(...call);

@@ -116,9 +116,10 @@ it('survives that every connection is killed before it settles', async () => {
   const { ids, records } = await engine.deliver(2);
   const killer = await createClient(engine.database.url);
   engine.work = async () => {
-    await killer.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-      'engine-test',
-    ]);
+    await killer.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'engine-test'`,
+    );
   };
 
   const ran = await engine.run(records, { deps: { time: hastyTime } });

@@ -129,7 +129,11 @@ it('CLM-01: what another has claimed and not committed counts, also when more ur
   const holder = await createClient(engine.test.url);
   await holder.query('begin; select pg_advisory_xact_lock(42)');
   const halted = async () =>
-    (await pool.query(`select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted`)).rows[0].n;
+    (
+      await pool.query(`select count(*)::int as n from pg_locks
+      where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())`)
+    ).rows[0].n;
 
   const first = claim(db, 100);
   await expect.poll(halted).toBe(1);

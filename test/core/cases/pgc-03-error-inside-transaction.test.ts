@@ -91,7 +91,8 @@ describe('PGC-03', () => {
     await mend(table);
     const { rows: after } = await pool.query('select * from millrace.jobs_live');
     const { rows: sessions } = await pool.query(
-      `select state from pg_stat_activity where application_name = 'test-engine' and state like 'idle in%'`,
+      `select state from pg_stat_activity
+         where datname = current_database() and application_name = 'test-engine' and state like 'idle in%'`,
     );
     const { rows: own } = await db.query(`select pg_current_xact_id_if_assigned()::text as xid,
       current_setting('statement_timeout') as timeout, current_setting('lock_timeout') as lock,

@@ -42,7 +42,10 @@ describe('PGC-05', () => {
     await insertJobs(pool, 'mail', 3);
     const name = new URL(engine.test.url).pathname.slice(1);
     await pool.query(`alter database ${name} set default_transaction_read_only = on`);
-    await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test-engine'`);
+    await pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = '${name}' and application_name = 'test-engine'`,
+    );
     await db.query('select 1').catch(() => undefined);
 
     const failures: unknown[] = [];

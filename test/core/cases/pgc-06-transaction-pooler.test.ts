@@ -120,7 +120,8 @@ describe('PGC-06', () => {
   it('leaves nothing behind in a session: no lock, no setting, no statement', async () => {
     const empty = await createDatabase({ migrated: false });
     await migrate({ connectionString: empty.url, log: recordLog() });
-    const { rows } = await empty.pool.query(`select count(*)::int as n from pg_locks where locktype = 'advisory'`);
+    const { rows } = await empty.pool.query(`select count(*)::int as n from pg_locks
+      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);
     await empty.drop();
     const session = await engine.db.query(`
       select (select count(*)::int from pg_prepared_statements) as statements,
