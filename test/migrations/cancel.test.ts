@@ -1,31 +1,12 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applyCancelRequests } from '../../core/jobs/cancel.ts';
-import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
 import { jobIn } from './job-in.ts';
+import { openOperator } from './operator.ts';
 
-const engine = await openEngine();
+const { engine, ask, job, letters, login } = await openOperator();
 const { pool, db } = engine;
-const login = await createLogin(engine.test, 'millrace_operator');
-await deploy(db, { jobType: 'mail' });
-
-afterAll(async () => {
-  await engine.close();
-  await login.drop();
-});
-
-beforeEach(async () => {
-  await pool.query(`delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.audit_log;
-    delete from millrace.cancel_requests; delete from millrace.job_attempts; delete from millrace.job_events`);
-});
-
-const ask = async (sql: string, ...values: unknown[]) => {
-  const client = await createClient(login.url);
-  return Object.values((await client.query<Record<string, unknown>>(sql, values)).rows[0] ?? {})[0];
-};
 const cancel = (id: string) => ask('select millrace.cancel($1)', id);
-const job = async (id: string) => (await pool.query('select * from millrace.jobs where id = $1', [id])).rows[0];
-const letters = async () => (await pool.query('select * from millrace.dead_letters order by id')).rows;
 const audit = async () => (await pool.query('select action, job_id, actor from millrace.audit_log order by id')).rows;
 
 describe('cancel', () => {
