@@ -19,7 +19,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
     `  Database   ${stack.databaseUrl}`,
-    `  SQS        ${stack.sqsEndpoint}`,
+    `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     not ours: AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,

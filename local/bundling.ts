@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { stop as endBundler } from 'esbuild';
-import { bundleDispatcher } from './dispatcher-schedule.ts';
 import { type HandlerBundles, openBundler } from './handler-bundles.ts';
+import { bundleScheduled, type ScheduledFunction } from './schedules.ts';
 
 export interface Bundling {
   /** What a start needs. May be left alone when something else does not start. */
-  readonly first: Promise<{ readonly handlers: HandlerBundles; readonly dispatcher: string }>;
+  readonly first: Promise<{ readonly handlers: HandlerBundles; readonly scheduled: readonly ScheduledFunction[] }>;
   /** The handlers as they are now. One call at a time, after `first`. */
   again(): Promise<HandlerBundles>;
 }
@@ -17,8 +17,8 @@ export interface Bundling {
 export function beginBundling(project: string, folder: string): Bundling {
   const bundleHandlers = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
   const first = thenEnd(async () => {
-    const [handlers, dispatcher] = await Promise.all([bundleHandlers(), bundleDispatcher(folder)]);
-    return { handlers, dispatcher };
+    const [handlers, scheduled] = await Promise.all([bundleHandlers(), bundleScheduled(folder)]);
+    return { handlers, scheduled };
   });
   first.catch(() => undefined);
   return { first, again: () => thenEnd(bundleHandlers) };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Children } from './children.ts';
 import { type FileServer, startFileServer } from './files.ts';
+import { findOtherSqs, type SqsServer } from './other-sqs.ts';
 import { type PostgresServer, startPostgres } from './postgres.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { type Supervised, supervise } from './supervise.ts';
@@ -9,7 +10,7 @@ import { startOnUsualPort } from './usual-ports.ts';
 /** The servers that stand in for what AWS, a mail provider and S3 are in a deployment. */
 export interface Services {
   readonly postgres: Supervised<PostgresServer>;
-  readonly sqs: Supervised<ServiceProcess>;
+  readonly sqs: SqsServer;
   readonly mailbox: Supervised<ServiceProcess>;
   readonly files: FileServer;
   readonly mailFolder: string;
@@ -19,6 +20,7 @@ export interface Services {
 
 export interface ServicesOptions {
   readonly children: Children;
+  readonly region: string;
   /** `.millrace` of the project. */
   readonly data: string;
   readonly say: (line: string) => void;
@@ -37,7 +39,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
   const filesFolder = join(data, 'files');
   const [postgres, sqs, mailbox, files] = await allOrNone([
     openPostgres(options),
-    openService('sqs', ['--data', join(data, 'sqs.sqlite')], options),
+    openSqs(options),
     openService('mailbox', ['--folder', mailFolder], options),
     openFiles(filesFolder, say),
   ]);
@@ -77,6 +79,13 @@ function withWayOut(error: unknown): unknown {
   if (!isDamage && !DATA_REFUSED.test(error.message)) return error;
   const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh begins anew and throws the data away`;
   return new Error(sentence, { cause: error });
+}
+
+async function openSqs(options: ServicesOptions): Promise<SqsServer> {
+  const other = await findOtherSqs(options.region);
+  if (other !== undefined) return other;
+  const server = await openService('sqs', ['--data', join(options.data, 'sqs.sqlite')], options);
+  return { endpoint: `http://127.0.0.1:${server.current().port}`, ours: true, stop: () => server.stop() };
 }
 
 async function openService(

@@ -11,9 +11,9 @@ import { bundleEnvironment } from '../infra/bundle.ts';
 import { beginBundling } from './bundling.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
-import { scheduleDispatcher } from './dispatcher-schedule.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
+import { startSchedules } from './schedules.ts';
 import { openServices, type Services } from './services.ts';
 import { startOnUsualPort } from './usual-ports.ts';
 
@@ -61,12 +61,12 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const data = join(project, '.millrace');
   // Half of what a start costs, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
-  const services = open.adopt(await openServices({ ...options, data }), (started) => started.close());
+  const services = open.adopt(await openServices({ ...options, data, region: REGION }), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
   await migrate({ connectionString: databaseUrl, log: silent });
   const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
-  const sqsEndpoint = `http://127.0.0.1:${services.sqs.current().port}`;
+  const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const startLambda = (port: number) => startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, say), closeRunner);
@@ -83,7 +83,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   stop.throwIfAborted();
   // As the newest run we make the dispatcher leave after its round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
-  open.adopt(scheduleDispatcher(runner, { bundle: bundled.dispatcher, environment }), (schedule) => schedule.stop());
+  open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
   const all = open.move();
   return {
     ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },

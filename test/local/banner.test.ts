@@ -3,7 +3,11 @@ import { banner } from '../../local/banner.ts';
 import type { Stack } from '../../local/stack.ts';
 
 const stack = {
-  services: { postgres: { current: () => ({ version: '18.4' }) }, files: { url: 'http://127.0.0.1:1' } },
+  services: {
+    postgres: { current: () => ({ version: '18.4' }) },
+    sqs: { ours: true },
+    files: { url: 'http://127.0.0.1:1' },
+  },
   runner: { endpoint: 'http://127.0.0.1:2' },
   handlers: { list: () => [] },
   smtpUrl: 'smtp://127.0.0.1:3',

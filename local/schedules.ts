@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { STAGE } from './handler-bundles.ts';
+import { bundleFunction } from './lambda/bundle.ts';
+import type { FunctionSpec, Runner } from './lambda/runner.ts';
+
+/** A function that a schedule wakes, as it is deployed. */
+export type ScheduledFunction = Omit<FunctionSpec, 'environment'>;
+
+export interface Schedule {
+  stop(): void;
+}
+
+const TICK_MS = 60_000;
+const MEMORY_MB = 256;
+/** File in `functions/` to timeout. The dispatcher's is longer than the 125 s for which one run goes on. */
+const TIMEOUT_SECONDS = { dispatcher: 150 } as const;
+
+/** Bundles every function that is woken by the clock. */
+export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
+  return Promise.all(
+    Object.entries(TIMEOUT_SECONDS).map(async ([file, timeoutSeconds]) => {
+      const name = `millrace-${STAGE}-${file}`;
+      const bundle = join(bundles, name, 'index.mjs');
+      const entry = join(import.meta.dirname, '..', 'functions', `${file}.ts`);
+      await bundleFunction({ entry, outFile: bundle });
+      return { name, bundle, timeoutSeconds, memoryMb: MEMORY_MB };
+    }),
+  );
+}
+
+/** Adds the functions and wakes each now and every minute, as EventBridge does. */
+export function startSchedules(
+  runner: Runner,
+  functions: readonly ScheduledFunction[],
+  environment: Readonly<Record<string, string>>,
+): Schedule {
+  for (const spec of functions) runner.addFunction({ ...spec, environment });
+  const tick = (): void => {
+    for (const { name } of functions) void runner.invoke(name, {}, 'Event');
+  };
+  tick();
+  const timer = setInterval(tick, TICK_MS);
+  return { stop: () => clearInterval(timer) };
+}
