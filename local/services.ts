@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Children } from './children.ts';
 import { type FileServer, startFileServer } from './files.ts';
-import { findOtherSqs, type SqsServer } from './other-sqs.ts';
+import type { SqsServer } from './other-sqs.ts';
 import { type PostgresServer, startPostgres } from './postgres.ts';
 import { type ServiceProcess, startService } from './service-process.ts';
 import { type Supervised, supervise } from './supervise.ts';
@@ -20,7 +20,8 @@ export interface Services {
 
 export interface ServicesOptions {
   readonly children: Children;
-  readonly region: string;
+  /** In place of our emulator. */
+  readonly otherSqs: SqsServer | undefined;
   /** `.millrace` of the project. */
   readonly data: string;
   readonly say: (line: string) => void;
@@ -34,12 +35,12 @@ const DAMAGE = /^(58|XX)/;
 
 /** Starts the servers; each that dies is started again on the same port with the same data. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
-  const { data, say } = options;
+  const { data, say, otherSqs } = options;
   const mailFolder = join(data, 'mail');
   const filesFolder = join(data, 'files');
   const [postgres, sqs, mailbox, files] = await allOrNone([
     openPostgres(options),
-    openSqs(options),
+    otherSqs ?? openSqs(options),
     openService('mailbox', ['--folder', mailFolder], options),
     openFiles(filesFolder, say),
   ]);
@@ -54,7 +55,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
 type Stoppable = { stop(): Promise<void> };
 
 /** Waits for all; when one fails, the others are stopped before its error is thrown. */
-async function allOrNone<T extends readonly Promise<Stoppable>[]>(starts: readonly [...T]) {
+async function allOrNone<T extends readonly (Promise<Stoppable> | Stoppable)[]>(starts: readonly [...T]) {
   const ends = await Promise.allSettled(starts);
   const failed = ends.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') {
@@ -82,8 +83,6 @@ function withWayOut(error: unknown): unknown {
 }
 
 async function openSqs(options: ServicesOptions): Promise<SqsServer> {
-  const other = await findOtherSqs(options.region);
-  if (other !== undefined) return other;
   const server = await openService('sqs', ['--data', join(options.data, 'sqs.sqlite')], options);
   return { endpoint: `http://127.0.0.1:${server.current().port}`, ours: true, stop: () => server.stop() };
 }

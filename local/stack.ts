@@ -13,6 +13,7 @@ import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
 import { openSqsClient } from './handler-queues.ts';
 import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
+import { findOtherSqs } from './other-sqs.ts';
 import { startSchedules } from './schedules.ts';
 import { openServices, type Services } from './services.ts';
 import { startOnUsualPort } from './usual-ports.ts';
@@ -59,9 +60,10 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const { children, project, onEvent, say, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
+  const otherSqs = await findOtherSqs(REGION);
   // Half of what a start costs, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
-  const services = open.adopt(await openServices({ ...options, data, region: REGION }), (started) => started.close());
+  const services = open.adopt(await openServices({ ...options, data, otherSqs }), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
   await migrate({ connectionString: databaseUrl, log: silent });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type SqsEmulator, startSqs } from '../../local/sqs/server.ts';
-import { processesOf } from '../support/processes.ts';
+import { expectNoProcess, processesOf } from '../support/processes.ts';
 import { launch, makeProject, type Project, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
@@ -49,7 +49,7 @@ it.each([
   expect(await start.exited).toBe(2);
   expect(start.output()).toMatch(/^error: AWS_ENDPOINT_URL_SQS: expected the address of a running SQS server/);
   expect(start.output()).toMatch(reason);
-  expect(await processesOf(project.folder)).toEqual([]);
+  await expectNoProcess(project.folder);
 });
 
 async function webServer(): Promise<string> {
