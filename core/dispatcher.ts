@@ -7,6 +7,7 @@ import { releaseUnconfirmed } from './jobs/release.ts';
 import type { Log } from './log.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import type { Queues } from './queues.ts';
+import { workOffRedrives } from './redrive.ts';
 import { rescue } from './rescue.ts';
 import type { Time } from './time.ts';
 
@@ -111,13 +112,14 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
   };
 }
 
-/** Rescue first, so that what it frees goes out in the same round. */
+/** Rescue and redrives first, so that what they free goes out in the same round. */
 async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
+  const redriven = await workOffRedrives(run);
   const sent = await drain(deps, run);
-  return sent > 0 || rescued.attempts > 0;
+  return sent + redriven + rescued.attempts > 0;
 }
 
 /** Upkeep can wait, and jobs cannot: they go out also while it fails. */

@@ -25,8 +25,8 @@ create index job_attempts_finished on millrace.job_attempts (finished_at);
 grant select, insert, delete on millrace.job_attempts to millrace_runtime;
 grant select on millrace.job_attempts to millrace_operator;
 
--- One row a death. job_id is null for a message that is nobody's job; only then raw_body is kept. Resolved rows are
--- kept for 90 days.
+-- One row a death. job_id is null for a message that is nobody's job, a stray; only then raw_body is kept. Resolved
+-- rows are kept for 90 days. message_id, message_sent_at and the times of sight are what the mirror saw in SQS.
 create table millrace.dead_letters (
   id bigint generated always as identity primary key,
   job_id bigint,
@@ -40,6 +40,7 @@ create table millrace.dead_letters (
   fingerprint text,
   died_at timestamptz not null default millrace.clock(),
   message_id text,
+  message_sent_at timestamptz,
   first_seen_at timestamptz,
   last_seen_at timestamptz,
   carrier_at timestamptz,
@@ -50,11 +51,31 @@ create table millrace.dead_letters (
   check ((status = 'open') = (resolved_at is null))
 );
 create unique index dead_letters_one_open_a_job on millrace.dead_letters (job_id) where status = 'open';
+create unique index dead_letters_one_a_stray on millrace.dead_letters (queue_name, message_id) where job_id is null;
 create index dead_letters_open on millrace.dead_letters (job_type, routing_key, died_at, id) where status = 'open';
+-- A redrive walks the open ones by id.
+create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
 create index dead_letters_job on millrace.dead_letters (job_id);
 grant select, insert, update, delete on millrace.dead_letters to millrace_runtime;
 grant select on millrace.dead_letters to millrace_operator;
+
+-- What the mirror remembers of each dead-letter queue. A sweep is complete when it saw as many messages as SQS counted;
+-- only what two complete sweeps did not see is missing. Times are when a sweep began.
+create table millrace.dead_letter_queues (
+  queue_url text primary key,
+  depth bigint not null default 0,
+  -- Messages that the last sweep left in it.
+  seen_count bigint not null default 0,
+  checked_at timestamptz not null default millrace.clock(),
+  swept_at timestamptz,
+  complete_at timestamptz,
+  complete_before_at timestamptz,
+  -- The newest move task that was seen: what it moved is on its way, and not missing.
+  moved_at timestamptz
+) with (fillfactor = 50);
+grant select, insert, update, delete on millrace.dead_letter_queues to millrace_runtime;
+grant select on millrace.dead_letter_queues to millrace_operator;
 
 -- A wish to cancel a job whose row a handler needs: read by start, settle, rescue and maintain. Gone when applied.
 create table millrace.cancel_requests (
@@ -83,16 +104,21 @@ create table millrace.job_event_totals (
 grant select, insert, update, delete on millrace.job_events, millrace.job_event_totals to millrace_runtime;
 grant select on millrace.job_events, millrace.job_event_totals to millrace_operator;
 
--- Long work that the dispatcher does bit by bit, such as a redrive with a rate. Kept for 90 days.
+-- Long work that is done bit by bit, such as a redrive. Kept for 90 days.
 create table millrace.operations (
   id bigint generated always as identity primary key,
   kind text not null check (kind in ('redrive')),
   filter jsonb not null,
   rate_per_second double precision check (rate_per_second > 0),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
+  -- The last dead letter that was looked at.
   cursor_id bigint not null default 0,
+  expected_count bigint not null,
   done_count bigint not null default 0,
+  -- Matched, and still open at the end: nobody's job, or without a handler.
   skipped_count bigint not null default 0,
+  -- Up to when the rate is used up.
+  stepped_at timestamptz not null default millrace.clock(),
   requested_by text not null default session_user,
   created_at timestamptz not null default millrace.clock(),
   updated_at timestamptz not null default millrace.clock(),

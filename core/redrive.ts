@@ -1,0 +1,24 @@
+import type { Database } from './database.ts';
+import { runningRedrives, stepRedrive } from './jobs/redrive-operation.ts';
+import type { Log } from './log.ts';
+
+/** Jobs that one statement moves: its row locks are held for a quarter of a second at most. */
+export const REDRIVE_STEP = 1000;
+
+/** The dispatcher's part in redrives: every one that runs gets as far as its rate allows. Answers the jobs moved. */
+export async function workOffRedrives({ db, log }: { db: Database; log: Log }): Promise<number> {
+  let moved = 0;
+  for (const before of await runningRedrives(db)) {
+    // One that fails must not hold up the jobs of others.
+    const after = await stepRedrive(db, before.id, REDRIVE_STEP).catch((error: unknown) => {
+      log.error('redrive_failed', { redrive: before.id, error });
+    });
+    if (!after) continue;
+    moved += after.done - before.done;
+    if (after.status === 'done')
+      log.info('redrive_done', { redrive: after.id, jobs: after.done, skipped: after.skipped });
+    else if (after.done > before.done)
+      log.info('redriven', { redrive: after.id, jobs: after.done, of: after.expected });
+  }
+  return moved;
+}
