@@ -5,6 +5,7 @@ import {
   type SendMessageBatchRequestEntry,
   SQSClient,
 } from '@aws-sdk/client-sqs';
+import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './queue-batches.ts';
 
 /** One message to send; `id` is the caller's, unique within the call. */
 export interface Outgoing {
@@ -31,10 +32,6 @@ export interface Queues {
   makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
   close(): void;
 }
-
-const BATCH = 10;
-const PARALLEL = 16;
-const TIMEOUTS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true };
 
 /** Region, credentials and endpoint come from the environment, as the AWS SDK reads it. */
 export function openQueues(): Queues {
@@ -91,20 +88,4 @@ async function showBatch(client: SQSClient, queueUrl: string, receiptHandles: re
   }));
   const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries: entries });
   await client.send(command).catch(() => undefined);
-}
-
-function chunks<T>(items: readonly T[], size: number): T[][] {
-  const list: T[][] = [];
-  for (let from = 0; from < items.length; from += size) list.push(items.slice(from, from + size));
-  return list;
-}
-
-async function inParallel<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const entries = items.entries();
-  const lanes = Array.from({ length: Math.min(width, items.length) }, async () => {
-    for (const [index, item] of entries) results[index] = await work(item);
-  });
-  await Promise.all(lanes);
-  return results;
 }

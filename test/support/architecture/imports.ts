@@ -15,20 +15,28 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 const PRODUCT = ['core', 'api', 'functions', 'infra'];
 
-/** A module that one place owns, and the folders in which nobody else imports it. */
+/** A module that few places own, and the folders in which nobody else imports it. */
 const OWNERS = [
-  { module: /^pg($|\/)/, owner: 'core/database.ts', folders: [...PRODUCT, 'local', 'cli'] },
-  { module: /^@aws-sdk\/client-sqs$/, owner: 'core/queues.ts', folders: PRODUCT },
-  { module: /^@aws-sdk\/client-lambda$/, owner: 'core/functions.ts', folders: PRODUCT },
-  { module: /^(aws-cdk-lib|constructs)($|\/)/, owner: 'infra', folders: [...PRODUCT, 'local', 'cli'] },
+  { module: /^pg($|\/)/, owners: ['core/database.ts'], folders: [...PRODUCT, 'local', 'cli'] },
+  {
+    module: /^@aws-sdk\/client-sqs$/,
+    owners: ['core/queues.ts', 'core/dead-letter-queues.ts'],
+    folders: [...PRODUCT, 'cli'],
+  },
+  { module: /^@aws-sdk\/client-lambda$/, owners: ['core/functions.ts'], folders: PRODUCT },
+  { module: /^(aws-cdk-lib|constructs)($|\/)/, owners: ['infra'], folders: [...PRODUCT, 'local', 'cli'] },
 ];
 
 const CONNECTS =
-  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|queues|functions)\.ts)($|\/)/;
+  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|(dead-letter-)?queues|functions)\.ts)($|\/)/;
 
 /** What a folder keeps away from, whoever owns it. */
 const APART = [
-  { folder: 'core/jobs', module: /^(@aws-sdk\/.*|core\/(queues|functions)\.ts)$/, why: 'it knows SQL and not SQS' },
+  {
+    folder: 'core/jobs',
+    module: /^(@aws-sdk\/.*|core\/((dead-letter-)?queues|functions)\.ts)$/,
+    why: 'it knows SQL and not SQS',
+  },
   { folder: 'infra', module: CONNECTS, why: 'it opens no connection' },
 ];
 
@@ -71,8 +79,8 @@ export const importDirection = rule('import direction', ({ from, to, ours }) => 
 /** Each client library has one home. */
 export const moduleOwner = rule('module owner', ({ from, to, ours }) => {
   const claim = OWNERS.find(({ module, folders }) => !ours && module.test(to) && isIn(from, folders));
-  if (claim === undefined || claim.owner === from || isIn(from, [claim.owner])) return undefined;
-  return `imports ${to}; only ${claim.owner} does`;
+  if (claim === undefined || claim.owners.includes(from) || isIn(from, claim.owners)) return undefined;
+  return `imports ${to}; only ${claim.owners.join(' or ')} does`;
 });
 
 /** The statements know nothing of queues, and a deployment description talks to nobody. */
