@@ -40,7 +40,9 @@ POM
 start_server() {
   local port
   port=$(node -e 'const s = net.createServer().listen(0, "127.0.0.1", () => (console.log(s.address().port), s.close()))')
+  # Its own settings, which a file of one's own replaces: without them long polls of 20 s are cut off with an error.
   cat >"$work/elasticmq.conf" <<CONF
+include classpath("application.conf")
 node-address { protocol = http, host = 127.0.0.1, port = $port, context-path = "" }
 rest-sqs { enabled = true, bind-port = $port, bind-hostname = "127.0.0.1", sqs-limits = strict }
 rest-stats { enabled = false }
