@@ -1,3 +1,4 @@
+import type { JobStatus } from './job.ts';
 import type { StartAnswer } from './jobs/start.ts';
 import type { JobMessage } from './message.ts';
 import type { HandlerAddress } from './naming.ts';
@@ -68,6 +69,7 @@ export function decide({ delivery, answer, handler }: Circumstances): Decision {
   }
 }
 
+const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const acknowledge: Decision = { step: 'acknowledge' };
 const foreign: Decision = { step: 'acknowledge', alarm: 'message of a later claim or of another database' };
 /** Bouncing on would be a hot loop. */
@@ -84,7 +86,9 @@ function ofDeadJob(column: Column, delivery: Delivery, unrecorded: boolean): Dec
   return { step: unrecorded ? 'adopt' : 'bounce' };
 }
 
-function inWrongQueue(status: string, column: Column, delivery: Delivery): Decision {
+function inWrongQueue(status: JobStatus, column: Column, delivery: Delivery): Decision {
+  // Most finished jobs are not even looked up; the few that are shall be judged like them.
+  if (FINISHED.includes(status)) return acknowledge;
   const alarm = "message in another handler's queue";
   if (column === 'same' && status === 'dispatched') return { step: 'release', alarm };
   if (column === 'same' && status === 'dead_letter') {

@@ -1,0 +1,64 @@
+import type { Queryable } from '../database.ts';
+import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
+
+/** All that is known of an open dead letter. */
+export interface ShownDeadLetter extends ListedDeadLetter {
+  readonly errorStacktrace: string | null;
+  /** The error's name, where an attempt of the job has it. */
+  readonly messageId: string | null;
+  readonly queueName: string | null;
+  /** When SQS drops the message by itself; null while no message of it is known. */
+  readonly messageExpiresAt: Date | null;
+  readonly createdAt: Date | null;
+  /** JSON text with every digit that was inserted; null for a stray. */
+  readonly payload: string | null;
+  /** The body of a stray. */
+  readonly rawBody: string | null;
+}
+
+// SQS moves a message to the dead-letter queue without renewing its age, and keeps it for 14 days there.
+const SHOW_DEAD_LETTER = `
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
+         coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
+         coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
+         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+    from millrace.dead_letters d
+    left join millrace.jobs_live j on j.id = d.job_id
+    where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null)`;
+
+/** The open dead letter of a job, or a stray by its own id; undefined when there is none. */
+export async function showDeadLetter(
+  db: Queryable,
+  wanted: { jobId: string } | { strayId: string },
+): Promise<ShownDeadLetter | undefined> {
+  const ids = 'jobId' in wanted ? [wanted.jobId, null] : [null, wanted.strayId];
+  const { rows } = await db.query<ShownDeadLetter>(SHOW_DEAD_LETTER, ids);
+  return rows[0];
+}
+
+const EXPORT_DEAD_LETTERS = `
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
+         coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
+         coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
+         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+    from (select * from millrace.matching_dead_letters($1::jsonb)
+            where id > $2::bigint order by id limit $3) d
+    left join millrace.jobs_live j on j.id = d.job_id
+    order by d.id`;
+/** A payload can be a megabyte, so this is the memory that an export takes. */
+const PAGE = 50;
+
+/** Every dead letter that matches, oldest first, a page at a time. */
+export async function* exportDeadLetters(db: Queryable, filter: PinnedFilter): AsyncGenerator<ShownDeadLetter> {
+  for (let after = '0'; ; ) {
+    const { rows } = await db.query<ShownDeadLetter>(EXPORT_DEAD_LETTERS, [pinnedJson(filter), after, PAGE]);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+    after = last.id;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Queryable } from '../database.ts';
+import { type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
+
+export interface Discarded {
+  readonly discarded: number;
+  /** Jobs that were left, because somebody redrives them at this moment; a thousand at most. */
+  readonly left: readonly string[];
+}
+
+const COUNT_DEAD_LETTERS = `
+  select count(*)::integer as count, coalesce(max(id), 0) as "untilId" from millrace.matching_dead_letters($1::jsonb)`;
+
+/** How many match, and the newest of them: what dies later is not meant. */
+export async function countDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+): Promise<{ count: number; untilId: string }> {
+  const { rows } = await db.query<{ count: number; untilId: string }>(COUNT_DEAD_LETTERS, [pinnedJson(filter)]);
+  return rows[0] ?? { count: 0, untilId: '0' };
+}
+
+const FIND_DISCARDABLE = `
+  select id, job_id as "jobId" from millrace.matching_dead_letters($1::jsonb)
+    where id > $2::bigint and id <= $3::bigint order by id limit 1000`;
+
+// Through the view, which an operator may delete from, and whose trigger leaves alone what is being redriven.
+const DISCARD_DEAD_LETTERS = `delete from millrace.failed_jobs where id = any($1::bigint[]) returning id`;
+
+/** Discards a thousand at a time, in the order of their ids, and tells how far it got after each. */
+export async function* discardDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+  untilId: string,
+): AsyncGenerator<Discarded> {
+  for (let after = '0'; ; ) {
+    const { rows: found } = await db.query<{ id: string; jobId: string | null }>(FIND_DISCARDABLE, [
+      ...[pinnedJson(filter), after, untilId],
+    ]);
+    const last = found.at(-1);
+    if (last === undefined) return;
+    const { rows } = await db.query<{ id: string }>(DISCARD_DEAD_LETTERS, [found.map(({ id }) => id)]);
+    const gone = new Set(rows.map(({ id }) => id));
+    const left = found.flatMap(({ id, jobId }) => (gone.has(id) || jobId === null ? [] : [jobId]));
+    yield { discarded: gone.size, left };
+    after = last.id;
+  }
+}

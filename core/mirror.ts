@@ -1,0 +1,77 @@
+import { carry } from './carry.ts';
+import type { Database } from './database.ts';
+import type { DeadLetterQueues, MoveTask, QueueState } from './dead-letter-queues.ts';
+import { findMirroredQueues, type MirroredQueue, noteCheck, noteSweep } from './jobs/mirrored-queues.ts';
+import type { Log } from './log.ts';
+import { inParallel } from './queue-batches.ts';
+import type { Queues } from './queues.ts';
+import { sweep } from './sweep.ts';
+import type { Time } from './time.ts';
+
+export interface MirrorDeps {
+  readonly db: Database;
+  readonly deadLetterQueues: DeadLetterQueues;
+  /** Takes the carriers. */
+  readonly queues: Pick<Queues, 'send'>;
+  readonly log: Log;
+  readonly time: Time;
+}
+
+/** Whatever its depth says, a queue is swept so often: what came and what went may be equally many. */
+const SWEEP_EVERY_SECONDS = 15 * 60;
+/** Longest that one run receives: what is hidden for 60 s must be given back before. */
+const WINDOW_MS = 40_000;
+const QUEUES_AT_ONCE = 4;
+
+/**
+ * Looks into every dead-letter queue and notes in the table what is there, taking nothing out but what has moved on.
+ * One queue that fails does not hold up the others.
+ */
+export async function mirror(deps: MirrorDeps): Promise<void> {
+  const until = deps.time.now() + WINDOW_MS;
+  const queues = await findMirroredQueues(deps.db, SWEEP_EVERY_SECONDS);
+  await inParallel(queues, QUEUES_AT_ONCE, (queue) =>
+    mirrorQueue(deps, queue, until).catch((error: unknown) => {
+      deps.log.error('mirror_failed', { queue: nameOf(queue.url), error });
+    }),
+  );
+  await carry(deps);
+}
+
+async function mirrorQueue(deps: MirrorDeps, { url, seen, due }: MirroredQueue, until: number): Promise<void> {
+  const { db, deadLetterQueues, log } = deps;
+  const name = nameOf(url);
+  const state = await deadLetterQueues.describe(url);
+  if (state === undefined) {
+    log.error('dead_letter_queue_missing', { queue: name, reason: 'deploy again: dead jobs have nowhere to go' });
+    return;
+  }
+  const { depth, retentionSeconds } = state;
+  if (depth === seen && !due) return;
+  const tasks = await tasksOf(deps, name, state);
+  const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
+  const begunAt = await noteCheck(db, url, { depth, moving, movedAt: tasks?.[0]?.startedAt });
+  // A redrive receives like anybody: what is peeked at just then would be left behind.
+  if (moving) return;
+  const swept = await sweep(deps, { url, name, until });
+  // Where SQS does not tell its move tasks, nothing is known to be missing.
+  const complete = swept.covered && swept.found >= depth && tasks !== undefined;
+  await noteSweep(db, { url, name, begunAt, seen: swept.kept, complete, retentionSeconds });
+  if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
+}
+
+/** The newest first; undefined when the server cannot tell. */
+async function tasksOf(
+  { deadLetterQueues, log }: MirrorDeps,
+  name: string,
+  { arn }: QueueState,
+): Promise<readonly MoveTask[] | undefined> {
+  return deadLetterQueues.moveTasks(arn).catch((error: unknown) => {
+    log.warn('move_tasks_unknown', { queue: name, error });
+    return undefined;
+  });
+}
+
+function nameOf(url: string): string {
+  return url.split('/').at(-1) ?? url;
+}

@@ -1,0 +1,18 @@
+import { databaseUrl } from '../core/config.ts';
+import { openDatabase } from '../core/database.ts';
+import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
+import { processLog } from '../core/log.ts';
+import { mirror } from '../core/mirror.ts';
+import { openQueues } from '../core/queues.ts';
+import { systemTime } from '../core/time.ts';
+
+const deps = {
+  db: openDatabase({ connectionString: databaseUrl(), max: 1, name: 'millrace-dlq-mirror', log: processLog }),
+  deadLetterQueues: openDeadLetterQueues(),
+  queues: openQueues(),
+  log: processLog,
+  time: systemTime,
+};
+
+/** The Lambda that looks into the dead-letter queues every minute. */
+export const handler = (): Promise<void> => mirror(deps);
