@@ -1,6 +1,6 @@
 import { MessageNotInflight, ReceiptHandleIsInvalid } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
-import { type Behaviour, refused, type World } from './sqs-world.ts';
+import { type Behaviour, refusal, refused, type World } from './sqs-world.ts';
 
 async function handleOf({ send, receive }: World, url: string, VisibilityTimeout = 30): Promise<string> {
   await send(url, 'a');
@@ -96,7 +96,7 @@ export const ACKNOWLEDGING: Behaviour[] = [
 
       const call = world.sqs.deleteMessage({ QueueUrl, ReceiptHandle: 'bogus' });
 
-      await expect(call).rejects.toBeInstanceOf(ReceiptHandleIsInvalid);
+      expect(await refusal(call)).toBeInstanceOf(ReceiptHandleIsInvalid);
     },
   },
   {

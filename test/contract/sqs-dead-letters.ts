@@ -18,13 +18,15 @@ export const DEAD_LETTERS: Behaviour[] = [
   },
   {
     name: 'a long poll of the dead-letter queue wakes when a message moves there',
-    run: async ({ pair, send, bodies }) => {
+    run: async ({ pair, queue, send, bodies }) => {
       const { source, dlq } = await pair(1);
       await send(source, 'a');
       await bodies(source, { VisibilityTimeout: 0 });
 
       const poll = bodies(dlq, { WaitTimeSeconds: 5 });
-      await bodies(source, { WaitTimeSeconds: 1 });
+      // The poll must be waiting by the time of the move.
+      await bodies(await queue(), { WaitTimeSeconds: 1 });
+      await bodies(source);
 
       expect(await poll).toEqual(['a']);
     },

@@ -1,6 +1,6 @@
 import { QueueDoesNotExist, QueueNameExists } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
-import { type Behaviour, refused } from './sqs-world.ts';
+import { type Behaviour, refusal, refused } from './sqs-world.ts';
 
 const deadLetters = (arn: string, maxReceiveCount: number) =>
   JSON.stringify({ deadLetterTargetArn: arn, maxReceiveCount });
@@ -26,7 +26,7 @@ export const QUEUES: Behaviour[] = [
 
       const again = sqs.createQueue({ QueueName, Attributes: { VisibilityTimeout: '8' } });
 
-      await expect(again).rejects.toBeInstanceOf(QueueNameExists);
+      expect(await refusal(again)).toBeInstanceOf(QueueNameExists);
     },
   },
   {

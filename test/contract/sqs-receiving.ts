@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Behaviour, createWorld, eventually, refused, timed } from './sqs-world.ts';
+import { type Behaviour, createWorld, eventually, refusal, refused, timed } from './sqs-world.ts';
 
 export const RECEIVING: Behaviour[] = [
   {
@@ -107,7 +107,7 @@ export const RECEIVING: Behaviour[] = [
       await Promise.race([poll, bodies(await queue(), { WaitTimeSeconds: 1 })]);
 
       abort.abort();
-      await expect(poll).rejects.toThrow();
+      expect(await refusal(poll)).toBeInstanceOf(Error);
       gone.sqs.destroy();
       await sqs.listQueues({ MaxResults: 1 });
       await send(url, 'a');

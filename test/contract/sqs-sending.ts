@@ -1,6 +1,6 @@
 import { InvalidMessageContents } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
-import { type Behaviour, eventually, refused } from './sqs-world.ts';
+import { type Behaviour, eventually, refusal, refused } from './sqs-world.ts';
 
 const MIB = 1_048_576;
 const text = (StringValue: string) => ({ DataType: 'String', StringValue });
@@ -52,7 +52,7 @@ export const SENDING: Behaviour[] = [
       const QueueUrl = await queue();
 
       for (const MessageBody of ['a\u0001', 'a\uFFFE', 'a\uFFFF']) {
-        await expect(sqs.sendMessage({ QueueUrl, MessageBody })).rejects.toBeInstanceOf(InvalidMessageContents);
+        expect(await refusal(sqs.sendMessage({ QueueUrl, MessageBody }))).toBeInstanceOf(InvalidMessageContents);
       }
     },
   },

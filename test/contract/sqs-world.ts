@@ -82,12 +82,20 @@ export function createWorld(endpoint: string): World {
   };
 }
 
-/** Expects a refusal by one of these names, as the SDK's class or in the older query code. */
-export async function refused(call: Promise<unknown>, ...names: string[]): Promise<void> {
-  const error: unknown = await call.then(
+/**
+ * The reason why a call is refused, or undefined when it succeeds. `expect(call).rejects` would be laid to the charge of
+ * whichever behaviour is running at the time.
+ */
+export function refusal(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
     () => undefined,
     (reason: unknown) => reason,
   );
+}
+
+/** Expects a refusal by one of these names, as the SDK's class or in the older query code. */
+export async function refused(call: Promise<unknown>, ...names: string[]): Promise<void> {
+  const error = await refusal(call);
   expect(error, 'the call succeeded').toBeInstanceOf(Error);
   const { name, Error: query } = error as Error & { Error?: { Code?: string } };
   const seen = [name, query?.Code?.replace(/^AWS\.SimpleQueueService\./, '')];

@@ -1,0 +1,62 @@
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { KNOWN_FAULTS, settingOf } from './sqs-known-faults.ts';
+
+const OURS = 'the SQS emulator';
+const CELLS = { passed: 'yes', failed: 'no', other: 'varies' } as const;
+
+type Cell = (typeof CELLS)[keyof typeof CELLS];
+type Columns = ReadonlyMap<string, Map<string, Cell>>;
+
+/** Prints which server does what, as a table of behaviours and servers, when the contract has run. */
+export class SqsTable implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const columns: Columns = new Map([OURS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]));
+    for (const module of modules) {
+      for (const test of module.children.allTests()) columns.get(serverOf(test))?.set(test.name, cellOf(test));
+    }
+    process.stdout.write(`\n${[...tableOf(columns), '', countsOf(columns)].join('\n')}\n`);
+  }
+}
+
+function serverOf(test: TestCase): string {
+  return test.fullName.split(' > ')[0] ?? '';
+}
+
+/** What the server did: a known fault passes as a test because the behaviour failed. */
+function cellOf(test: TestCase): Cell {
+  const { state } = test.result();
+  if (state !== 'passed' && state !== 'failed') return CELLS.other;
+  const stated = state === 'passed';
+  return stated !== (test.options.fails === true) ? CELLS.passed : CELLS.failed;
+}
+
+function tableOf(columns: Columns): string[] {
+  const ran = [...columns].filter(([, cells]) => cells.size > 0);
+  const head = ran.map(([server]) => labelOf(server));
+  const names = [...new Set(ran.flatMap(([, cells]) => [...cells.keys()]))];
+  const row = (cells: readonly string[], name: string) =>
+    [...cells.map((cell, index) => cell.padEnd(head[index]?.length ?? 0)), name].join('  ');
+  return [
+    row(head, 'behaviour'),
+    ...names.map((name) =>
+      row(
+        ran.map(([, cells]) => cells.get(name) ?? CELLS.other),
+        name,
+      ),
+    ),
+  ];
+}
+
+/** One line, so that whoever looks for a server's result finds that all the others ran too. */
+function countsOf(columns: Columns): string {
+  const counts = [...columns].map(([server, cells]) => {
+    const met = [...cells.values()].filter((cell) => cell === CELLS.passed).length;
+    const reason = process.env[`${settingOf(server)}_NOT_RUN`] ?? `${settingOf(server)} is not set`;
+    return `${labelOf(server)} ${cells.size > 0 ? `${met}/${cells.size}` : `not run (${reason})`}`;
+  });
+  return `contract of SQS: ${counts.join(', ')}`;
+}
+
+function labelOf(server: string): string {
+  return server === OURS ? 'ours' : server;
+}
