@@ -1,9 +1,8 @@
-import { ListMessageMoveTasksCommand, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readMails } from '../../local/mailbox/mails.ts';
-import { eventually } from '../support/eventually.ts';
+import { redriveBySqs } from '../support/move-tasks.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
-import { findDeadMessage, insertJob, openSqs, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
+import { findDeadMessage, insertJob, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
 
 const PATIENCE_MS = 60_000;
 
@@ -63,21 +62,11 @@ it(
 it(
   'brings the rest back by the redrive of the SQS console, and nothing twice',
   async () => {
-    const handler = stack.state.handlers.find(({ jobType }) => jobType === 'send_reminder');
-    const SourceArn = `arn:aws:sqs:us-east-1:000000000000:${handler?.deadLetterQueueUrl.split('/').at(-1)}`;
-    const client = openSqs(stack);
-    await client.send(new StartMessageMoveTaskCommand({ SourceArn }));
+    const moved = await redriveBySqs(stack, 'send_reminder');
 
     await untilJob(stack, byConsole, { status: 'succeeded', attempts: 1 });
 
-    await eventually(
-      async () => {
-        const { Results } = await client.send(new ListMessageMoveTasksCommand({ SourceArn }));
-        expect(Results?.[0]).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 2 });
-      },
-      { timeout: 10_000, interval: 100 },
-    );
-    client.destroy();
+    expect(moved).toBe(2);
     expect(await readDeadLetters(stack, byConsole)).toMatchObject([{ status: 'redriven' }]);
     expect(await subjects()).toEqual(['by console', 'by hand']);
     expect(await readJob(stack, byHand)).toMatchObject({ status: 'succeeded', attempts: 1 });

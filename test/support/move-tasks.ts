@@ -1,0 +1,69 @@
+import {
+  GetQueueAttributesCommand,
+  ListMessageMoveTasksCommand,
+  type SQSClient,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
+import type { RunningStack } from './project.ts';
+import { openSqs } from './stack-doors.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 100 };
+
+/**
+ * What the redrive of the SQS console does, again until the dead-letter queue is empty: a task leaves alone what
+ * somebody looks at just then. Answers how many messages all tasks moved.
+ */
+export async function redriveBySqs(stack: RunningStack, jobType: string): Promise<number> {
+  const client = openSqs(stack);
+  let moved = 0;
+  do moved += await runTask(client, await arnOf(client, urlOf(stack, jobType)));
+  while ((await depthOf(client, urlOf(stack, jobType))) > 0);
+  client.destroy();
+  return moved;
+}
+
+/** Messages in the dead-letter queue of a handler, whether or not somebody looks at them now. */
+export async function countDeadMessages(stack: RunningStack, jobType: string): Promise<number> {
+  const client = openSqs(stack);
+  const depth = await depthOf(client, urlOf(stack, jobType));
+  client.destroy();
+  return depth;
+}
+
+/** Without a destination, so that each message goes back to the queue that it came from. */
+async function runTask(client: SQSClient, SourceArn: string): Promise<number> {
+  const before = await listTasks(client, SourceArn);
+  await client.send(new StartMessageMoveTaskCommand({ SourceArn }));
+  return eventually(async () => {
+    const tasks = await listTasks(client, SourceArn);
+    expect(tasks.length).toBe(Math.min(before.length + 1, 10));
+    expect(tasks[0]?.Status).toBe('COMPLETED');
+    return tasks[0]?.ApproximateNumberOfMessagesMoved ?? 0;
+  }, PATIENCE);
+}
+
+async function listTasks(client: SQSClient, SourceArn: string) {
+  const { Results = [] } = await client.send(new ListMessageMoveTasksCommand({ SourceArn, MaxResults: 10 }));
+  return Results;
+}
+
+async function arnOf(client: SQSClient, QueueUrl: string): Promise<string> {
+  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+  const { Attributes } = await client.send(command);
+  return Attributes?.QueueArn as string;
+}
+
+async function depthOf(client: SQSClient, QueueUrl: string): Promise<number> {
+  const command = new GetQueueAttributesCommand({
+    QueueUrl,
+    AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+  });
+  const { Attributes } = await client.send(command);
+  return Object.values(Attributes ?? {}).reduce((sum, count) => sum + Number(count), 0);
+}
+
+function urlOf({ state }: RunningStack, jobType: string): string {
+  return state.handlers.find((handler) => handler.jobType === jobType)?.deadLetterQueueUrl as string;
+}
