@@ -103,20 +103,20 @@ it.each(COLUMNS)('acknowledges a message of a job that is gone, and leaves what 
 });
 
 it.each(STATUSES)('judges a %s job of another handler by its claim', (status) => {
-  const steps = Object.fromEntries(
-    COLUMNS.map((column) => [column, stepOf(column, { status, jobType: 'other' }).replace(' + alarm', '')]),
-  );
+  const steps = Object.fromEntries(COLUMNS.map((column) => [column, stepOf(column, { status, jobType: 'other' })]));
 
-  const same = { dispatched: 'release', dead_letter: 'bounce' }[status as string] ?? 'acknowledge';
-  const other = status === 'dead_letter' ? 'redrive' : 'acknowledge';
+  const finished = ['succeeded', 'skipped', 'cancelled'].includes(status);
+  const rest = finished ? 'acknowledge' : 'acknowledge + alarm';
+  const same = { dispatched: 'release + alarm', dead_letter: 'bounce + alarm' }[status as string] ?? rest;
+  const other = status === 'dead_letter' ? 'redrive' : rest;
   expect(steps).toEqual({
     recorded: same,
     unrecorded: same,
     'other id': other,
     'other time': other,
-    old: 'acknowledge',
-    'newer claim': 'acknowledge',
-    'other epoch': 'acknowledge',
+    old: rest,
+    'newer claim': rest,
+    'other epoch': rest,
   });
 });
 

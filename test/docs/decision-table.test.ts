@@ -8,16 +8,6 @@ const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'later clai
 type Column = (typeof COLUMNS)[number];
 
 const HANDLER = { jobType: 'work', routingKey: '' };
-const EVERY: JobStatus[] = [
-  'pending',
-  'failed',
-  'dispatched',
-  'running',
-  'dead_letter',
-  'succeeded',
-  'skipped',
-  'cancelled',
-];
 
 /** What the label of a row stands for. */
 interface Row {
@@ -46,10 +36,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...{ statuses: ['dead_letter'], ...other },
     tooOften: true,
   },
-  'of another handler, any other': {
-    statuses: EVERY.filter((status) => status !== 'dispatched' && status !== 'dead_letter'),
-    ...other,
-  },
+  'of another handler, pending, failed, running': { statuses: ['pending', 'failed', 'running'], ...other },
 };
 /** These begin or go on with an attempt, or have no message to judge: `decide` is not asked. */
 const ELSEWHERE = ['dispatched', 'running, by this Lambda request', 'unreadable'];
