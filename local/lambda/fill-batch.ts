@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '@aws-sdk/client-sqs';
+import { pause } from './pause.ts';
 
 /** The longest that SQS lets a receive wait. */
 export const LONG_POLL_SECONDS = 20;
@@ -40,9 +40,4 @@ export async function fillBatch(first: readonly Message[], filling: Filling): Pr
 
 function sizeOf(messages: readonly Message[]): number {
   return messages.reduce((sum, { Body = '' }) => sum + Buffer.byteLength(Body), 0);
-}
-
-/** Resolves after so many milliseconds, or when the signal fires. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
 }

@@ -50,6 +50,11 @@ export class FunctionPool {
     return outcome;
   }
 
+  /** Invocations at work. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   pids(): number[] {
     return [...this.#all].flatMap(({ pid, alive }) => (alive && pid !== undefined ? [pid] : []));
   }
@@ -125,7 +130,7 @@ export class FunctionPool {
   }
 
   #report(outcome: Outcome, requestId: string): void {
-    if (outcome.kind === 'success' || outcome.kind === 'error' || this.#killed) return;
+    if (outcome.kind === 'success' || outcome.kind === 'error' || outcome.kind === 'throttled' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
       timeout: () => `timed out after ${timeoutSeconds} s and was killed`,

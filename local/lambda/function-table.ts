@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Children } from '../children.ts';
 import { FunctionPool } from './function-pool.ts';
-import type { Outcome } from './outcome.ts';
+import { type Outcome, throttled } from './outcome.ts';
+import { retryThrottled } from './retry-throttled.ts';
 import type { FunctionSpec, RunnerEvent } from './runner.ts';
 
 /** Lambda waits one minute, then two, before it tries a failed asynchronous invocation again. */
 const EVENT_RETRY_MS = [60_000, 120_000];
+/** Six hours, then it drops an event that was throttled all the time. */
+const LONGEST_EVENT_AGE_MS = 21_600_000;
 
 export class FunctionNotFoundError extends Error {
   override readonly name = 'FunctionNotFoundError';
@@ -61,7 +64,7 @@ export class FunctionTable {
   /** `payload` is JSON text. Never throws; a function that is not there any more is an error like its own. */
   async invoke(name: string, payload: string, requestId?: string): Promise<Outcome> {
     const pool = this.#pools.get(name);
-    if (pool) return pool.invoke(payload, requestId);
+    if (pool) return this.#run(pool, payload, requestId);
     return { kind: 'error', error: { errorType: 'ResourceNotFoundException', errorMessage: this.#notFound(name) } };
   }
 
@@ -87,16 +90,35 @@ export class FunctionTable {
     for (const pool of [...this.#pools.values(), ...this.#retired]) pool.kill();
   }
 
+  /** Refused when what is reserved for the function is at work, in versions that were replaced too. */
+  async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<Outcome> {
+    const { name, reservedConcurrency } = pool.spec;
+    const pools = [...this.#pools.values(), ...this.#retired].filter(({ spec }) => spec.name === name);
+    const running = pools.reduce((sum, one) => sum + one.running, 0);
+    if (reservedConcurrency !== undefined && running >= reservedConcurrency) return throttled();
+    return pool.invoke(payload, requestId);
+  }
+
   async #invokeWithRetries(first: FunctionPool, payload: string, requestId?: string): Promise<void> {
-    let outcome = await first.invoke(payload, requestId);
+    let outcome = await this.#runLater(first, payload, requestId);
     const delays = this.#options.eventRetryMs ?? EVENT_RETRY_MS;
     for (const delay of delays.slice(0, first.spec.eventRetries ?? 0)) {
       if (outcome.kind === 'success') return;
       await sleep(delay, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
       const pool = this.#pools.get(first.spec.name);
       if (this.#closing.signal.aborted || !pool) return;
-      outcome = await pool.invoke(payload, requestId);
+      outcome = await this.#runLater(pool, payload, requestId);
     }
+  }
+
+  /** A throttled event waits for its turn. */
+  #runLater(pool: FunctionPool, payload: string, requestId?: string): Promise<Outcome> {
+    const end = Date.now() + LONGEST_EVENT_AGE_MS;
+    return retryThrottled({
+      invoke: () => this.#run(pool, payload, requestId),
+      until: async () => end,
+      signal: this.#closing.signal,
+    });
   }
 
   #retire(name: string): void {

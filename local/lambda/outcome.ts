@@ -1,10 +1,13 @@
 import { parseJson } from './parse-json.ts';
+import { ServiceError } from './service-error.ts';
 
 /** How an invocation ended. `body` is JSON text as the function sent it. */
 export type Outcome =
   | { kind: 'success'; body: string }
   /** The function reported an error and lives on. */
   | { kind: 'error'; error: FunctionError }
+  /** It was not run: as many as are reserved for the function run already. */
+  | { kind: 'throttled'; error: FunctionError }
   /** The environment ended with it. */
   | { kind: 'init-failed' | 'timeout' | 'exit' | 'out-of-memory'; error: FunctionError };
 
@@ -39,6 +42,10 @@ export function exited(requestId: string, exit: { code: number | null; signal: N
   return { errorType: 'Runtime.ExitError', errorMessage: `RequestId: ${requestId} Error: Runtime exited${how}` };
 }
 
+export function throttled(): Outcome {
+  return { kind: 'throttled', error: { errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' } };
+}
+
 /** Reads the error that a runtime posted; whatever it is, it becomes one. */
 export function parseError(body: string): FunctionError {
   const posted = parseJson(body);
@@ -59,8 +66,14 @@ export function summarize({ errorType, errorMessage, trace = [] }: FunctionError
   return `${errorType}: ${errorMessage}${where ? ` (${where})` : ''}`;
 }
 
-/** The payload of an Invoke answer (always JSON text), and the value of its X-Amz-Function-Error. */
+/**
+ * The payload of an Invoke answer (always JSON text), and the value of its X-Amz-Function-Error.
+ * Throws `TooManyRequestsException` for what was not run.
+ */
 export function toAnswer(outcome: Outcome): { payload: string; functionError?: string } {
+  if (outcome.kind === 'throttled') {
+    throw new ServiceError(429, 'TooManyRequestsException', outcome.error.errorMessage);
+  }
   if (outcome.kind !== 'success') return { payload: JSON.stringify(outcome.error), functionError: 'Unhandled' };
   if (parseJson(outcome.body) !== undefined) return { payload: outcome.body };
   const error = { errorType: 'Runtime.InvalidResponse', errorMessage: 'the response is not JSON' };

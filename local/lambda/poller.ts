@@ -1,8 +1,10 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { failedMessages } from './batch-response.ts';
-import { fillBatch, LONG_POLL_SECONDS, pause } from './fill-batch.ts';
+import { fillBatch, LONG_POLL_SECONDS } from './fill-batch.ts';
 import type { Outcome } from './outcome.ts';
+import { backoff, pause } from './pause.ts';
 import type { QueueClient } from './queue-client.ts';
+import { retryThrottled } from './retry-throttled.ts';
 import type { MappingSpec, RunnerEvent } from './runner.ts';
 import { type SqsRecord, toEvents, toSqsRecord } from './sqs-record.ts';
 
@@ -11,7 +13,6 @@ const MOST_PER_RECEIVE = 10;
 const IDLE_LANES = 1;
 /** Some eight seconds, in which a server that was killed is back; what is not deleted runs again. */
 const DELETE_ATTEMPTS = 8;
-const LONGEST_PAUSE_MS = 2_000;
 /** An answer under way when we stop brings messages that would be hidden from all until their visibility ends. */
 const HANG_UP_MS = 100;
 
@@ -26,6 +27,10 @@ export interface PollerOptions {
 /**
  * Moves messages from a queue into a function. Each lane receives, invokes and deletes in turn, so that a batch is
  * never received without a free slot to run it; a lane that got something makes room for another one that asks.
+ *
+ * A batch that failed is left alone: its messages are visible again when their visibility ends, each with one receive
+ * more. Lanes do not slow down for it, since Lambda does not where partial responses are switched on, and here they
+ * always are. Only a function that cannot start, or is throttled, holds its lane back.
  */
 export class Poller {
   readonly #options: PollerOptions;
@@ -74,12 +79,12 @@ export class Poller {
   async #runLane(): Promise<void> {
     while (!this.#stop.signal.aborted && this.#open <= this.#options.settings().maximumConcurrency) {
       this.#asking += 1;
-      const messages = await this.#collect();
+      const { messages, receivedAt } = await this.#collect();
       this.#asking -= 1;
       if (messages.length === 0 && this.#asking >= IDLE_LANES) break;
       if (messages.length === 0) continue;
       this.#makeRoom();
-      await this.#process(messages);
+      await this.#process(messages, receivedAt);
     }
     this.#open -= 1;
   }
@@ -89,11 +94,13 @@ export class Poller {
     if (!this.#stop.signal.aborted && this.#asking < IDLE_LANES && this.#open < maximumConcurrency) this.#openLane();
   }
 
-  async #collect(): Promise<Message[]> {
+  async #collect(): Promise<{ messages: Message[]; receivedAt: number }> {
     const { batchSize, windowSeconds } = this.#options.settings();
     const first = await this.#receive(batchSize, this.#outage > 0 ? 0 : LONG_POLL_SECONDS);
+    const receivedAt = Date.now();
     const receive = (most: number, waitSeconds: number) => this.#receive(most, waitSeconds);
-    return fillBatch(first, { batchSize, windowSeconds, receive, signal: this.#stop.signal });
+    const messages = await fillBatch(first, { batchSize, windowSeconds, receive, signal: this.#stop.signal });
+    return { messages, receivedAt };
   }
 
   async #receive(most: number, waitSeconds: number): Promise<Message[]> {
@@ -120,14 +127,29 @@ export class Poller {
     }
   }
 
-  async #process(messages: readonly Message[]): Promise<void> {
-    const { functionName, queueArn } = this.#options.settings();
+  async #process(messages: readonly Message[], receivedAt: number): Promise<void> {
+    const { functionName, queueUrl, queueArn } = this.#options.settings();
     for (const { records, payload } of toEvents(messages.map((message) => toSqsRecord(message, queueArn)))) {
-      const outcome = await this.#options.invoke(functionName, payload);
+      // Once its messages are visible to others the batch is dropped, a receive spent without a run: throttling alone
+      // can fill a dead-letter queue.
+      const outcome = await retryThrottled({
+        invoke: () => this.#options.invoke(functionName, payload),
+        until: async () => receivedAt + (await this.#visibilityMs(queueUrl)),
+        signal: this.#stop.signal,
+      });
       if (outcome.kind === 'success') await this.#remove(succeeded(records, outcome.body));
       // A function that cannot start would otherwise burn the receives of the whole queue in seconds.
       this.#failedInits = outcome.kind === 'init-failed' ? this.#failedInits + 1 : 0;
       if (this.#failedInits > 0) await pause(backoff(this.#failedInits), this.#stop.signal);
+    }
+  }
+
+  async #visibilityMs(queueUrl: string): Promise<number> {
+    try {
+      return await this.#options.queues.visibilityMs(queueUrl);
+    } catch (error) {
+      this.#fail(`cannot read the visibility timeout of ${queueUrl}: ${describe(error)}`);
+      return 0;
     }
   }
 
@@ -167,11 +189,6 @@ function succeeded(records: readonly SqsRecord[], body: string): string[] {
   const ids = records.map(({ messageId }) => messageId);
   const failed = failedMessages(body, ids);
   return records.filter(({ messageId }) => !failed.has(messageId)).map(({ receiptHandle }) => receiptHandle);
-}
-
-/** 50, 100, 200 … 2,000 ms. */
-function backoff(failures: number): number {
-  return Math.min(LONGEST_PAUSE_MS, 25 * 2 ** Math.min(failures, 10));
 }
 
 function describe(error: unknown): string {

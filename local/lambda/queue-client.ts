@@ -1,5 +1,6 @@
 import {
   DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
   type Message,
   ReceiveMessageCommand,
   type ReceiveMessageCommandInput,
@@ -10,6 +11,8 @@ export interface QueueClient {
   receive(queueUrl: string, most: number, waitSeconds: number, signal: AbortSignal): Promise<Message[]>;
   /** At most ten receipt handles; returns those that were refused by no fault of ours, to be tried again. */
   remove(queueUrl: string, receiptHandles: readonly string[]): Promise<string[]>;
+  /** The queue's visibility timeout. */
+  visibilityMs(queueUrl: string): Promise<number>;
   close(): void;
 }
 
@@ -45,6 +48,10 @@ export function openQueueClient(endpoint: string, region: string): QueueClient {
       const Entries = receiptHandles.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }));
       const { Failed = [] } = await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
       return Failed.filter(({ SenderFault }) => !SenderFault).flatMap(({ Id }) => receiptHandles[Number(Id)] ?? []);
+    },
+    async visibilityMs(QueueUrl) {
+      const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['VisibilityTimeout'] });
+      return Number((await sqs.send(command)).Attributes?.VisibilityTimeout) * 1000;
     },
     close: () => sqs.destroy(),
   };

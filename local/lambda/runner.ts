@@ -18,6 +18,8 @@ export interface FunctionSpec {
   environment: Readonly<Record<string, string>>;
   /** How often a failed asynchronous invocation is tried again, 0 to 2; default 0. */
   eventRetries?: number;
+  /** At most so many invocations at a time, further ones are throttled; default: no limit. */
+  reservedConcurrency?: number;
 }
 
 export interface MappingSpec {
@@ -63,7 +65,10 @@ export interface Runner {
   addMapping(spec: MappingSpec): string;
   /** With its mappings; invocations at work finish. */
   removeFunction(name: string): void;
-  /** Throws `FunctionNotFoundError`; what goes wrong inside the function is `functionError`. */
+  /**
+   * Throws `FunctionNotFoundError`, and `ServiceError` when it is throttled; what goes wrong inside the function is
+   * `functionError`.
+   */
   invoke(
     name: string,
     payload: unknown,
