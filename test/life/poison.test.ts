@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('kills its process each time, and only the poison job dies of it: no other loses more than one attempt', async () => {
+it('a job that kills its process dies alone, and no other loses more than one attempt', async () => {
   const poison = await enqueueAll();
 
   await untilJob(stack, poison, { status: 'dead_letter', attempts: ATTEMPTS }, 90_000);

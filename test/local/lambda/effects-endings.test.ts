@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import {
+  type Effects,
+  type EffectsOptions,
+  openEffects,
+  tellingHandler,
+  VISIBILITY_SECONDS,
+} from './effects-fixture.ts';
+
+const BODIES = ['a', 'b', 'c'];
+const PATIENT = { timeout: 20_000 };
+
+/** Ends the first invocation badly and the second one well, and answers what was seen of it. */
+async function failOnce(options: EffectsOptions): Promise<Effects> {
+  const effects = await openEffects(options);
+  await effects.send(BODIES);
+  effects.map();
+  return effects;
+}
+
+const GROW = 'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await new Promise((r) => setTimeout(r, 4)); }';
+
+// "If your function encounters an error while processing a batch, all messages in that batch become visible in the
+// queue again after the visibility timeout expires." (Using Lambda with Amazon SQS)
+// "If your function code caused the error, Lambda will stop processing and retrying the invocation. […] After your
+// queue's visibility timeout runs out, the message will again reappear in the queue." (Handling errors for an SQS
+// event source)
+test.concurrent.each<[string, string, EffectsOptions['spec']?]>([
+  ['throws', "throw new Error('no');"],
+  ['times out while it waits', 'await new Promise(() => setInterval(() => {}, 1000));', { timeoutSeconds: 0.5 }],
+  ['times out while it spins', 'for (;;);', { timeoutSeconds: 0.5 }],
+  ['exits with 0', 'process.exit(0);'],
+  ['exits with 1', 'process.exit(1);'],
+  ['is killed', "process.kill(process.pid, 'SIGKILL');"],
+  ['outgrows its memory', GROW, { memoryMb: 150 }],
+  ['throws outside of its promise', "setTimeout(() => { throw new Error('loose'); }); await new Promise(() => {});"],
+  ['waits for what never comes', 'await new Promise(() => {});', { timeoutSeconds: 0.5 }],
+])('when the function %s, the whole batch is back after the visibility timeout, one receive more', async (...row) => {
+  const [, ending, spec] = row;
+  const effects = await failOnce({ body: `if (first) { ${ending} }`, ...(spec && { spec }) });
+
+  const seen = await eventually(() => {
+    expect(effects.seen()).toHaveLength(6);
+    return effects.seen();
+  }, PATIENT);
+  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 }));
+
+  const [firsts, seconds] = [seen.slice(0, 3), seen.slice(3)];
+  expect(firsts.map(({ body, receives }) => `${body}${receives}`)).toEqual(['a1', 'b1', 'c1']);
+  expect(seconds.map(({ body, receives }) => `${body}${receives}`).sort()).toEqual(['a2', 'b2', 'c2']);
+  expect(Math.min(...seconds.map(({ age }) => age))).toBeGreaterThanOrEqual(VISIBILITY_SECONDS * 1000);
+  await effects.close();
+});
+
+// "If the Lambda function crashes or times out during the Invoke phase, Lambda resets the execution environment."
+// (Understanding the Lambda execution environment lifecycle)
+test.concurrent.each<[string, string, boolean, EffectsOptions['spec']?]>([
+  ['a throw', "throw new Error('no');", true],
+  ['a timeout', 'for (;;);', false, { timeoutSeconds: 0.5 }],
+  ['an exit', 'process.exit(0);', false],
+])('after %s the messages are run by the same process, or a new one if that had to end', async (...row) => {
+  const [, ending, survives, spec] = row;
+  const effects = await failOnce({
+    ...{ body: `if (first) { ${ending} }`, visibilitySeconds: 4 },
+    ...(spec && { spec }),
+  });
+
+  await eventually(() => expect(effects.seen()).toHaveLength(6), PATIENT);
+
+  const [before, after] = [effects.seen()[0]?.pid, effects.seen()[3]?.pid];
+  expect(before === after).toBe(survives);
+  await effects.close();
+});
+
+// To the mapping an init that fails is an error of the function's code like any other. The function never sees these
+// messages, so what became of them is read where SQS moves them.
+test.concurrent.each<[string, string]>([
+  ['throws at import', "throw new Error('bad start');"],
+  ['exits at import', 'process.exit(1);'],
+  ['exports no handler', 'export const other = 1;'],
+])('when the function %s, each receive is spent and SQS itself moves the messages on', async (_, source) => {
+  const effects = await failOnce({ source, visibilitySeconds: 1, maxReceiveCount: 2 });
+
+  const dead = await eventually(async () => {
+    const messages = await effects.dead();
+    expect(messages).toHaveLength(3);
+    return messages;
+  }, PATIENT);
+
+  expect(dead.map(({ Body }) => Body).sort()).toEqual(BODIES);
+  expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 });
+  const failures = effects.events.filter(({ kind }) => kind === 'init-failed');
+  expect(failures.length).toBeGreaterThanOrEqual(2);
+  await effects.close();
+});
+
+// "The Init phase is limited to 10 seconds. If all three tasks do not complete within 10 seconds, Lambda retries the
+// Init phase at the time of the first function invocation with the configured function timeout." (the same page)
+test.concurrent('when an import does not end, the batch comes back as after a timeout', async () => {
+  const released = join(await temporaryFolder(), 'released');
+  const stuck = `import { existsSync } from 'node:fs';
+    if (!existsSync(${JSON.stringify(released)})) await new Promise((r) => setTimeout(r, 60_000));`;
+  const source = `${stuck} ${tellingHandler('')}`;
+  const effects = await failOnce({ source, spec: { timeoutSeconds: 0.5 }, visibilitySeconds: 12 });
+  const begun = performance.now();
+
+  await eventually(() => expect(effects.events.map(({ kind }) => kind)).toContain('init-failed'), PATIENT);
+  const failedAfter = performance.now() - begun;
+  await writeFile(released, '');
+
+  expect(failedAfter).toBeGreaterThan(9_000);
+  expect(effects.seen()).toEqual([]);
+  const seen = await eventually(() => {
+    expect(effects.seen()).toHaveLength(3);
+    return effects.seen();
+  }, PATIENT);
+  expect(Math.min(...seen.map(({ receives }) => receives))).toBeGreaterThanOrEqual(2);
+  expect(Math.min(...seen.map(({ age }) => age))).toBeGreaterThanOrEqual(12_000);
+  await effects.close();
+}, 60_000);

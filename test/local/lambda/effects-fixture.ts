@@ -1,0 +1,135 @@
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { FunctionSpec, MappingSpec, RunnerEvent } from '../../../local/lambda/runner.ts';
+import { startSqs } from '../../../local/sqs/server.ts';
+import { openRunner } from './runner-fixture.ts';
+
+/** Long enough to see that a message is hidden, short enough to wait for its end. */
+export const VISIBILITY_SECONDS = 2;
+
+export interface EffectsOptions {
+  /** Body of the handler; `first` says that these messages come for the first time. */
+  readonly body?: string;
+  /** A whole bundle in place of the body. */
+  readonly source?: string;
+  readonly spec?: Partial<FunctionSpec>;
+  readonly mapping?: Partial<MappingSpec>;
+  readonly visibilitySeconds?: number;
+  /** Absent: there is no dead-letter queue. */
+  readonly maxReceiveCount?: number;
+}
+
+export interface Seen {
+  readonly body: string;
+  /** ApproximateReceiveCount. */
+  readonly receives: number;
+  /** Milliseconds since SQS handed it out for the first time. */
+  readonly age: number;
+  readonly pid: number;
+}
+
+/** A queue, a function, and a mapping between them that starts on `map`. */
+export interface Effects {
+  readonly events: RunnerEvent[];
+  send(bodies: readonly string[]): Promise<void>;
+  /** Returns the mapping's UUID. */
+  map(): string;
+  /** What the function was given, a message each, in the order of the invocations. */
+  seen(): Seen[];
+  /** How many messages each invocation was given. */
+  batches(): number[];
+  depth(): Promise<{ visible: number; inFlight: number }>;
+  /** At most ten of the dead-letter queue's messages, visible again at once. */
+  dead(): Promise<Message[]>;
+  environments(): number[];
+  readonly endpoint: string;
+  close(): Promise<void>;
+}
+
+const PROLOGUE = `
+  const first = event.Records[0].attributes.ApproximateReceiveCount === '1';
+  const seen = event.Records.map(({ body, attributes }) => ({
+    body,
+    receives: Number(attributes.ApproximateReceiveCount),
+    age: Date.now() - Number(attributes.ApproximateFirstReceiveTimestamp),
+    pid: process.pid,
+  }));
+  console.log('seen ' + JSON.stringify(seen));`;
+
+/** Source of a bundle whose handler tells what it was given, then goes on with `body`. */
+export const tellingHandler = (body: string): string => `export async function handler(event) { ${PROLOGUE} ${body} }`;
+
+export async function openEffects(options: EffectsOptions): Promise<Effects> {
+  const { body = '', source = tellingHandler(body), visibilitySeconds = VISIBILITY_SECONDS } = options;
+  const server = await startSqs({});
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const sqs = new SQSClient({ endpoint: server.endpoint, region: 'us-east-1', credentials });
+  const { queueUrl, deadLetterQueueUrl } = await createQueues(sqs, visibilitySeconds, options.maxReceiveCount);
+  const fixture = await openRunner(server.endpoint);
+  await fixture.add('f', source, options.spec);
+  const told = () =>
+    fixture
+      .lines()
+      .filter((line) => line.startsWith('seen '))
+      .map((line) => JSON.parse(line.slice(5)) as Seen[]);
+  return {
+    events: fixture.events,
+    endpoint: fixture.runner.endpoint,
+    async send(bodies) {
+      const Entries = bodies.map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+      await sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+    },
+    map: () =>
+      fixture.runner.addMapping({
+        ...{ functionName: 'f', queueUrl, queueArn: arnOf(queueUrl) },
+        ...{ batchSize: 10, windowSeconds: 0, maximumConcurrency: 2 },
+        ...options.mapping,
+      }),
+    seen: () => told().flat(),
+    batches: () => told().map((batch) => batch.length),
+    depth: () => depthOf(sqs, queueUrl),
+    dead: () => lookInto(sqs, deadLetterQueueUrl),
+    environments: () => fixture.runner.environments('f'),
+    async close() {
+      await fixture.close();
+      sqs.destroy();
+      await server.close();
+    },
+  };
+}
+
+async function createQueues(sqs: SQSClient, visibilitySeconds: number, maxReceiveCount?: number) {
+  const { QueueUrl: deadLetterQueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'q-dlq' }));
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arnOf(deadLetterQueueUrl), maxReceiveCount });
+  const Attributes = {
+    VisibilityTimeout: String(visibilitySeconds),
+    ...(maxReceiveCount !== undefined && { RedrivePolicy }),
+  };
+  const { QueueUrl: queueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'q', Attributes }));
+  return { queueUrl, deadLetterQueueUrl };
+}
+
+const arnOf = (queueUrl: string): string => `arn:aws:sqs:us-east-1:000000000000:${queueUrl.split('/').at(-1)}`;
+
+async function depthOf(sqs: SQSClient, QueueUrl: string) {
+  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }));
+  return {
+    visible: Number(Attributes?.ApproximateNumberOfMessages),
+    inFlight: Number(Attributes?.ApproximateNumberOfMessagesNotVisible),
+  };
+}
+
+async function lookInto(sqs: SQSClient, QueueUrl: string): Promise<Message[]> {
+  const { Messages = [] } = await sqs.send(
+    new ReceiveMessageCommand({
+      ...{ QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] },
+    }),
+  );
+  return Messages;
+}

@@ -1,0 +1,97 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { type Effects, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
+
+const PATIENT = { timeout: 15_000 };
+const received = (effects: Effects) => effects.seen().map(({ body, receives }) => `${body}${receives}`);
+
+function openLambda({ endpoint }: Effects): LambdaClient {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  return new LambdaClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+}
+
+/** Two messages, taken by two pollers, and one slot that the first of them holds for so long. */
+async function contend(holdMs: number): Promise<Effects> {
+  const effects = await openEffects({
+    body: `if (first) await new Promise((r) => setTimeout(r, ${holdMs}));`,
+    spec: { reservedConcurrency: 1, timeoutSeconds: 20 },
+    mapping: { batchSize: 1, maximumConcurrency: 2 },
+    visibilitySeconds: 5,
+  });
+  await effects.send(['x', 'y']);
+  effects.map();
+  await eventually(() => expect(effects.seen()).toHaveLength(1), PATIENT);
+  return effects;
+}
+
+// "Event source mappings don't account for reserved concurrency and can process more messages off your queue than can
+// be sent to your function." (How do I scale a function with an SQS event source)
+test.concurrent('a mapping takes more than the reserved concurrency lets it run', async () => {
+  const effects = await contend(1_500);
+
+  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 2 }));
+
+  expect(effects.environments()).toHaveLength(1);
+  await effects.close();
+});
+
+// "If the invocation fails due to throttling […] Lambda continues to retry the message until the message's timestamp
+// exceeds your queue's visibility timeout" (Handling errors for an SQS event source)
+test.concurrent('a throttled batch runs in the same receive if a slot is free before its visibility ends', async () => {
+  const effects = await contend(800);
+
+  await eventually(() => expect(effects.seen()).toHaveLength(2), PATIENT);
+
+  expect(received(effects).sort()).toEqual(['x1', 'y1']);
+  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 }));
+  await effects.close();
+});
+
+// "[…] at which point Lambda drops the message."
+test.concurrent('a batch that is throttled until its visibility ends is back with a receive more', async () => {
+  const effects = await openEffects({
+    spec: { reservedConcurrency: 0 },
+    maxReceiveCount: 2,
+    visibilitySeconds: VISIBILITY_SECONDS,
+  });
+  await effects.send(['x', 'y', 'z']);
+  const begun = performance.now();
+  effects.map();
+
+  const dead = await eventually(async () => {
+    const messages = await effects.dead();
+    expect(messages).toHaveLength(3);
+    return messages;
+  }, PATIENT);
+
+  expect(performance.now() - begun).toBeGreaterThan(2 * VISIBILITY_SECONDS * 1000);
+  expect(dead.map(({ Body }) => Body).sort()).toEqual(['x', 'y', 'z']);
+  expect(effects.seen()).toEqual([]);
+  expect(effects.environments()).toEqual([]);
+  await effects.close();
+});
+
+// "TooManyRequestsException: The request throughput limit was exceeded." (Invoke; HTTP status code 429)
+test.concurrent('Invoke refuses what is over the reserved concurrency, an event waits for its turn', async () => {
+  const effects = await contend(800);
+  const client = openLambda(effects);
+  const record = (body: string) => ({ body, attributes: { ApproximateReceiveCount: '1' } });
+  const invocation = (body: string) => ({
+    FunctionName: 'f',
+    Payload: JSON.stringify({ Records: [record(body)] }),
+  });
+
+  const refused = client.send(new InvokeCommand(invocation('sync')));
+  const accepted = client.send(new InvokeCommand({ ...invocation('event'), InvocationType: 'Event' }));
+
+  await expect(refused).rejects.toMatchObject({
+    name: 'TooManyRequestsException',
+    $metadata: { httpStatusCode: 429 },
+  });
+  expect((await accepted).StatusCode).toBe(202);
+  await eventually(() => expect(received(effects)).toContain('event1'), PATIENT);
+  expect(received(effects)).not.toContain('sync1');
+  client.destroy();
+  await effects.close();
+});
