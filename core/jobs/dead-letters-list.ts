@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.ts';
-import { type Duration, seconds } from '../duration.ts';
+import { seconds } from '../duration.ts';
 import { type DeadLetterFilter, filterJson } from './dead-letter-filter.ts';
 
 /** An open dead letter: what fits on a line. */
@@ -20,6 +20,11 @@ export interface ListedDeadLetter {
   readonly lastSeenAt: Date | null;
 }
 
+/** A filter whose `since` does not move on. */
+export interface PinnedFilter extends Omit<DeadLetterFilter, 'since'> {
+  readonly since?: Date | undefined;
+}
+
 const PIN_SINCE = `select millrace.clock() - make_interval(secs => $1::float8) as since`;
 
 /** The same filter with a time in place of a duration, so that several questions mean the same dead letters. */
@@ -28,11 +33,6 @@ export async function pinSince(db: Queryable, filter: DeadLetterFilter): Promise
   if (since === undefined || since instanceof Date) return { ...filter, since };
   const { rows } = await db.query<{ since: Date }>(PIN_SINCE, [seconds(since, 'since')]);
   return { ...filter, since: rows[0]?.since };
-}
-
-/** A filter whose `since` does not move on. */
-export interface PinnedFilter extends Omit<DeadLetterFilter, 'since'> {
-  readonly since?: Exclude<DeadLetterFilter['since'], Duration>;
 }
 
 /** The filter as the statements read it. */

@@ -4,7 +4,7 @@ import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './dead-let
 /** All that is known of an open dead letter. */
 export interface ShownDeadLetter extends ListedDeadLetter {
   readonly errorStacktrace: string | null;
-  /** The error's name, where an attempt of the job has it. */
+  /** Of its delivery, where one is known. */
   readonly messageId: string | null;
   readonly queueName: string | null;
   /** When SQS drops the message by itself; null while no message of it is known. */

@@ -45,3 +45,11 @@ export async function* discardDeadLetters(
     after = last.id;
   }
 }
+
+const DISCARD_STRAY = `delete from millrace.failed_jobs where id = $1::bigint and job_id is null`;
+
+/** Discards a message that is nobody's job; false when there is none that is open. */
+export async function discardStray(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(DISCARD_STRAY, [id]);
+  return rowCount > 0;
+}

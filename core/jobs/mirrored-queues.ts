@@ -65,15 +65,18 @@ const NOTE_SWEEP = `
           complete_at = case when $5 then $3 else q.complete_at end
       where q.queue_url = $1
       returning q.complete_before_at, q.moved_at
+  ), gone as materialized (
+    select d.id, case when d.message_sent_at + make_interval(secs => $6) < millrace.clock() then 'expired'
+             when n.moved_at > d.last_seen_at then 'redriven' else 'discarded' end as status
+      from millrace.dead_letters d, noted n
+      where d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.last_seen_at < n.complete_before_at
+      order by d.id for update of d skip locked
   )
   update millrace.dead_letters d
     set status = g.status, resolved_at = millrace.clock(), resolved_by = session_user,
         resolution = case g.status when 'expired' then 'SQS keeps a message no longer'
           when 'redriven' then 'a move task took it' else 'gone from the queue: deleted or purged' end
-    from noted n, lateral (
-      select case when d.message_sent_at + make_interval(secs => $6) < millrace.clock() then 'expired'
-        when n.moved_at > d.last_seen_at then 'redriven' else 'discarded' end as status) g
-    where d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.last_seen_at < n.complete_before_at`;
+    from gone g where d.id = g.id`;
 
 /** Remembers a sweep, and closes the strays that have left the queue. */
 export async function noteSweep(db: Database, sweep: Sweep): Promise<void> {
