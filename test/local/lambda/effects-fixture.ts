@@ -23,6 +23,13 @@ export interface EffectsOptions {
   readonly visibilitySeconds?: number;
   /** Absent: there is no dead-letter queue. */
   readonly maxReceiveCount?: number;
+  /** Makes other queues than these two settings would. */
+  readonly createQueues?: (sqs: SQSClient) => Promise<Queues>;
+}
+
+interface Queues {
+  readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
 }
 
 export interface Seen {
@@ -37,6 +44,7 @@ export interface Seen {
 /** A queue, a function, and a mapping between them that starts on `map`. */
 export interface Effects {
   readonly events: RunnerEvent[];
+  /** In requests of ten. */
   send(bodies: readonly string[]): Promise<void>;
   /** Returns the mapping's UUID. */
   map(): string;
@@ -47,6 +55,8 @@ export interface Effects {
   depth(): Promise<{ visible: number; inFlight: number }>;
   /** At most ten of the dead-letter queue's messages, visible again at once. */
   dead(): Promise<Message[]>;
+  /** How many there are. */
+  deadCount(): Promise<number>;
   environments(): number[];
   readonly endpoint: string;
   close(): Promise<void>;
@@ -70,7 +80,8 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
   const server = await startSqs({});
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const sqs = new SQSClient({ endpoint: server.endpoint, region: 'us-east-1', credentials });
-  const { queueUrl, deadLetterQueueUrl } = await createQueues(sqs, visibilitySeconds, options.maxReceiveCount);
+  const { queueUrl, deadLetterQueueUrl } = await (options.createQueues?.(sqs) ??
+    createQueues(sqs, visibilitySeconds, options.maxReceiveCount));
   const fixture = await openRunner(server.endpoint);
   await fixture.add('f', source, options.spec);
   const told = () =>
@@ -82,8 +93,11 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
     events: fixture.events,
     endpoint: fixture.runner.endpoint,
     async send(bodies) {
-      const Entries = bodies.map((MessageBody, index) => ({ Id: String(index), MessageBody }));
-      await sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+      for (let from = 0; from < bodies.length; from += 10) {
+        const batch = bodies.slice(from, from + 10);
+        const Entries = batch.map((MessageBody, index) => ({ Id: String(index), MessageBody }));
+        await sqs.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+      }
     },
     map: () =>
       fixture.runner.addMapping({
@@ -95,6 +109,7 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
     batches: () => told().map((batch) => batch.length),
     depth: () => depthOf(sqs, queueUrl),
     dead: () => lookInto(sqs, deadLetterQueueUrl),
+    deadCount: async () => (await depthOf(sqs, deadLetterQueueUrl)).visible,
     environments: () => fixture.runner.environments('f'),
     async close() {
       await fixture.close();
@@ -104,7 +119,7 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
   };
 }
 
-async function createQueues(sqs: SQSClient, visibilitySeconds: number, maxReceiveCount?: number) {
+async function createQueues(sqs: SQSClient, visibilitySeconds: number, maxReceiveCount?: number): Promise<Queues> {
   const { QueueUrl: deadLetterQueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'q-dlq' }));
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arnOf(deadLetterQueueUrl), maxReceiveCount });
   const Attributes = {
