@@ -72,7 +72,8 @@ async function comeAgain(world: World, column: Column, { status, claimed }: Arra
   return receiveOne(world, queueUrl);
 }
 
-async function show({ sqs, work }: World, { receiptHandle }: SqsRecord): Promise<void> {
+/** Makes a message of `work` visible at once. */
+export async function show({ sqs, work }: World, { receiptHandle }: SqsRecord): Promise<void> {
   const hidden = { QueueUrl: work.queueUrl, ReceiptHandle: receiptHandle };
   await sqs.changeMessageVisibility({ ...hidden, VisibilityTimeout: 0 });
 }

@@ -79,18 +79,19 @@ export async function drain(world: World): Promise<void> {
   expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
 }
 
-/** Moves what is in the dead-letter queue of `work` into a queue, as the console does. */
-export async function moveBack({ sqs, work, ...world }: World, to: Name): Promise<void> {
-  const arnOf = async (QueueUrl: string) =>
-    (await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['QueueArn'] })).Attributes!.QueueArn!;
-  const SourceArn = await arnOf(work.deadLetterQueueUrl);
-  await sqs.startMessageMoveTask({
-    SourceArn,
-    ...(to === 'other' && { DestinationArn: world.other.queueArn }),
-  });
+export async function arnOf({ sqs }: World, QueueUrl: string): Promise<string> {
+  const { Attributes } = await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['QueueArn'] });
+  return Attributes!.QueueArn!;
+}
+
+/** Moves what is in a dead-letter queue, as the console does: back, or to another destination. */
+export async function moveBack(world: World, to: Name, from: Name = 'work'): Promise<void> {
+  const SourceArn = await arnOf(world, world[from].deadLetterQueueUrl);
+  const destination = to === from ? {} : { DestinationArn: world[to].queueArn };
+  await world.sqs.startMessageMoveTask({ SourceArn, ...destination });
   await eventually(async () => {
-    const { Results = [] } = await sqs.listMessageMoveTasks({ SourceArn });
-    expect(Results[0]!.Status).toBe('COMPLETED');
+    const { Results = [] } = await world.sqs.listMessageMoveTasks({ SourceArn });
+    expect(Results[0]).toMatchObject({ Status: 'COMPLETED', ApproximateNumberOfMessagesMoved: 1 });
   });
 }
 

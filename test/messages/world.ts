@@ -37,6 +37,8 @@ export interface World {
   receive(queueUrl: string, count?: number): Promise<SqsRecord[]>;
   /** Runs one batch as function and poller do, and deletes the messages that the answer does not name. */
   handle(name: Name, records: readonly SqsRecord[], options?: HandleOptions): Promise<void>;
+  /** Receives and runs batches until nothing is visible; answers the receive counts of all that came. */
+  pump(name: Name): Promise<number[]>;
   /** Turns the clocks of database and SQS on. */
   advance(seconds: number): Promise<void>;
   depth(queueUrl: string): Promise<Depth>;
@@ -57,6 +59,8 @@ export interface Depth {
 const REGION = 'us-east-1';
 const ACCOUNT = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 const MOST_RECORDS = 10;
+/** Whatever has not come to rest after so many batches is a hot loop. */
+const MOST_BATCHES = 30;
 
 function definitionsOf(engine: Engine): Record<Name, HandlerDefinition> {
   const other = defineHandler({
@@ -99,7 +103,12 @@ export async function openWorld(engine: Engine): Promise<World> {
     { definition: definitions.work, functionName: 'work', ...work },
     { definition: definitions.other, functionName: 'other', ...other },
   ]);
-  return {
+  const take = async (queueUrl: string) => {
+    const messages = await poller.receive(queueUrl, MOST_RECORDS, 0, new AbortController().signal);
+    const { queueArn } = queueUrl === other.queueUrl ? other : work;
+    return messages.map((message) => toSqsRecord(message, queueArn));
+  };
+  const world: World = {
     ...{ engine, sqs, work, other },
     dispatch: async () => {
       const epoch = await readEpoch(db);
@@ -110,10 +119,19 @@ export async function openWorld(engine: Engine): Promise<World> {
       await sqs.sendMessage({ QueueUrl, MessageBody });
     },
     receive: async (queueUrl, count = 1) => {
-      const messages = await poller.receive(queueUrl, MOST_RECORDS, 0, new AbortController().signal);
-      expect(messages.map(({ Body }) => Body)).toHaveLength(count);
-      const { queueArn } = queueUrl === other.queueUrl ? other : work;
-      return messages.map((message) => toSqsRecord(message, queueArn));
+      const records = await take(queueUrl);
+      expect(records.map(({ body }) => body)).toHaveLength(count);
+      return records;
+    },
+    pump: async (name) => {
+      const counts: number[] = [];
+      for (let batch = 0; batch < MOST_BATCHES; batch++) {
+        const records = await take(world[name].queueUrl);
+        if (records.length === 0) return counts;
+        counts.push(...records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount)));
+        await world.handle(name, records);
+      }
+      throw new Error(`messages of ${name} come back without end, received ${counts} times`);
     },
     handle: async (name, records, { keep = false, deps, remainingMs = () => 600_000 } = {}) => {
       const { queueUrl } = name === 'work' ? work : other;
@@ -140,4 +158,5 @@ export async function openWorld(engine: Engine): Promise<World> {
       };
     },
   };
+  return world;
 }
