@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatchDeps, dispatch } from '../../core/dispatch.ts';
+import { holdHandlers } from '../../core/jobs/hold.ts';
 import { readEpoch } from '../../core/jobs/installation.ts';
+import { systemTime } from '../../core/time.ts';
 import { deploy, insertJobs, memoryQueues, openEngine, queueOf, shiftClock, statuses } from './runtime-engine.ts';
 
 const engine = await openEngine();
@@ -104,6 +106,22 @@ describe('what SQS does not take', () => {
     const [after] = await jobs();
     expect(after.status).toBe('dispatched');
     expect(BigInt(after.claim_no)).toBeGreaterThan(BigInt(before.claim_no));
+  });
+
+  it('does not wait for the row of a handler that somebody holds', async () => {
+    await deploy(db, { jobType: 'held' });
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('select from millrace.handlers for update');
+
+    const holding = await Promise.race([
+      holdHandlers(db, { queueUrls: [queueOf('held')], seconds: 60, reason: 'test' }).then(() => 'done'),
+      systemTime.sleep(5_000).then(() => 'waits'),
+    ]);
+    await client.query('rollback');
+    client.release();
+
+    expect(holding).toBe('done');
   });
 
   it('touches nobody else: any mix of verdicts ends as it should', async () => {

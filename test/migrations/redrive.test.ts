@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { createClient } from '../support/database.ts';
+import { jobIn } from './job-in.ts';
+import { openOperator } from './operator.ts';
+
+const { engine, ask, job, letters, login } = await openOperator();
+const { pool } = engine;
+
+const audit = async () =>
+  (await pool.query('select actor, action from millrace.audit_log order by id')).rows.map(
+    ({ actor, action }) => `${action} by ${actor}`,
+  );
+
+it('of a filter is begun and worked off by an operator, and every line of the audit names them', async () => {
+  const ids = [await jobIn(engine, 'dead_letter'), await jobIn(engine, 'dead_letter')];
+
+  const operation = await ask(`select millrace.start_redrive('{"job_types": ["mail"]}')`);
+  const status = await ask('select status from millrace.step_redrive($1, 100)', operation);
+  await ask('select millrace.step_redrive($1, 100)', operation);
+  const end = await ask('select s.status from millrace.step_redrive($1, 100) s', operation);
+
+  expect([status, end]).toEqual(['running', 'done']);
+  expect(await Promise.all(ids.map(async (id) => (await job(id)).status))).toEqual(['pending', 'pending']);
+  expect(await letters()).toMatchObject([
+    { status: 'redriven', resolved_by: login.name, resolution: `redrive ${operation} of ${login.name}` },
+    { status: 'redriven' },
+  ]);
+  expect(await audit()).toEqual([
+    `redrive_started by ${login.name}`,
+    `redrive by ${login.name}`,
+    `redrive by ${login.name}`,
+  ]);
+});
+
+it('is cancelled by an operator', async () => {
+  await jobIn(engine, 'dead_letter');
+  const operation = await ask(`select millrace.start_redrive('{}', 0.001)`);
+
+  const cancelled = await ask('select millrace.cancel_redrive($1)', operation);
+  const again = await ask('select millrace.cancel_redrive($1)', operation);
+
+  expect([cancelled, again]).toEqual([true, false]);
+  expect((await letters())[0].status).toBe('open');
+});
+
+it('is refused to an application', async () => {
+  const client = await createClient(engine.test.url);
+  await client.query('set role millrace_app');
+
+  const starting = client.query(`select millrace.start_redrive('{}')`);
+
+  await expect(starting).rejects.toThrow(/permission denied/);
+});
