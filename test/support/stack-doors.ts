@@ -22,12 +22,19 @@ function openLambda({ state }: RunningStack): LambdaClient {
 }
 
 /** One round of the dispatcher. */
-export async function nudge(stack: RunningStack): Promise<void> {
+export function nudge(stack: RunningStack): Promise<void> {
+  return invoke(stack, 'millrace-local-dispatcher', { nudge: true });
+}
+
+/** One look into every dead-letter queue. */
+export function mirrorNow(stack: RunningStack): Promise<void> {
+  return invoke(stack, 'millrace-local-dlq-mirror', {});
+}
+
+async function invoke(stack: RunningStack, FunctionName: string, event: object): Promise<void> {
   const client = openLambda(stack);
-  const Payload = Buffer.from(JSON.stringify({ nudge: true }));
-  const { FunctionError } = await client.send(
-    new InvokeCommand({ FunctionName: 'millrace-local-dispatcher', Payload }),
-  );
+  const Payload = Buffer.from(JSON.stringify(event));
+  const { FunctionError } = await client.send(new InvokeCommand({ FunctionName, Payload }));
   client.destroy();
   expect(FunctionError).toBeUndefined();
 }
