@@ -10,7 +10,8 @@ work=$(mktemp -d)
 server=
 finish() {
   if [ -n "$server" ]; then
-    kill "$server" 2>/dev/null || true
+    # It has nothing to keep, and would wait for the end of long polls whose client is gone.
+    kill -KILL "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
   rm -rf "$work"
