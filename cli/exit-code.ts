@@ -12,7 +12,15 @@ export const EXIT = {
   /** Needs a yes, and there was none. */
   unconfirmed: 6,
   unreachable: 7,
+  /** What was to be checked is not as it should be. */
+  checkFailed: 8,
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Of many answers: when all are alike, their code; else some failed. */
+export function exitCodeOf(codes: readonly ExitCode[]): ExitCode {
+  const [only = EXIT.done, ...others] = new Set(codes);
+  return others.length === 0 ? only : EXIT.failed;
+}

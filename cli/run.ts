@@ -4,14 +4,17 @@ import { Command, CommanderError } from 'commander';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import { examples } from './action.ts';
 import { CommandFailure } from './command-failure.ts';
+import { addDlq } from './commands/dlq.ts';
 import { addEnqueue } from './commands/enqueue.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addRedrive } from './commands/redrive.ts';
 import { addSql } from './commands/sql.ts';
 import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { endOnInterrupt } from './interrupt.ts';
 import { sayError } from './terminal.ts';
 
 /** Everything that can be typed, in the order of the help. */
@@ -21,6 +24,8 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addSql,
   addEnqueue,
   addJobs,
+  addDlq,
+  addRedrive,
   addMail,
   addMigrate,
 ];
@@ -30,11 +35,13 @@ const EXAMPLES = examples(
   `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' --in 5m`,
   'jobs list --status failed,dead_letter',
   'jobs show 1',
+  'dlq',
+  'redrive --job-type send_reminder --dry-run',
   'sql "select count(*) from millrace.jobs" --database-url postgres://…',
 );
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not allowed, 5 wrong state, ' +
-  '6 not confirmed,\n7 cannot reach the database, 130 interrupted.';
+  '6 not confirmed,\n7 cannot reach the database or SQS, 8 a check failed, 130 interrupted.';
 
 /** Runs what was typed; sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
@@ -53,7 +60,8 @@ function openProgram(): Command {
     .option('--database-url <url>', 'the database; else DATABASE_URL, else the stack that runs in this folder')
     .option('--json', 'one JSON document on standard output')
     .exitOverride()
-    .hook('preAction', (_program, command) => endOnInterrupt(command))
+    // `up` stops in its own way.
+    .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text) => sayError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
     .addHelpText('before', EXAMPLES)
@@ -80,11 +88,6 @@ function report(error: unknown): ExitCode {
   sayError(error instanceof Error ? error.message : String(error));
   if (error instanceof CommandFailure) return error.exitCode;
   return error instanceof SettingError || error instanceof PayloadInvalid ? EXIT.usage : EXIT.failed;
-}
-
-/** Ctrl-C ends a command at once, with the number that scripts know it by; `up` stops in its own way. */
-function endOnInterrupt(command: Command): void {
-  if (command.name() !== 'up') process.once('SIGINT', () => process.exit(EXIT.interrupted));
 }
 
 /** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault. */

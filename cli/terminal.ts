@@ -39,19 +39,37 @@ type Cell = string | number | Date | null | undefined;
  * Control characters never get out, since a stored text could otherwise drive the terminal.
  */
 export function printRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  const cells = rows.map((row) => row.map((cell) => plain(cell)));
   if (!isTable()) {
-    for (const row of cells) print(row.join('\t'));
+    for (const row of rows) print(row.map((cell) => plain(cell)).join('\t'));
     return;
   }
+  const [head = '', ...lines] = align(headings, rows);
+  print(styleText('bold', head, { stream: process.stdout }));
+  for (const line of lines) print(line);
+}
+
+/** The same table for a person before a question; a pipe gets nothing. */
+export function sayRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  if (process.stderr.isTTY) for (const line of align(headings, rows)) say(line);
+}
+
+function align(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+  const cells = rows.map((row) => row.map((cell) => plain(cell)));
   const widths = headings.map((heading, index) => Math.max(heading.length, ...cells.map((row) => width(row[index]))));
-  const align = (row: readonly string[]) =>
+  return [headings, ...cells].map((row) =>
     row
       .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - width(cell)))
       .join('  ')
-      .trimEnd();
-  print(styleText('bold', align(headings), { stream: process.stdout }));
-  for (const row of cells) print(align(row));
+      .trimEnd(),
+  );
+}
+
+const LONGEST_ERROR = 60;
+
+/** The first line of an error, short enough for a table. */
+export function firstLine(error: string | null): string {
+  const [line = ''] = (error ?? '').split('\n', 1);
+  return isTable() && line.length > LONGEST_ERROR ? `${line.slice(0, LONGEST_ERROR)}…` : line;
 }
 
 /** Names and values: two aligned columns, or two with a tab between. */

@@ -20,6 +20,11 @@ export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
 
+/** Repeatable, and separated by commas. */
+export function jobIdList(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(',').map((id) => jobId(id.trim()))];
+}
+
 export function jobName(text: string): string {
   if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
   throw new InvalidArgumentError('Expected lower-case letters, digits and _, a letter first, such as send_reminder.');
@@ -62,6 +67,29 @@ export function whole(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
   };
+}
+
+/** Empty for handlers without one. */
+export function routingKey(text: string): string {
+  return text === '' ? text : jobName(text);
+}
+
+/** The beginning of a fingerprint. */
+export function group(text: string): string {
+  if (/^[0-9a-f]{4,64}$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('Expected a group as npx millrace dlq groups shows it, such as 7f3ac01b.');
+}
+
+export function errorPart(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError("Expected a part of the error's text, such as 'connection refused'.");
+}
+
+/** Jobs a second. */
+export function rate(text: string): number {
+  const value = Number(/^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)?.[1]);
+  if (value > 0 && value <= 10_000) return value;
+  throw new InvalidArgumentError('Expected jobs a second, above 0 and at most 10000, such as 50/s or 0.5/s.');
 }
 
 export function key(text: string): string {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type CancelAnswer, cancel } from '../../core/jobs/cancel.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
 import { toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';
 import { print, printRows, sayError, suggest } from '../terminal.ts';
@@ -51,12 +51,9 @@ export function addJobsCancel(jobs: Command): void {
     );
 }
 
-/** When all failed alike, the exit code says how; else it says that some did. */
 function report(answers: readonly Cancelled[]): ExitCode {
   const failed = answers.filter(({ answer }) => FAILURES[answer] !== undefined);
   for (const { id, answer } of failed) sayError(`job ${id} ${MEANING[answer]}`);
   for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);
-  const codes = new Set(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));
-  const [only] = codes;
-  return codes.size === 1 && only !== undefined ? only : EXIT.failed;
+  return exitCodeOf(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));
 }

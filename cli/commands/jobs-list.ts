@@ -6,7 +6,7 @@ import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';
-import { isTable, print, printRows, say, suggest } from '../terminal.ts';
+import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
 import { jobTypes, statuses, timeOrDuration, whole } from '../values.ts';
 
 interface ListOptions {
@@ -17,7 +17,6 @@ interface ListOptions {
 }
 
 const HEADINGS = ['ID', 'JOB', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERROR'];
-const LONGEST_ERROR = 60;
 
 /** `millrace jobs list` */
 export function addJobsList(jobs: Command): void {
@@ -55,7 +54,6 @@ function show(jobs: readonly ListedJob[]): void {
 }
 
 function toRow(job: ListedJob) {
-  const [error = ''] = (job.lastError ?? '').split('\n', 1);
-  const short = isTable() && error.length > LONGEST_ERROR ? `${error.slice(0, LONGEST_ERROR)}…` : error;
-  return [job.id, handlerName(job), job.status, `${job.attempts}/${job.maxAttempts}`, job.createdAt, job.dueAt, short];
+  const tries = `${job.attempts}/${job.maxAttempts}`;
+  return [job.id, handlerName(job), job.status, tries, job.createdAt, job.dueAt, firstLine(job.lastError)];
 }

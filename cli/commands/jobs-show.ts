@@ -68,7 +68,7 @@ export function attemptLine(attempt: ShownAttempt): string {
 }
 
 function suggestion({ id, status }: ShownJob['job']): string {
-  if (status === 'dead_letter') return `npx millrace sql "select millrace.retry(${id})"`;
+  if (status === 'dead_letter') return `npx millrace redrive --id ${id}`;
   const live = ['pending', 'failed', 'dispatched', 'running'].includes(status);
   return live ? `npx millrace jobs cancel ${id}` : 'npx millrace jobs list';
 }

@@ -64,7 +64,8 @@ const SHOW_GROUP = `
          (select count(*)::integer from meant) as jobs,
          (select jsonb_agg(jsonb_build_object('handler', h.handler, 'jobs', h.jobs) order by h.jobs desc, h.handler)
             from (select handler, count(*) as jobs from meant group by handler) h) as handlers,
-         array(select job_id::text from meant where job_id is not null order by died_at desc, id desc limit 3) as samples
+         array(select job_id::text from meant where job_id is not null
+                 order by died_at desc, id desc limit 3) as samples
     from millrace.dead_letters n where n.id = (select max(id) from meant)`;
 
 /** A group by its whole fingerprint; undefined when nothing of it is open. */

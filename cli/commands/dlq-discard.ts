@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import type { Database } from '../../core/database.ts';
+import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
+import { listDeadLetters, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
+import { type NamedJob, readNamedJobs } from '../../core/jobs/dead-letters-preview.ts';
+import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/jobs/discard.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { confirm } from '../confirm.ts';
+import {
+  addFilterOptions,
+  type FilterOptions,
+  pinFilter,
+  requireChoice,
+  shortGroup,
+  toFilter,
+} from '../dead-letter-options.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { interruptible } from '../interrupt.ts';
+import { toJson } from '../json.ts';
+import { reportSkipped, skippedDocument } from '../named-jobs.ts';
+import { counted, howFar, openProgress } from '../progress.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { firstLine, print, printPairs, printRows, say, sayError, suggest } from '../terminal.ts';
+import { jobId, jobIds } from '../values.ts';
+
+interface DiscardOptions extends FilterOptions {
+  readonly stray?: string;
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+type Options = DiscardOptions & GlobalOptions;
+
+/** `millrace dlq discard` */
+export function addDlqDiscard(dlq: Command): void {
+  addFilterOptions(dlq.command('discard').argument('[id...]', 'ids of jobs', jobIds))
+    .description('give dead jobs up: they end as cancelled, and no redrive brings them back')
+    .option('--stray <number>', 'one message that is nobody’s job, by the number that dlq list shows', jobId)
+    .option('--all', 'every dead letter')
+    .option('--dry-run', 'only tell what would be discarded')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('before', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
+    .action(
+      action<DiscardOptions>(async (options, ids: string[] = []) => {
+        if (options.stray !== undefined)
+          return withDatabase(options, (db) => discardOne(db, options.stray ?? '', options));
+        const filter = toFilter(options, ids);
+        requireChoice(filter, options.all);
+        return withDatabase(options, async (db) => discardMany(db, await pinFilter(db, filter), options));
+      }),
+    );
+}
+
+async function discardOne(db: Database, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
+  if (dryRun) throw new CommandFailure(EXIT.usage, '--dry-run has nothing to tell about one stray: dlq show --stray');
+  if (!yes) await confirm(`Discard stray ${stray}?`, { json });
+  if (!(await discardStray(db, stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
+  tell({ discarded: 1, left: [], skipped: [] }, json);
+  return EXIT.done;
+}
+
+async function discardMany(db: Database, filter: PinnedFilter, options: Options): Promise<ExitCode> {
+  const { json = false } = options;
+  const { count, untilId } = await countDeadLetters(db, filter);
+  const skipped = await findSkipped(db, filter);
+  if (count === 0) {
+    if (json) print(toJson({ discarded: 0, left: [], skipped: skippedDocument(skipped) }));
+    if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
+    return reportSkipped(skipped, 0);
+  }
+  if (options.dryRun) {
+    preview(count, await groupDeadLetters(db, filter, 50), json);
+    return reportSkipped(skipped, count);
+  }
+  if (!options.yes) await confirm(`Discard ${counted(count, 'dead letter')} for good?`, { json, count });
+  const { discarded, left, stopped } = await interruptible((signal) =>
+    discardAll(db, { filter, untilId, count, signal }),
+  );
+  const leftJobs = await readNamedJobs(db, left);
+  tell({ discarded, left: leftJobs, skipped }, json);
+  for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
+  if (stopped) {
+    sayError(`interrupted: ${counted(discarded, 'dead letter')} of ${count} discarded, and they stay discarded`);
+    return EXIT.interrupted;
+  }
+  const code = reportSkipped(skipped, discarded);
+  return left.length > 0 ? EXIT.failed : code;
+}
+
+/** Jobs that were named and are not among what matches. */
+async function findSkipped(db: Database, filter: PinnedFilter): Promise<NamedJob[]> {
+  const { jobIds: ids = [] } = filter;
+  if (ids.length === 0) return [];
+  const found = new Set((await listDeadLetters(db, filter, ids.length)).map((letter) => letter.jobId));
+  return readNamedJobs(
+    db,
+    ids.filter((id) => !found.has(id)),
+  );
+}
+
+interface Discarding {
+  readonly filter: PinnedFilter;
+  readonly untilId: string;
+  readonly count: number;
+  readonly signal: AbortSignal;
+}
+
+async function discardAll(db: Database, { filter, untilId, count, signal }: Discarding) {
+  const progress = openProgress();
+  const left: string[] = [];
+  let discarded = 0;
+  for await (const step of discardDeadLetters(db, filter, untilId)) {
+    discarded += step.discarded;
+    left.push(...step.left);
+    progress.show(`discarded ${howFar(discarded, count)}`);
+    if (signal.aborted) break;
+  }
+  progress.clear();
+  return { discarded, left, stopped: signal.aborted };
+}
+
+function preview(count: number, groups: readonly DeadLetterGroup[], json: boolean): void {
+  const rows = groups.map((group) => ({
+    ...{ group: group.fingerprint, jobs: group.jobs, handlers: group.handlers, error: group.lastError },
+  }));
+  if (json) {
+    print(toJson({ dry_run: true, matched: count, groups: rows }));
+    return;
+  }
+  printRows(
+    ['GROUP', 'JOBS', 'JOB', 'ERROR'],
+    rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
+  );
+  say(`${counted(count, 'dead letter')} would be discarded`);
+}
+
+interface Told {
+  readonly discarded: number;
+  readonly left: readonly NamedJob[];
+  readonly skipped: readonly NamedJob[];
+}
+
+function tell({ discarded, left, skipped }: Told, json: boolean): void {
+  if (json) {
+    print(toJson({ discarded, left: left.map(({ id }) => id), skipped: skippedDocument(skipped) }));
+    return;
+  }
+  printPairs([
+    ['discarded', discarded],
+    ['left', left.length || null],
+    ['skipped', skipped.length || null],
+  ]);
+  suggest('npx millrace dlq');
+}

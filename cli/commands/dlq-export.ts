@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import { exportDeadLetters } from '../../core/jobs/dead-letters-show.ts';
+import { action, examples } from '../action.ts';
+import { deadLetterDocument } from '../dead-letter-document.ts';
+import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
+import { toJson } from '../json.ts';
+import { counted } from '../progress.ts';
+import { withDatabase } from '../target.ts';
+import { whisper } from '../terminal.ts';
+
+/** `millrace dlq export` */
+export function addDlqExport(dlq: Command): void {
+  addFilterOptions(dlq.command('export'))
+    .description('print dead letters as JSON, one a line, oldest first, with payload, error and stack')
+    .option('--all', 'every one')
+    .addHelpText('before', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
+    .addHelpText('after', '\nThe lines are the same with and without --json.')
+    .action(
+      action<FilterOptions & { all?: boolean }>(async (options) => {
+        const filter = toFilter(options);
+        requireChoice(filter, options.all);
+        let lines = 0;
+        await withDatabase(options, async (db) => {
+          for await (const letter of exportDeadLetters(db, await pinFilter(db, filter))) {
+            await write(`${toJson(deadLetterDocument(letter))}\n`);
+            lines += 1;
+          }
+        });
+        whisper(counted(lines, 'dead letter'));
+        return undefined;
+      }),
+    );
+}
+
+/** Waits for a reader who is slower than the database. */
+async function write(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}

@@ -1,0 +1,64 @@
+import type { Command } from 'commander';
+import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
+import { action, examples } from '../action.ts';
+import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
+import { EXIT } from '../exit-code.ts';
+import { toJson } from '../json.ts';
+import { count, counted } from '../progress.ts';
+import { withDatabase } from '../target.ts';
+import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
+import { timeOrDuration, whole } from '../values.ts';
+
+interface GroupsOptions extends FilterOptions {
+  readonly limit: number;
+  readonly failIfAny?: boolean;
+}
+
+const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'JOB', 'ERROR', 'FIRST', 'LAST'];
+
+/** `millrace dlq groups`, and plain `millrace dlq` */
+export function addDlqGroups(dlq: Command): void {
+  addAddressOptions(dlq.command('groups', { isDefault: true }))
+    .description('count dead letters by kind of error, the largest first (what plain dlq does)')
+    .option('--since <when>', 'died since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--limit <n>', 'the most groups', whole(1, 10_000), 50)
+    .option('--fail-if-any', 'exit code 8 when there is one')
+    .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
+    .action(
+      action<GroupsOptions>(async (options) => {
+        const groups = await withDatabase(options, async (db) =>
+          groupDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
+        );
+        if (options.json) print(toJson({ items: groups.map(toDocument), total: groups[0]?.total ?? 0 }));
+        else show(groups);
+        return options.failIfAny && groups.length > 0 ? EXIT.checkFailed : EXIT.done;
+      }),
+    );
+}
+
+function toDocument(group: DeadLetterGroup): Record<string, unknown> {
+  const { fingerprint, jobs, total, handlers, lastError, firstDiedAt, lastDiedAt } = group;
+  return {
+    group: fingerprint === null ? null : shortGroup(fingerprint),
+    ...{ fingerprint, jobs, share: jobs / total, handlers, error: lastError },
+    ...{ first_died_at: firstDiedAt, last_died_at: lastDiedAt },
+  };
+}
+
+function show(groups: readonly DeadLetterGroup[]): void {
+  const [first] = groups;
+  if (first === undefined) {
+    say('no dead letter is like that');
+    return;
+  }
+  printRows(HEADINGS, groups.map(toRow));
+  if (first.groups > groups.length) say(`${counted(first.groups - groups.length, 'smaller group')} left out: --limit`);
+  if (first.fingerprint === null) suggest('npx millrace dlq list');
+  else suggest(`npx millrace dlq show ${shortGroup(first.fingerprint)}`);
+}
+
+function toRow({ fingerprint, jobs, total, handlers, lastError, firstDiedAt, lastDiedAt }: DeadLetterGroup) {
+  const share = `${Math.round((100 * jobs) / total)} %`;
+  const names = handlers.map((name) => name || '-').join(', ');
+  return [shortGroup(fingerprint), count(jobs), share, names, firstLine(lastError), firstDiedAt, lastDiedAt];
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { type ListedDeadLetter, listDeadLetters } from '../../core/jobs/dead-letters-list.ts';
+import { handlerName } from '../../core/naming.ts';
+import { action, examples } from '../action.ts';
+import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
+import { snakeCase, toJson } from '../json.ts';
+import { withDatabase } from '../target.ts';
+import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
+import { whole } from '../values.ts';
+
+const HEADINGS = ['ID', 'JOB', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
+
+/** `millrace dlq list` */
+export function addDlqList(dlq: Command): void {
+  addFilterOptions(dlq.command('list'))
+    .description('list dead letters, newest first; a message that is nobody’s job has stray and its own number as id')
+    .option('--limit <n>', 'the most dead letters', whole(1, 10_000), 20)
+    .addHelpText(
+      'before',
+      examples('dlq list', "dlq list --job-type send_reminder --error 'refused'", 'dlq list --since 1h --json'),
+    )
+    .action(
+      action<FilterOptions & { limit: number }>(async (options) => {
+        const found = await withDatabase(options, async (db) =>
+          listDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
+        );
+        if (options.json) print(toJson({ items: found.map(snakeCase) }));
+        else show(found);
+        return undefined;
+      }),
+    );
+}
+
+function show(letters: readonly ListedDeadLetter[]): void {
+  const [first] = letters;
+  if (first === undefined) {
+    say('no dead letter is like that');
+    return;
+  }
+  printRows(HEADINGS, letters.map(toRow));
+  suggest(`npx millrace dlq show ${first.jobId ?? `--stray ${first.id}`}`);
+}
+
+/** How a dead letter's handler is called; `-` where none is known. */
+export function jobOf({ jobType, routingKey }: Pick<ListedDeadLetter, 'jobType' | 'routingKey'>): string {
+  return jobType === null ? '-' : handlerName({ jobType, routingKey: routingKey ?? '' });
+}
+
+function toRow(letter: ListedDeadLetter) {
+  const { id, jobId, attempts, maxAttempts, diedAt, firstSeenAt, fingerprint, lastError } = letter;
+  const tries = attempts === null ? '-' : `${attempts}/${maxAttempts}`;
+  const seen = firstSeenAt ?? '-';
+  return [jobId ?? `stray ${id}`, jobOf(letter), tries, diedAt, seen, shortGroup(fingerprint), firstLine(lastError)];
+}

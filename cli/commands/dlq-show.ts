@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+import type { Database } from '../../core/database.ts';
+import { type ShownGroup, showGroup } from '../../core/jobs/dead-letters-groups.ts';
+import { type NamedJob, readNamedJobs } from '../../core/jobs/dead-letters-preview.ts';
+import { type ShownDeadLetter, showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { deadLetterDocument } from '../dead-letter-document.ts';
+import { findGroup, shortGroup } from '../dead-letter-options.ts';
+import { EXIT } from '../exit-code.ts';
+import { indentJson, snakeCase, toJson } from '../json.ts';
+import { standing } from '../named-jobs.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { isTable, print, printPairs, suggest } from '../terminal.ts';
+import { group as groupValue, jobId } from '../values.ts';
+import { jobOf } from './dlq-list.ts';
+
+interface ShowOptions {
+  readonly group?: string;
+  readonly stray?: string;
+}
+
+/** `millrace dlq show` */
+export function addDlqShow(dlq: Command): void {
+  dlq
+    .command('show')
+    .argument('[job or group]', 'the id of a job, or 8 or more characters of a group')
+    .description('show one dead letter, or one kind of error')
+    .option('--group <group>', 'a group, also when all of it are digits', groupValue)
+    .option('--stray <number>', 'a message that is nobody’s job, by the number that dlq list shows', jobId)
+    .addHelpText('before', examples('dlq show 42', 'dlq show 7f3ac01b', 'dlq show --stray 3', 'dlq show 42 --json'))
+    .action(
+      action<ShowOptions>(async (options, given: string | undefined) => {
+        const wanted = readWanted(given, options);
+        await withDatabase(options, (db) => {
+          return 'group' in wanted ? tellGroup(db, wanted.group, options) : tellOne(db, wanted, options);
+        });
+        return undefined;
+      }),
+    );
+}
+
+type Wanted = { readonly group: string } | { readonly jobId: string } | { readonly strayId: string };
+
+/** A number is a job, hexadecimal digits of some length are a group. */
+function readWanted(given: string | undefined, { group, stray }: ShowOptions): Wanted {
+  const asked = [given, group, stray].filter((one) => one !== undefined);
+  if (asked.length !== 1) {
+    throw new CommandFailure(
+      EXIT.usage,
+      'expected one thing to show: the id of a job, a group, or --stray with a number',
+    );
+  }
+  if (group !== undefined) return { group };
+  if (stray !== undefined) return { strayId: stray };
+  const text = given ?? '';
+  if (/^\d+$/.test(text)) return { jobId: jobId(text) };
+  if (/^[0-9a-f]{8,64}$/i.test(text)) return { group: text.toLowerCase() };
+  throw new CommandFailure(EXIT.usage, `${text}: expected the id of a job, such as 42, or a group, such as 7f3ac01b`);
+}
+
+async function tellOne(db: Database, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
+  const letter = await showDeadLetter(db, wanted);
+  if (letter === undefined) throw await whyNot(db, wanted);
+  if (json) print(toJson(deadLetterDocument(letter)));
+  else show(letter);
+}
+
+async function whyNot(db: Database, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
+  if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
+  const [job] = await readNamedJobs(db, [wanted.jobId]);
+  const known = job as NamedJob;
+  return new CommandFailure(
+    known.status === null ? EXIT.notFound : EXIT.conflict,
+    `job ${known.id} ${standing(known)}`,
+  );
+}
+
+function show(letter: ShownDeadLetter): void {
+  const { id, jobId: job, attempts, maxAttempts, payload } = letter;
+  printPairs([
+    job === null ? ['stray', id] : ['id', job],
+    ['job', jobOf(letter)],
+    ['attempts', attempts === null ? null : `${attempts} of ${maxAttempts}`],
+    ['created', letter.createdAt],
+    ['died', letter.diedAt],
+    ['group', shortGroup(letter.fingerprint)],
+    ['error', letter.lastError],
+    ['in the DLQ since', letter.firstSeenAt ?? 'not seen there yet'],
+    ['last seen there', letter.lastSeenAt],
+    ['queue', letter.queueName],
+    ['message', letter.messageId],
+    ['SQS drops it', letter.messageExpiresAt],
+    ['payload', payload !== null && isTable() ? indentJson(payload) : payload],
+    ['body', letter.rawBody],
+    ['stack', letter.errorStacktrace],
+  ]);
+  if (job === null) suggest(`npx millrace dlq discard --stray ${id}`);
+  else suggest(`npx millrace redrive --id ${job}`);
+}
+
+async function tellGroup(db: Database, beginning: string, { json }: GlobalOptions): Promise<void> {
+  const shown = await showGroup(db, await findGroup(db, beginning));
+  if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letter any more`);
+  if (json) print(toJson({ group: shortGroup(shown.fingerprint), ...snakeCase(shown) }));
+  else printGroup(shown);
+}
+
+function printGroup(shown: ShownGroup): void {
+  printPairs([
+    ['group', shown.fingerprint],
+    ['dead letters', shown.jobs],
+    ...shown.handlers.map(({ handler, jobs }) => ['job', `${handler || '-'}: ${jobs}`] as const),
+    ['first died', shown.firstDiedAt],
+    ['last died', shown.lastDiedAt],
+    ['newest', shown.samples.join(', ')],
+    ['error', shown.lastError],
+    ['stack', shown.errorStacktrace],
+  ]);
+  suggest(`npx millrace redrive --group ${shortGroup(shown.fingerprint)} --dry-run`);
+}

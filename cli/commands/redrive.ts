@@ -1,0 +1,107 @@
+import type { Command } from 'commander';
+import type { Database } from '../../core/database.ts';
+import type { DeadLetterFilter } from '../../core/jobs/dead-letter-filter.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { confirm } from '../confirm.ts';
+import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { toJson } from '../json.ts';
+import { reportSkipped, skippedDocument } from '../named-jobs.ts';
+import { count, counted } from '../progress.ts';
+import {
+  previewDocument,
+  previewTables,
+  type RedrivePreview,
+  readPreview,
+  remarks,
+  whyNot,
+} from '../redrive-preview.ts';
+import { runRedrive } from '../run-redrive.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { print, printRows, say, sayRows, suggest, warn, whisper } from '../terminal.ts';
+import { jobIds, rate as rateValue, whole } from '../values.ts';
+
+interface RedriveOptions extends FilterOptions {
+  readonly all?: boolean;
+  readonly limit?: number;
+  readonly rate?: number;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+type Options = RedriveOptions & GlobalOptions;
+
+const MORE_HELP = `
+With --rate the dispatcher does the work, and wakes up within a minute if it is idle; without it this command does it,
+as fast as it goes. Ctrl-C cancels the redrive: what was moved stays moved. Should this command die, the dispatcher goes
+on with it; select millrace.cancel_redrive(<its number>) stops it then.
+Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
+
+/** `millrace redrive` */
+export function addRedrive(program: Command): void {
+  addFilterOptions(program.command('redrive').argument('[id...]', 'ids of jobs', jobIds))
+    .description('put dead jobs back to work, with fresh attempts')
+    .option('--all', 'every dead letter')
+    .option('--limit <n>', 'the most jobs', whole(1, 1_000_000_000))
+    .option('--rate <n/s>', 'jobs a second, such as 50/s or 0.5/s; default as fast as it goes', rateValue)
+    .option('--dry-run', 'only tell what would be moved')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText(
+      'before',
+      examples(
+        'redrive 42',
+        'redrive --job-type send_reminder --since 1h --dry-run',
+        "redrive --error 'connection refused' --rate 50/s",
+        'redrive --all --yes --json',
+      ),
+    )
+    .addHelpText('after', MORE_HELP)
+    .action(
+      action<RedriveOptions>(async (options, ids: string[] = []) => {
+        const filter = toFilter(options, ids);
+        requireChoice(filter, options.all);
+        return withDatabase(options, (db) => redrive(db, filter, options));
+      }),
+    );
+}
+
+async function redrive(db: Database, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
+  const { limit, rate, json = false } = options;
+  const filter = await pinFilter(db, given);
+  const preview = await readPreview(db, { filter, limit, rate });
+  if (options.dryRun) tellPreview(preview, json);
+  if (preview.movable === 0) return refuse(preview, options);
+  for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
+  if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
+  if (!options.yes) {
+    if (!json) for (const { headings, rows } of previewTables(preview)) sayRows(headings, rows);
+    await confirm(`Put ${counted(preview.movable, 'dead job')} back to work?`, { json, count: preview.movable });
+  }
+  return runRedrive(db, { filter, limit, rate, json });
+}
+
+/** On standard output, since it was asked for. */
+function tellPreview(preview: RedrivePreview, json: boolean): void {
+  if (json) {
+    print(toJson(previewDocument(preview)));
+    return;
+  }
+  for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
+  say(`${counted(preview.matched, 'dead letter')} match, ${count(preview.movable)} would be moved`);
+  whisper('Nothing was done.');
+}
+
+/** Nothing is there to be moved: why, and the number that says so. */
+function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
+  const { matched, skipped } = preview;
+  if (json && !dryRun) {
+    print(toJson({ redrive: null, moved: 0, skipped: skipped.length, skipped_jobs: skippedDocument(skipped) }));
+  }
+  if (skipped.length > 0) {
+    if (!json) say(`0 moved, ${skipped.length} skipped`);
+    return reportSkipped(skipped, 0);
+  }
+  suggest('npx millrace dlq');
+  if (matched === 0) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
+  throw new CommandFailure(EXIT.conflict, ['nothing that matches can be moved:', ...whyNot(preview)].join('\n  '));
+}

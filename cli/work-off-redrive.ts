@@ -1,0 +1,67 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Database } from '../core/database.ts';
+import { cancelRedrive, type RedriveOperation, readRedrive, stepRedrive } from '../core/jobs/redrive-operation.ts';
+import { REDRIVE_STEP } from '../core/redrive.ts';
+import { howFar, openProgress } from './progress.ts';
+import { warn } from './terminal.ts';
+
+const STEP_PAUSE_MS = 200;
+const WATCH_PAUSE_MS = 500;
+const LONGEST_STILLNESS_MS = 10_000;
+
+export interface WorkOff {
+  readonly db: Database;
+  readonly id: string;
+  /** Jobs a second: then the dispatcher does the work, and this only looks. */
+  readonly rate: number | undefined;
+  /** Fired when it is to be cancelled. */
+  readonly interrupted: AbortSignal;
+  /** After so long without a move a person is warned; default 10 s. */
+  readonly stillnessMs?: number;
+}
+
+/** Sees a redrive to its end, or cancels it; answers how it stands then. */
+export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
+  const { db, id, rate, interrupted } = work;
+  const progress = openProgress();
+  const stillness = watchStillness(work);
+  try {
+    for (let done = 0; ; ) {
+      if (interrupted.aborted) await cancelRedrive(db, id);
+      const look = rate === undefined && !interrupted.aborted ? stepRedrive(db, id, REDRIVE_STEP) : readRedrive(db, id);
+      const now = await look;
+      if (now === undefined) throw new Error(`redrive ${id} is gone: was the database restored?`);
+      if (now.status !== 'running') return now;
+      progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}`);
+      const moved = now.done > done;
+      if (stillness(moved)) {
+        progress.clear();
+        warn('nothing has moved for a while: is the dispatcher running? When idle it wakes up once a minute.');
+      }
+      done = now.done;
+      if (rate !== undefined || !moved) await pause(rate === undefined ? STEP_PAUSE_MS : WATCH_PAUSE_MS, interrupted);
+    }
+  } finally {
+    progress.clear();
+  }
+}
+
+/** True once for each time that nothing moved for long, given the rate. */
+function watchStillness({ rate, stillnessMs = LONGEST_STILLNESS_MS }: WorkOff): (moved: boolean) => boolean {
+  const patience = Math.max(stillnessMs, rate === undefined ? 0 : 3000 / rate);
+  let since = performance.now();
+  let told = false;
+  return (moved) => {
+    if (moved) {
+      since = performance.now();
+      told = false;
+    }
+    const still = !told && performance.now() - since > patience;
+    told ||= still;
+    return still;
+  };
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal }).catch(() => undefined);
+}
