@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { oneLine } from '../core/text.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
+import { mirroredSentence, mirrorSentence } from './mirror-lines.ts';
 
 /** A log line of a function: what core/log.ts wrote. */
 export interface LogLine {
@@ -34,7 +35,8 @@ export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log)) return undefined;
-  return line(now, subject(log) ?? short(event.functionName), sentence(log), log.level);
+  const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
+  return text && line(now, subject(log) ?? short(event.functionName), text, log.level);
 }
 
 /** What a function printed by itself; of an error that ended an invocation or a start, its type and message. */
@@ -70,7 +72,8 @@ function shortened(text: string): string {
   return oneLine(text, LONGEST_TEXT);
 }
 
-function subject({ job, job_type, routing_key }: LogLine): string | undefined {
+function subject({ job, job_type, routing_key, queue }: LogLine): string | undefined {
+  if (typeof queue === 'string') return short(queue.split('/').at(-1) ?? queue);
   if (typeof job !== 'string') return undefined;
   const type = [job_type, routing_key].filter((part) => typeof part === 'string').join('.') || 'job';
   return `${type} ${job}`;
@@ -93,7 +96,7 @@ function sentence(log: LogLine): string {
     case 'message_not_started':
       return `message not started: ${log.step}`;
     default:
-      return [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
+      return mirrorSentence(log) ?? [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
   }
 }
 
@@ -102,13 +105,13 @@ function roughly(seconds: unknown): string {
 }
 
 function details(log: LogLine): string[] {
-  const known = new Set(['level', 'event', 'job', 'job_type', 'routing_key']);
+  const known = new Set(['level', 'event', 'job', 'job_type', 'routing_key', 'queue']);
   return Object.entries(log)
     .filter(([key]) => !known.has(key))
     .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
 }
 
-/** `millrace-local-send_reminder` is called `send_reminder` here. */
+/** `millrace-local-send_reminder`, a function or a queue, is called `send_reminder` here. */
 function short(functionName: string): string {
   return functionName.replace(/^millrace-local-/, '');
 }

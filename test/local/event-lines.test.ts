@@ -25,3 +25,33 @@ it.each([
 ])('tells what a function %s in the same way', (_how, message, expected) => {
   expect(lineOf(message).endsWith(`  ${expected}`)).toBe(true);
 });
+
+const queue = 'millrace-local-a-dlq';
+
+it.each([
+  [{ event: 'mirrored', queue, dead: 3 }, /^\S+ {2}a-dlq +holds 3 dead letters$/],
+  [
+    { event: 'mirrored', queue, dead: 1, stray: 2, left: 1, moved_on: 4, released: 5 },
+    /holds 1 dead letter, 2 strays, 1 undecided message; 4 removed whose jobs have moved on; 5 never ran: due again$/,
+  ],
+  [{ event: 'mirrored', queue, moved_on: 1 }, /a-dlq +1 removed whose jobs have moved on$/],
+  [{ event: 'mirror_not_covered', queue, seen: 5, depth: 7 }, /a-dlq +saw 5 of 7 messages; the others have to wait/],
+  [{ event: 'dead_letter_queue_missing', queue, reason: 'deploy' }, /a-dlq +the queue is missing: deploy$/],
+  [
+    { event: 'carriers_sent', claim: '9', jobs: 1, sent: 1 },
+    /a +claim 9: 1 of 1 missing message of dead jobs sent anew$/,
+  ],
+  [{ event: 'carriers_sent', claim: '9', jobs: 3, sent: 2, reason: 'no' }, /2 of 3 missing messages .* anew: no$/],
+  [{ event: 'mirror_failed', queue, error: wild }, /a-dlq +cannot be looked into: a\ufffd.2Jb c.*…$/],
+  [{ event: 'send_refused', queue: `http://q/${queue}`, claim: '9' }, /a-dlq +send refused {2}claim=9$/],
+])('tells of dead-letter queues what an operator wants to know: %j', (log, expected) => {
+  const line = lineOf(JSON.stringify({ level: 'info', ...log }));
+
+  expect(line).toMatch(expected);
+});
+
+it('is silent about a dead-letter queue that is empty', () => {
+  const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
+
+  expect(line).toBe('');
+});
