@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { countDeadMessages, redriveBySqs } from '../support/move-tasks.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
-import { findDeadMessage, insertJob, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
+import { findDeadMessage, insertJob, mirrorNow, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
 /** More than one receive brings. */
@@ -38,6 +38,21 @@ it(
 
     const { Attributes } = await findDeadMessage(stack, 'fragile', ids[0] as string);
     expect(Attributes?.DeadLetterQueueSourceArn).toMatch(/:millrace-local-fragile$/);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'has them seen by the mirror, which leaves their messages where they are',
+  async () => {
+    await mirrorNow(stack);
+
+    const [row] = await stack.query<{ seen: number }>(
+      `select count(last_seen_at)::integer as seen from millrace.dead_letters where status = 'open'`,
+    );
+    expect(row?.seen).toBe(JOBS);
+    expect(await countDeadMessages(stack, 'fragile')).toBe(JOBS);
+    expect(stack.output()).toMatch(new RegExp(`fragile-dlq +holds ${JOBS} dead letters\n`));
   },
   PATIENCE_MS,
 );
