@@ -6,6 +6,7 @@ import { mirror } from '../../core/mirror.ts';
 import { systemTime, type Time } from '../../core/time.ts';
 import { startSqs } from '../../local/sqs/server.ts';
 import { type Engine, openEngine } from '../support/engine.ts';
+import { peekAtOnce } from './peek-at-once.ts';
 
 /** A dead letter as the table has it. */
 export interface DeadLetterRow {
@@ -62,16 +63,6 @@ export async function openMirrorWorld(): Promise<MirrorWorld> {
     sqs.destroy();
     await server.close();
   });
-  const peekAtOnce: DeadLetterQueues['peek'] = async (QueueUrl, VisibilityTimeout) => {
-    const { Messages = [] } = await sqs.receiveMessage({
-      ...{ QueueUrl, VisibilityTimeout, MaxNumberOfMessages: 10 },
-      MessageSystemAttributeNames: ['SentTimestamp'],
-    });
-    return Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => ({
-      ...{ messageId: MessageId!, receiptHandle: ReceiptHandle!, body: Body! },
-      sentAt: Number(Attributes?.SentTimestamp),
-    }));
-  };
   const world: MirrorWorld = {
     ...{ engine, sqs, lines, real, source: '', dlq: '' },
     mirror: async (change) => {
@@ -81,7 +72,7 @@ export async function openMirrorWorld(): Promise<MirrorWorld> {
     tryMirror: (change = {}, time = systemTime) =>
       mirror({
         ...{ db: engine.db, queues: engine.queues, log, time },
-        deadLetterQueues: { ...real, peek: peekAtOnce, ...change },
+        deadLetterQueues: { ...real, peek: peekAtOnce(sqs), ...change },
       }),
     put: (...bodies) =>
       Promise.all(
