@@ -80,7 +80,7 @@ const CLAIM_DUE_JOBS = `
     update millrace.jobs_live j
       set status = 'dispatched', claim_no = d.claim_no, dispatched_at = millrace.clock(), updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => o.dispatched_lease_seconds),
-          next_retry_at = null, hold_until = null, message_id = null, message_sent_at = null, request_id = null
+          hold_until = null, message_id = null, message_sent_at = null, request_id = null
       from dispatch d, open o
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
       returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key

@@ -36,6 +36,7 @@ const SETTLE_ATTEMPTS = `
           as i(id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
   ), locked as materialized (
     select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, j.started_at, j.request_id,
+           greatest(j.run_at, j.next_retry_at) as due_at,
            i.kind, i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay,
            case when i.kind = 'succeeded' then 'succeeded'
                 when i.kind = 'skipped' then 'skipped'
@@ -101,6 +102,14 @@ const SETTLE_ATTEMPTS = `
           ('dead_lettered', l.status = 'dead_letter')) as e(event, happened)
         where e.happened
         group by e.event, l.job_type, l.status
+  ), timed as (
+    insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
+      select t.job_type, case t.status when 'pending' then 'snoozed' else t.status end, width_bucket(t.wait, b.bounds),
+             width_bucket(t.run, b.bounds), count(*), sum(t.wait), sum(t.run)
+        from (select job_type, status, extract(epoch from started_at - due_at)::float8 as wait,
+                     extract(epoch from millrace.clock() - started_at)::float8 as run from locked) t,
+             (select millrace.timing_bounds() as bounds) b
+        group by 1, 2, 3, 4
   )
   select id as "jobId", status from locked`;
 

@@ -125,7 +125,7 @@ it('takes a failed job that has no tries left by a limit lowered since', async (
   const jobs = await claim(db, 100);
 
   expect(jobs.map((job) => job.id)).toEqual([id]);
-  expect(await read(id!)).toMatchObject({ status: 'dispatched', attempts: 9, next_retry_at: null });
+  expect(await read(id!)).toMatchObject({ status: 'dispatched', attempts: 9, due_at: null });
 });
 
 it('goes up to the most that may be in flight and no further, counting what runs', async () => {

@@ -112,69 +112,6 @@ it('leaves the message of a job that was not started and whose row is held', asy
   expect(await world.bodies(world.dlq)).toEqual([records[0]!.body]);
 });
 
-it.each([
-  ['not json', () => 'not json', 'not a message of Millrace'],
-  ['a megabyte of junk', () => '\u{1f480}'.repeat(262_144), 'not a message of Millrace'],
-  ['an S3 test event', () => '{"Service":"Amazon S3","Event":"s3:TestEvent"}', 'not a message of Millrace'],
-  ['another epoch', () => engine.body('1', '1', 'other'), 'another database'],
-  ['an id that was never issued', () => engine.body('999999999', '1'), 'never enqueued'],
-])('notes a stray with its body and touches no job: %s', async (_name, make, reason) => {
-  const body = make();
-  const [messageId] = await world.put(body);
-
-  await world.mirror();
-  await engine.advance(HOUR);
-  await world.mirror();
-
-  const rows = await world.rows();
-  expect(rows).toMatchObject([{ job_id: null, status: 'open', message_id: messageId, raw_body: body }]);
-  expect(rows[0]?.last_error).toContain(reason);
-  expect(await world.bodies(world.dlq)).toEqual([body]);
-});
-
-it('notes a claim that was never made as a stray, and leaves the job alone', async () => {
-  const { id } = await world.dead();
-  const before = await engine.state(id);
-  await world.put(engine.body(id, '9999999'));
-
-  await world.mirror();
-
-  expect(await engine.state(id)).toEqual(before);
-  expect((await world.rows()).find(({ job_id }) => job_id === null)).toMatchObject({ status: 'open' });
-});
-
-it('deletes a stray that was discarded', async () => {
-  await world.put('junk');
-  await world.mirror();
-  await engine.sql('delete from millrace.failed_jobs');
-  await engine.advance(HOUR);
-
-  await world.mirror();
-  await engine.advance(HOUR);
-  await world.mirror();
-
-  expect(await world.bodies(world.dlq)).toEqual([]);
-  expect(await world.rows()).toMatchObject([{ status: 'discarded' }]);
-});
-
-it.each([
-  ['by hand', 'discarded', /deleted or purged/, HOUR],
-  ['by age', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
-])('closes a stray that has left the queue %s', async (_name, status, resolution, later) => {
-  await world.put('junk');
-  await world.mirror();
-  await world.sqs.purgeQueue({ QueueUrl: world.dlq });
-
-  await engine.advance(later);
-  await world.mirror();
-  const afterOne = await world.rows();
-  await engine.advance(HOUR);
-  await world.mirror();
-
-  expect(afterOne).toMatchObject([{ status: 'open' }]);
-  expect(await world.rows()).toMatchObject([{ status, resolution: expect.stringMatching(resolution) }]);
-});
-
 it('does nothing while the depth is what was seen, and sweeps all the same after a quarter of an hour', async () => {
   const { body } = await world.dead();
   await world.put(body);
@@ -208,9 +145,12 @@ it('stands back while a move task runs', async () => {
 it('tells that a queue was deleted, and looks after the others', async () => {
   const { body } = await world.dead();
   await world.put(body);
-  await engine.sql(`insert into millrace.handlers select (h).* from
-    (select jsonb_populate_record(h, '{"job_type": "lost", "dead_letter_queue_url": "http://127.0.0.1/0/lost-dlq"}') as h
-       from millrace.handlers h) x`);
+  const lost = { job_type: 'lost', dead_letter_queue_url: 'http://127.0.0.1/0/lost-dlq' };
+  await engine.sql(
+    `insert into millrace.handlers select (h).* from
+       (select jsonb_populate_record(h, $1::jsonb) as h from millrace.handlers h) x`,
+    [JSON.stringify(lost)],
+  );
 
   await world.mirror();
   await engine.sql(`delete from millrace.handlers where job_type = 'lost'`);

@@ -1,0 +1,18 @@
+import type { Database } from '../database.ts';
+
+// A table of few rows that is replaced as a whole; whoever counts second finds it fresh, and counts nothing.
+const COUNT_JOBS = `
+  with counted as (
+    select status, job_type, count(*) as count from millrace.jobs_live group by status, job_type
+  ), gone as (
+    delete from millrace.job_counts c
+      where not exists (select from counted n where n.status = c.status and n.job_type = c.job_type)
+  )
+  insert into millrace.job_counts as c (status, job_type, count)
+    select status, job_type, count from counted order by status, job_type
+    on conflict (status, job_type) do update set count = excluded.count, counted_at = millrace.clock()`;
+
+/** Counts the live jobs for those who ask later. Reads the whole table. */
+export async function countJobs(db: Database): Promise<void> {
+  await db.query(COUNT_JOBS);
+}

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { openMirrorWorld } from './mirror-world.ts';
+
+const world = await openMirrorWorld();
+const { engine } = world;
+const HOUR = 3600;
+
+it.each([
+  ['not json', () => 'not json', 'not a message of Millrace'],
+  ['a megabyte of junk', () => '\u{1f480}'.repeat(262_144), 'not a message of Millrace'],
+  ['an S3 test event', () => '{"Service":"Amazon S3","Event":"s3:TestEvent"}', 'not a message of Millrace'],
+  ['another epoch', () => engine.body('1', '1', 'other'), 'another database'],
+  ['an id that was never issued', () => engine.body('999999999', '1'), 'never enqueued'],
+])('notes a stray with its body and touches no job: %s', async (_name, make, reason) => {
+  const body = make();
+  const [messageId] = await world.put(body);
+
+  await world.mirror();
+  await engine.advance(HOUR);
+  await world.mirror();
+
+  const rows = await world.rows();
+  expect(rows).toMatchObject([{ job_id: null, status: 'open', message_id: messageId, raw_body: body }]);
+  expect(rows[0]?.last_error).toContain(reason);
+  expect(await world.bodies(world.dlq)).toEqual([body]);
+});
+
+it('notes a claim that was never made as a stray, and leaves the job alone', async () => {
+  const { id } = await world.dead();
+  const before = await engine.state(id);
+  await world.put(engine.body(id, '9999999'));
+
+  await world.mirror();
+
+  expect(await engine.state(id)).toEqual(before);
+  expect((await world.rows()).find(({ job_id }) => job_id === null)).toMatchObject({ status: 'open' });
+});
+
+it('deletes a stray that was discarded', async () => {
+  await world.put('junk');
+  await world.mirror();
+  await engine.sql('delete from millrace.failed_jobs');
+  await engine.advance(HOUR);
+
+  await world.mirror();
+  await engine.advance(HOUR);
+  await world.mirror();
+
+  expect(await world.bodies(world.dlq)).toEqual([]);
+  expect(await world.rows()).toMatchObject([{ status: 'discarded' }]);
+});
+
+it.each([
+  ['by hand', 'discarded', /deleted or purged/, HOUR],
+  ['by age', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
+])('closes a stray that has left the queue %s', async (_name, status, resolution, later) => {
+  await world.put('junk');
+  await world.mirror();
+  await world.sqs.purgeQueue({ QueueUrl: world.dlq });
+
+  await engine.advance(later);
+  await world.mirror();
+  const afterOne = await world.rows();
+  await engine.advance(HOUR);
+  await world.mirror();
+
+  expect(afterOne).toMatchObject([{ status: 'open' }]);
+  expect(await world.rows()).toMatchObject([{ status, resolution: expect.stringMatching(resolution) }]);
+});
