@@ -5,6 +5,8 @@ import { pathToFileURL } from 'node:url';
 import type { Refusal } from '../core/catalog.ts';
 
 const LONGEST_IMPORT_MS = 10_000;
+/** Dozens at once slow each other down until none is imported in time. */
+const AT_ONCE = 4;
 const IMPORTED = 'millrace: imported';
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
@@ -22,14 +24,32 @@ setImmediate(done);
  */
 export function openProbe(longestMs = LONGEST_IMPORT_MS): Refusal {
   const known = new Map<string, { state: string; verdict: ReturnType<Refusal> }>();
+  const inTurn = openTurns();
   return async (file) => {
     const { mtimeMs, size } = await stat(file);
     const state = `${mtimeMs}-${size}`;
     const before = known.get(file);
     if (before?.state === state) return before.verdict;
-    const verdict = probe(file, longestMs);
+    const verdict = inTurn(() => probe(file, longestMs));
     known.set(file, { state, verdict });
     return verdict;
+  };
+}
+
+/** Runs what it is given, so many at a time and the others in the order in which they came. */
+function openTurns() {
+  const waiting: (() => void)[] = [];
+  let free = AT_ONCE;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free === 0) await new Promise<void>((go) => waiting.push(go));
+    else free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
   };
 }
 

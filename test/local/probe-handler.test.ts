@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openProbe } from '../../local/probe-handler.ts';
@@ -26,4 +26,30 @@ it('passes a file that can be imported, and one that throws in plain sight', asy
   const verdicts = await Promise.all([verdictOn('export default 1;'), verdictOn('throw new Error("here");')]);
 
   expect(verdicts).toEqual([undefined, undefined]);
+});
+
+it('imports a few files at a time, so that many do not make each other late', async () => {
+  const folder = await temporaryFolder();
+  const story = join(folder, 'story');
+  const tell = (word: string) => `appendFileSync(${JSON.stringify(story)}, '${word}');`;
+  const source = `
+    import { appendFileSync } from 'node:fs';
+    ${tell('+')}
+    await new Promise((done) => setTimeout(done, 1_000));
+    ${tell('-')}`;
+  const files = Array.from({ length: 12 }, (_, index) => join(folder, `handler-${index}.mjs`));
+  await Promise.all(files.map((file) => writeFile(file, source)));
+  const probe = openProbe();
+
+  const verdicts = await Promise.all(files.map(probe));
+
+  let most = 0;
+  let now = 0;
+  for (const word of await readFile(story, 'utf8')) {
+    now += word === '+' ? 1 : -1;
+    most = Math.max(most, now);
+  }
+  expect(verdicts).toEqual(files.map(() => undefined));
+  expect(now).toBe(0);
+  expect(most).toBeLessThanOrEqual(4);
 });
