@@ -7,6 +7,9 @@ import { hiddenSeconds, type Name, type World } from './world.ts';
 export const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'later claim', 'other epoch'] as const;
 export type Column = (typeof COLUMNS)[number];
 
+/** Whose job an unreadable message is. */
+export const NOBODY = '0';
+
 /** A message that has just been received, and whose function gets it. */
 export interface Scene {
   readonly jobId: string;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { readEpoch } from '../../core/jobs/installation.ts';
 import { decodeMessage } from '../../core/message.ts';
 import { MAX_RECEIVE_COUNT } from '../../core/timing.ts';
-import type { Column, Scene } from './arrivals.ts';
+import { type Column, NOBODY, type Scene } from './arrivals.ts';
 import type { World } from './world.ts';
 
 type Row = Record<string, unknown>;
@@ -20,6 +20,8 @@ export interface Seen {
   /** `bounced`: visible at once. `left`: hidden until its visibility timeout is over. */
   readonly fate: 'gone' | 'bounced' | 'left' | 'unclear';
   readonly alarms: number;
+  /** What the log says was done with it. */
+  readonly steps: readonly unknown[];
   readonly runs: number;
   /** The whole row, or null. */
   readonly row: Row | null;
@@ -62,7 +64,7 @@ async function columnOf({ engine }: World, { record }: Scene, row: Row | null): 
 export async function judge(world: World, scene: Scene): Promise<{ met: Met; before: Seen; seen: Seen }> {
   const { engine } = world;
   const { jobId, record, handler, queueUrl, deps = {} } = scene;
-  const before = { ...(await look(world, jobId)), fate: 'unclear' as const, alarms: 0, runs: 0 };
+  const before = { ...(await look(world, jobId)), fate: 'unclear' as const, alarms: 0, steps: [], runs: 0 };
   const met: Met = {
     status: before.row?.status ?? null,
     column: await columnOf(world, scene, before.row),
@@ -79,18 +81,19 @@ export async function judge(world: World, scene: Scene): Promise<{ met: Met; bef
   const change = `${visible - depth.visible} visible, ${hidden - depth.hidden} hidden`;
   const fates = { '0 visible, -1 hidden': 'gone', '1 visible, -1 hidden': 'bounced', '0 visible, 0 hidden': 'left' };
   const fate = (fates as Record<string, Seen['fate']>)[change] ?? 'unclear';
-  const alarms = engine.lines.filter(({ level, event, job }) => {
-    return level === 'error' && event === 'message_unexpected' && job === jobId;
-  });
-  const seen = { ...(await look(world, jobId)), fate, alarms: alarms.length, runs: engine.runs.length };
+  const told = engine.lines.filter(({ job, step }) => job === jobId && step !== undefined);
+  const alarms = told.filter(({ level, event }) => level === 'error' && event === 'message_unexpected').length;
+  const steps = told.map(({ step }) => step);
+  const seen = { ...(await look(world, jobId)), fate, alarms, steps, runs: engine.runs.length };
   return { met, before, seen };
 }
 
 /** What a cell of the table promises, given how everything stood before. */
-export function outcomeOf(cell: string, before: Seen, { record }: Scene): unknown {
+export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene): unknown {
   const [step = '', alarm] = cell.replaceAll('*', '').split(' + ');
   const alarms = alarm === undefined ? 0 : 1;
-  const unchanged = { ...before, alarms };
+  const judged = jobId !== NOBODY && step !== 'start' && step !== 'go on';
+  const unchanged = { ...before, alarms, steps: judged ? [step] : [] };
   const changed = (row: Row) => expect.objectContaining({ ...before.row, updated_at: expect.any(String), ...row });
   const begun = { status: 'succeeded', attempts: Number(before.row?.attempts) + 1, message_id: record.messageId };
   switch (step) {

@@ -39,6 +39,8 @@ export interface World {
   handle(name: Name, records: readonly SqsRecord[], options?: HandleOptions): Promise<void>;
   /** Receives and runs batches until nothing is visible; answers the receive counts of all that came. */
   pump(name: Name): Promise<number[]>;
+  /** Stops the clock of SQS, but for `advance`. */
+  freeze(): void;
   /** Turns the clocks of database and SQS on. */
   advance(seconds: number): Promise<void>;
   depth(queueUrl: string): Promise<Depth>;
@@ -84,7 +86,8 @@ export async function openWorld(engine: Engine): Promise<World> {
   const definitions = definitionsOf(engine);
   let shiftMs = 0;
   let requests = 0;
-  const emulator = await startSqs({ clock: () => Date.now() + shiftMs });
+  let clock = Date.now;
+  const emulator = await startSqs({ clock: () => clock() + shiftMs });
   for (const [name, value] of Object.entries(ACCOUNT)) vi.stubEnv(name, value);
   vi.stubEnv('AWS_ENDPOINT_URL_SQS', emulator.endpoint);
   const sqs = new SQS({});
@@ -145,6 +148,10 @@ export async function openWorld(engine: Engine): Promise<World> {
       const done = records.filter(({ messageId }) => !failed.has(messageId));
       const handles = done.map(({ receiptHandle }) => receiptHandle);
       if (!keep && handles.length > 0) await poller.remove(all.queueUrl, handles);
+    },
+    freeze: () => {
+      const now = Date.now();
+      clock = () => now;
     },
     advance: async (seconds) => {
       shiftMs += seconds * 1000;

@@ -59,7 +59,7 @@ it("a job that never started is released when its message comes to another handl
   expect(await countMessages(world)).toBe(0);
 });
 
-it('a death without a delivery on record goes from the wrong queue into its DLQ, and from there all the way back', async () => {
+it('a death without a delivery goes from the wrong queue into its DLQ, and from there all the way back', async () => {
   const world = await openWorld(engine);
   const { last } = await loseTenTimes(world);
   const { jobId } = last;
