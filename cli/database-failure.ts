@@ -48,9 +48,14 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
   return error;
 }
 
+/** Why a server cannot be reached, by the operating system's code; undefined for any other error. */
+export function networkReason(error: unknown): string | undefined {
+  return NETWORK[String((error as { code?: unknown } | null)?.code)];
+}
+
 function unreachable(error: unknown): string | undefined {
   const code = String((error as { code?: unknown } | null)?.code);
-  const known = NETWORK[code] ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
+  const known = networkReason(error) ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
   if (known !== undefined) return known;
   // pg has no codes for these.
   const message = error instanceof Error ? error.message : '';

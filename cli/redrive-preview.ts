@@ -119,8 +119,8 @@ function obstacle(handler: PreviewedHandler): string | undefined {
   }
 }
 
-/** What a person should know besides: pauses, other redrives, how long it takes. */
-export function remarks({ handlers, running, movable, rate }: RedrivePreview): string[] {
+/** What a person should know besides: pauses, and other redrives. */
+export function remarks({ handlers, running }: RedrivePreview): string[] {
   return [
     ...handlers
       .filter(({ verdict, paused }) => verdict === 'movable' && paused)
@@ -129,8 +129,12 @@ export function remarks({ handlers, running, movable, rate }: RedrivePreview): s
       ({ id, requestedBy, done, expected }) =>
         `redrive ${id} of ${requestedBy} is running: ${count(done)} of ${count(expected)} moved`,
     ),
-    ...(rate === undefined || movable === 0 ? [] : [`at ${rate}/s it takes about ${span(movable / rate)}`]),
   ];
+}
+
+/** How long it takes, where that is known. */
+export function estimate({ movable, rate }: RedrivePreview): string {
+  return rate === undefined || movable === 0 ? '' : `, in about ${span(movable / rate)} at ${rate}/s`;
 }
 
 function span(seconds: number): string {

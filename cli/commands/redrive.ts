@@ -10,6 +10,7 @@ import { toJson } from '../json.ts';
 import { reportSkipped, skippedDocument } from '../named-jobs.ts';
 import { count, counted } from '../progress.ts';
 import {
+  estimate,
   previewDocument,
   previewTables,
   type RedrivePreview,
@@ -17,6 +18,7 @@ import {
   remarks,
   whyNot,
 } from '../redrive-preview.ts';
+import { redriveViaSqs } from '../redrive-via-sqs.ts';
 import { runRedrive } from '../run-redrive.ts';
 import { type GlobalOptions, withDatabase } from '../target.ts';
 import { print, printRows, say, sayRows, suggest, warn, whisper } from '../terminal.ts';
@@ -26,6 +28,7 @@ interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
   readonly limit?: number;
   readonly rate?: number;
+  readonly viaSqs?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -35,6 +38,8 @@ const MORE_HELP = `
 With --rate the dispatcher does the work, and wakes up within a minute if it is idle; without it this command does it,
 as fast as it goes. Ctrl-C cancels the redrive: what was moved stays moved. Should this command die, the dispatcher goes
 on with it; select millrace.cancel_redrive(<its number>) stops it then.
+With --via-sqs one move task a queue takes everything that is in it, strays too; only --job-type, --routing-key, --all
+and a --rate of 1 to 500 go with it. SQS is that of the running stack, or the one that the AWS environment names.
 Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
 
 /** `millrace redrive` */
@@ -44,6 +49,7 @@ export function addRedrive(program: Command): void {
     .option('--all', 'every dead letter')
     .option('--limit <n>', 'the most jobs', whole(1, 1_000_000_000))
     .option('--rate <n/s>', 'jobs a second, such as 50/s or 0.5/s; default as fast as it goes', rateValue)
+    .option('--via-sqs', 'let SQS move the messages in the dead-letter queues, as the AWS console does')
     .option('--dry-run', 'only tell what would be moved')
     .option('-y, --yes', 'do not ask')
     .addHelpText(
@@ -60,6 +66,7 @@ export function addRedrive(program: Command): void {
       action<RedriveOptions>(async (options, ids: string[] = []) => {
         const filter = toFilter(options, ids);
         requireChoice(filter, options.all);
+        if (options.viaSqs) return redriveViaSqs(filter, options);
         return withDatabase(options, (db) => redrive(db, filter, options));
       }),
     );
@@ -75,7 +82,10 @@ async function redrive(db: Database, given: DeadLetterFilter, options: Options):
   if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
   if (!options.yes) {
     if (!json) for (const { headings, rows } of previewTables(preview)) sayRows(headings, rows);
-    await confirm(`Put ${counted(preview.movable, 'dead job')} back to work?`, { json, count: preview.movable });
+    await confirm(`Put ${counted(preview.movable, 'dead job')} back to work${estimate(preview)}?`, {
+      json,
+      count: preview.movable,
+    });
   }
   return runRedrive(db, { filter, limit, rate, json });
 }
@@ -87,7 +97,7 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
     return;
   }
   for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
-  say(`${counted(preview.matched, 'dead letter')} match, ${count(preview.movable)} would be moved`);
+  say(`${counted(preview.matched, 'dead letter')} match, ${count(preview.movable)} would be moved${estimate(preview)}`);
   whisper('Nothing was done.');
 }
 
