@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 import { applyCancelRequests } from './jobs/cancel.ts';
 import { analyzeJobs, returnHourlyWork, takeHourlyWork } from './jobs/dispatcher-run.ts';
-import { foldEvents } from './jobs/fold-events.ts';
+import { foldEvents, foldTimings } from './jobs/fold-events.ts';
 import { pruneFinished, pruneHistory } from './jobs/prune.ts';
 import { buryUnhandled, findUnhandled } from './jobs/unhandled.ts';
 import type { Log } from './log.ts';
@@ -23,6 +23,7 @@ const CANCEL_LIMIT = 1000;
 export async function maintain(deps: MaintainDeps): Promise<void> {
   await applyCancelRequests(deps.db, CANCEL_LIMIT);
   await foldEvents(deps.db);
+  await foldTimings(deps.db);
   await reportUnhandled(deps);
   if (!(await takeHourlyWork(deps.db))) return;
   const slots = await pruneFinished(deps.db, deps.retentionSeconds);

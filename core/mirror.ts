@@ -1,6 +1,7 @@
 import { carry } from './carry.ts';
 import type { Database } from './database.ts';
 import type { DeadLetterQueues, MoveTask, QueueState } from './dead-letter-queues.ts';
+import { countJobs } from './jobs/count-jobs.ts';
 import { findMirroredQueues, type MirroredQueue, noteCheck, noteSweep } from './jobs/mirrored-queues.ts';
 import type { Log } from './log.ts';
 import { inParallel } from './queue-batches.ts';
@@ -36,6 +37,8 @@ export async function mirror(deps: MirrorDeps): Promise<void> {
     }),
   );
   await carry(deps);
+  // Here and not in the dispatcher, since it reads the whole table, and jobs that are due should not wait for that.
+  await countJobs(deps.db).catch((error: unknown) => deps.log.warn('jobs_not_counted', { error }));
 }
 
 async function mirrorQueue(deps: MirrorDeps, { url, seen, due }: MirroredQueue, until: number): Promise<void> {

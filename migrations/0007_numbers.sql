@@ -46,6 +46,21 @@ create table millrace.job_counts (
   primary key (status, job_type)
 ) with (fillfactor = 50);
 
+-- The dispatcher's own: how long its rounds took, in the buckets of millrace.timing_bounds(), and how many failed.
+alter table millrace.dispatcher_runs
+  add column round_buckets bigint[] not null default array_fill(0::bigint, array[15]),
+  add column round_seconds double precision not null default 0,
+  add column failed_rounds bigint not null default 0;
+-- Messages sent, by queue, and jobs that were not, by reason. Only dispatchers write it. Kept for ever, a row a series.
+create table millrace.dispatch_totals (
+  measure text not null check (measure in ('sent', 'error')),
+  label text not null,
+  count bigint not null,
+  primary key (measure, label)
+) with (fillfactor = 50);
+grant select, insert, update, delete on millrace.dispatch_totals to millrace_runtime;
+grant select on millrace.dispatch_totals to millrace_operator;
+
 revoke execute on function millrace.timing_bounds() from public;
 grant execute on function millrace.timing_bounds() to millrace_runtime, millrace_operator;
 grant select, insert, update, delete on millrace.job_event_minutes, millrace.job_timings, millrace.job_timing_totals,

@@ -46,6 +46,9 @@ const PRUNE_SCHEDULE_TICKS = `
   delete from millrace.schedule_ticks t where (t.schedule, t.tick_at) in (
     select u.schedule, u.tick_at from millrace.schedule_ticks u
       where u.created_at < millrace.clock() - interval '90 days' limit $1)`;
+const PRUNE_EVENT_MINUTES = `
+  delete from millrace.job_event_minutes m where m.ctid = any(array(
+    select n.ctid from millrace.job_event_minutes n where n.minute < millrace.clock() - interval '2 hours' limit $1))`;
 /** What each of these drops has a retention of its own. Its only parameter is the size of a batch. */
 const PRUNE_OTHERS = [
   PRUNE_DISPATCHES,
@@ -54,6 +57,7 @@ const PRUNE_OTHERS = [
   PRUNE_IDEMPOTENCY_KEYS,
   PRUNE_OPERATIONS,
   PRUNE_SCHEDULE_TICKS,
+  PRUNE_EVENT_MINUTES,
 ];
 const BATCH = 5000;
 
