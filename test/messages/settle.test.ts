@@ -120,7 +120,7 @@ it.each(ENDINGS)('$what on record whose answer was lost is answered as usual', a
   engine.work = work;
   const db = losingAnswer(() => engine.runs.length > 0);
 
-  await world.handle('work', [record], { deps: { db, time: hastyTime } });
+  await world.handle('work', [record], { deps: { db } });
 
   expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_failed' }));
   expect(await world.depth(world.work.queueUrl)).toEqual(depth);
