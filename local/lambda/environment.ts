@@ -14,6 +14,8 @@ export interface EnvironmentOptions {
   bundle: string;
   memoryMb: number;
   region: string;
+  /** The runtime's main module; default: ours. */
+  bootstrap?: string | undefined;
   variables: Readonly<Record<string, string>>;
   onLog: (stream: 'stdout' | 'stderr', line: string, requestId?: string) => void;
 }
@@ -104,9 +106,9 @@ export class Environment {
   }
 
   #spawn(api: RuntimeApi): void {
-    const { children, functionName, bundle, memoryMb, region, variables, onLog } = this.#options;
+    const { children, functionName, bundle, memoryMb, region, variables, onLog, bootstrap } = this.#options;
     const own = { functionName, bundle, memoryMb, region, own: variables, runtimeApi: api.address };
-    const child = children.spawn(process.execPath, [BOOTSTRAP], {
+    const child = children.spawn(process.execPath, [bootstrap ?? BOOTSTRAP], {
       env: environmentVariables(own),
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -16,6 +16,7 @@ export interface PoolOptions {
   region: string;
   children: Children;
   onEvent: (event: RunnerEvent) => void;
+  bootstrap?: string | undefined;
   initLimitMs?: number;
   idleLimitMs?: number;
 }
@@ -97,10 +98,9 @@ export class FunctionPool {
   }
 
   async #start(requestId: string, limitMs: number): Promise<Environment | Outcome> {
-    const { spec, children, region, onEvent } = this.#options;
+    const { spec, children, region, onEvent, bootstrap } = this.#options;
     const environment = new Environment({
-      children,
-      region,
+      ...{ children, region, bootstrap },
       functionName: spec.name,
       bundle: spec.bundle,
       memoryMb: spec.memoryMb,

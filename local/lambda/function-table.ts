@@ -20,6 +20,7 @@ export interface FunctionTableOptions {
   region: string;
   accountId: string;
   onEvent: (event: RunnerEvent) => void;
+  bootstrap?: string | undefined;
   eventRetryMs?: readonly number[];
 }
 
@@ -128,8 +129,8 @@ export class FunctionTable {
   }
 
   #pool(spec: FunctionSpec): FunctionPool {
-    const { children, region, onEvent } = this.#options;
-    return new FunctionPool({ spec, functionArn: this.arn(spec.name), region, children, onEvent });
+    const { children, region, onEvent, bootstrap } = this.#options;
+    return new FunctionPool({ spec, functionArn: this.arn(spec.name), region, children, onEvent, bootstrap });
   }
 
   #find(name: string): FunctionPool {

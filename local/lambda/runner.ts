@@ -50,6 +50,8 @@ export interface RunnerOptions {
   port?: number;
   region?: string;
   accountId?: string;
+  /** Main module of the runtime in the environments, such as that of `aws-lambda-ric`; default: our own. */
+  bootstrap?: string | undefined;
   onEvent?: (event: RunnerEvent) => void;
 }
 
@@ -83,8 +85,8 @@ export interface Runner {
 /** Runs functions in processes of their own behind the wire protocol of Lambda, and feeds them from SQS. */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
   const { children, sqsEndpoint, port = 0, region = 'us-east-1', accountId = '000000000000' } = options;
-  const { onEvent = () => {} } = options;
-  const functions = new FunctionTable({ children, region, accountId, onEvent });
+  const { bootstrap, onEvent = () => {} } = options;
+  const functions = new FunctionTable({ children, region, accountId, onEvent, bootstrap });
   const mappings = new Map<string, Mapping>();
   const queues = openQueueClient(sqsEndpoint, region);
   const server = createServer(answerApi({ functions, mappings }));

@@ -10,8 +10,8 @@ import type { FunctionSpec, MappingSpec, RunnerEvent } from '../../../local/lamb
 import { startSqs } from '../../../local/sqs/server.ts';
 import { openRunner } from './runner-fixture.ts';
 
-/** Long enough to see that a message is hidden, short enough to wait for its end. */
-export const VISIBILITY_SECONDS = 2;
+/** Longer than a process takes to start on a machine that does much else, short enough to wait for its end. */
+export const VISIBILITY_SECONDS = 3;
 
 export interface EffectsOptions {
   /** Body of the handler; `first` says that these messages come for the first time. */
@@ -70,7 +70,7 @@ const PROLOGUE = `
     age: Date.now() - Number(attributes.ApproximateFirstReceiveTimestamp),
     pid: process.pid,
   }));
-  console.log('seen ' + JSON.stringify(seen));`;
+  process.stdout.write('seen ' + JSON.stringify(seen) + '\\n');`;
 
 /** Source of a bundle whose handler tells what it was given, then goes on with `body`. */
 export const tellingHandler = (body: string): string => `export async function handler(event) { ${PROLOGUE} ${body} }`;

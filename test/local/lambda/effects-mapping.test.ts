@@ -5,7 +5,7 @@ import { type Effects, openEffects } from './effects-fixture.ts';
 
 const PATIENT = { timeout: 15_000 };
 const received = (effects: Effects) => effects.seen().map(({ body, receives }) => `${body}${receives}`);
-const SLOW = 'await new Promise((r) => setTimeout(r, 2_000));';
+const slow = (seconds: number) => `await new Promise((r) => setTimeout(r, ${seconds * 1_000}));`;
 
 async function enable(effects: Effects, UUID: string, Enabled: boolean): Promise<void> {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -17,7 +17,7 @@ async function enable(effects: Effects, UUID: string, Enabled: boolean): Promise
 // "When true, the event source mapping is active. When false, Lambda pauses polling and invocation."
 // (UpdateEventSourceMapping)
 test.concurrent('a disabled mapping lets the batches at work end, and takes nothing more', async () => {
-  const effects = await openEffects({ body: SLOW, mapping: { batchSize: 2 }, visibilitySeconds: 1 });
+  const effects = await openEffects({ body: slow(3), mapping: { batchSize: 2 }, visibilitySeconds: 1 });
   await effects.send(['a', 'b', 'c', 'd']);
   const uuid = effects.map();
   await eventually(() => expect(effects.seen()).toHaveLength(4), PATIENT);
@@ -35,7 +35,7 @@ test.concurrent('a disabled mapping lets the batches at work end, and takes noth
 
 // The same sentence: a message that fails while the mapping is being disabled waits, and counts its one receive.
 test.concurrent('messages of a disabled mapping wait with the receives they have', async () => {
-  const effects = await openEffects({ body: `${SLOW} if (first) throw new Error('no');`, visibilitySeconds: 4 });
+  const effects = await openEffects({ body: `${slow(2)} if (first) throw new Error('no');`, visibilitySeconds: 6 });
   await effects.send(['a', 'b']);
   const uuid = effects.map();
   await eventually(() => expect(effects.seen()).toHaveLength(2), PATIENT);
@@ -52,9 +52,9 @@ test.concurrent('messages of a disabled mapping wait with the receives they have
 // source can invoke." What is over it is not even received, so it costs no receive (Configuring scaling behavior).
 test.concurrent('at the maximum concurrency no message is taken that could not run', async () => {
   const effects = await openEffects({
-    body: SLOW,
+    body: slow(2),
     mapping: { batchSize: 1, maximumConcurrency: 2 },
-    visibilitySeconds: 5,
+    visibilitySeconds: 30,
   });
   await effects.send(['1', '2', '3', '4', '5', '6']);
   effects.map();
@@ -76,7 +76,7 @@ test.concurrent('at the maximum concurrency no message is taken that could not r
 // expires, the invocation payload size quota is reached, or the configured maximum batch size is reached." The
 // visibility of the first message runs meanwhile.
 test.concurrent('a window gathers messages, and each of them has one receive', async () => {
-  const effects = await openEffects({ mapping: { batchSize: 10, windowSeconds: 2 }, visibilitySeconds: 6 });
+  const effects = await openEffects({ mapping: { batchSize: 10, windowSeconds: 4 }, visibilitySeconds: 15 });
   effects.map();
 
   await effects.send(['a']);

@@ -17,7 +17,7 @@ async function contend(holdMs: number): Promise<Effects> {
     body: `if (first) await new Promise((r) => setTimeout(r, ${holdMs}));`,
     spec: { reservedConcurrency: 1, timeoutSeconds: 20 },
     mapping: { batchSize: 1, maximumConcurrency: 2 },
-    visibilitySeconds: 5,
+    visibilitySeconds: 10,
   });
   await effects.send(['x', 'y']);
   effects.map();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { environmentsIn, isGone } from './process-state.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -162,6 +162,7 @@ test('kill -9 of the runner leaves no environment, running, stopped or starting'
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  onTestFinished(() => void parent.kill('SIGKILL'));
   await once(createInterface({ input: parent.stdout! }), 'line');
   const alive = environmentsIn(dirname(spec.bundle));
 

@@ -20,7 +20,9 @@ export async function openRunner(sqsEndpoint = 'http://127.0.0.1:1'): Promise<Ru
   const folder = await mkdtemp(join(tmpdir(), 'runner-'));
   const children = openChildren();
   const events: RunnerEvent[] = [];
-  const runner = await startRunner({ children, sqsEndpoint, onEvent: (event) => events.push(event) });
+  // AWS's own runtime, say: LAMBDA_BOOTSTRAP=…/aws-lambda-ric/index.mjs npx vitest run test/local/lambda/effects
+  const bootstrap = process.env.LAMBDA_BOOTSTRAP;
+  const runner = await startRunner({ children, sqsEndpoint, bootstrap, onEvent: (event) => events.push(event) });
   let builds = 0;
   const fixture: RunnerFixture = {
     runner,
