@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { type DispatchDeps, dispatch } from './dispatch.ts';
+import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
 import { SettingError } from './errors.ts';
 import { beat, registerRun } from './jobs/dispatcher-run.ts';
 import { readEpoch } from './jobs/installation.ts';
@@ -40,6 +40,7 @@ const MAINTAIN_EVERY_MS = 10_000;
 /** Longest drain of one round: the rescue must get its turn, also while SQS lets every call run into its timeout. */
 const MOST_CLAIMS_A_ROUND = 20;
 const LONGEST_DRAIN_MS = 10_000;
+const AGAIN_AFTER_MS = 1000;
 /** Between two tries while rounds fail. */
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -84,16 +85,24 @@ async function isDone(
   { mode }: DispatcherSettings,
   { run, runNo }: Registered,
 ): Promise<boolean> {
-  const worked = await round(deps, run);
+  const { worked } = await round(deps, run);
   await keepUp(deps, run);
   const { runNo: latest, active } = await beat(deps.db, worked);
   return latest !== runNo || mode === 'tick' || (mode === 'auto' && !active);
 }
 
-/** One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it. */
-export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
+/**
+ * One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it.
+ * `again` adds a round a second later, for the jobs of callers that nudge once a second at most.
+ */
+export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
   checkRetention(settings);
-  await round(deps, await openRun(deps, settings));
+  const run = await openRun(deps, settings);
+  const { dispatched: first } = await round(deps, run);
+  if (!again) return first;
+  await deps.time.sleep(AGAIN_AFTER_MS);
+  const { dispatched: second } = await round(deps, run);
+  return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
 function checkRetention({ retentionSeconds }: DispatcherSettings): void {
@@ -113,13 +122,13 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
 }
 
 /** Rescue and redrives first, so that what they free goes out in the same round. */
-async function round(deps: DispatcherDeps, run: Run): Promise<boolean> {
+async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives(run);
-  const sent = await drain(deps, run);
-  return sent + redriven + rescued.attempts > 0;
+  const dispatched = await drain(deps, run);
+  return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
 }
 
 /** Upkeep can wait, and jobs cannot: they go out also while it fails. */
@@ -129,13 +138,15 @@ async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   run.maintainedAt = time.now();
 }
 
-async function drain({ time }: DispatcherDeps, run: Run): Promise<number> {
+async function drain({ time }: DispatcherDeps, run: Run): Promise<Dispatched> {
   const begun = time.now();
+  let claimed = 0;
   let sent = 0;
   for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
     const dispatched = await dispatch(run, CLAIM_LIMIT);
+    claimed += dispatched.claimed;
     sent += dispatched.sent;
     if (dispatched.claimed < CLAIM_LIMIT || time.now() - begun >= LONGEST_DRAIN_MS) break;
   }
-  return sent;
+  return { claimed, sent };
 }

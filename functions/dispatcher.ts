@@ -1,5 +1,6 @@
 import { choiceSetting, databaseUrl, durationSetting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
+import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
 import { processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
@@ -19,6 +20,6 @@ const deps = {
   random: Math.random,
 };
 
-/** The Lambda that the schedule wakes every minute. A nudge asks for one round and takes over from nobody. */
-export const handler = (event: { nudge?: boolean } | null): Promise<void> =>
-  event?.nudge ? runOnce(deps, settings) : runDispatcher(deps, settings);
+/** The Lambda that the schedule wakes every minute. A nudge asks for a round or two and takes over from nobody. */
+export const handler = (event: { nudge?: boolean; again?: boolean } | null): Promise<Dispatched | undefined> =>
+  event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);

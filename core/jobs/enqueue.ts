@@ -105,14 +105,19 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   client: EnqueueClient,
   items: readonly [...{ [Index in keyof Schemas]: EnqueueItem<Schemas[Index]> }],
 ): Promise<Enqueued[]> {
-  if (items.length === 0) return [];
-  const records: unknown[] = [];
+  const jobs: NewJob[] = [];
   for (const [index, item] of (items as readonly EnqueueItem[]).entries()) {
     const job = await newJob(item).catch((error: unknown) => Promise.reject(placed(error, index)));
     checkOptions(job, `items[${index}].`);
-    records.push(toRecord(job));
+    jobs.push(job);
   }
-  const { rows } = await client.query(ENQUEUE_JOBS, [JSON.stringify(records)]);
+  return insertJobs(client, jobs);
+}
+
+/** The same for jobs that were checked: their options by `checkOptions`, their payloads as well as can be. */
+export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+  if (jobs.length === 0) return [];
+  const { rows } = await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`]);
   return rows as Enqueued[];
 }
 
@@ -129,11 +134,11 @@ function placed(error: unknown, index: number): unknown {
   return new PayloadInvalid(`[${index}]${error.field}`, error.message.slice(`payload${error.field}: `.length));
 }
 
-function toRecord({ jobType, routingKey, payload, ...options }: NewJob): Record<string, unknown> {
-  return {
+/** The payload's own text goes in: a number that JavaScript reads and writes again can lose digits. */
+function recordText({ jobType, routingKey, payload, ...options }: NewJob): string {
+  const record = {
     job_type: jobType,
     routing_key: routingKey,
-    payload: JSON.parse(payload),
     run_at: options.runAt,
     delay: options.delay === undefined ? undefined : seconds(options.delay, 'delay'),
     priority: options.priority,
@@ -141,9 +146,11 @@ function toRecord({ jobType, routingKey, payload, ...options }: NewJob): Record<
     unique_key: options.uniqueKey,
     group_key: options.groupKey,
   };
+  return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }
 
-function checkOptions(options: EnqueueOptions, place: string): void {
+/** @throws SettingError that names the option, with `place` before it. */
+export function checkOptions(options: EnqueueOptions, place: string): void {
   const { runAt, delay, priority, maxAttempts } = options;
   if (runAt !== undefined && delay !== undefined) {
     throw new SettingError(`${place}delay`, 'runAt or delay, not both', delay);

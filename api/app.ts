@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import { toJson } from '../core/json-document.ts';
+import type { Log } from '../core/log.ts';
+import { authenticate, authorize } from './authenticate.ts';
+import type { Caller, GatewayFacts } from './caller.ts';
+import { databaseProblem } from './database-problem.ts';
+import { readJsonBody } from './json-body.ts';
+import { parseRequest } from './parse-request.ts';
+import { Problem } from './problem.ts';
+import type { Answer, ApiDeps, Route } from './route.ts';
+import { ROUTES } from './routes.ts';
+import { serve } from './serve.ts';
+
+export type App = Hono;
+
+/** The HTTP API: every operation of `ROUTES`, each behind the same gate. */
+export function createApp(deps: ApiDeps): App {
+  const app = new Hono();
+  const paths = [...Map.groupBy(ROUTES, (route) => route.path)];
+  // What is written out comes before what a parameter would take as well.
+  paths.sort(([one], [other]) => Number(one.includes('{')) - Number(other.includes('{')));
+  for (const [path, routes] of paths) {
+    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    for (const route of routes) {
+      app.on(route.method.toUpperCase(), pattern, (c) => respond(deps, c, (gate) => pass(deps, route, c, gate)));
+    }
+    app.all(pattern, (c) => respond(deps, c, (gate) => refuseMethod(deps, routes, c, gate)));
+  }
+  app.notFound((c) =>
+    respond(deps, c, async ({ facts }) => {
+      await authenticate(deps, c.req.raw, facts);
+      throw new Problem('not-found', 'there is no such path: see /docs for those that there are');
+    }),
+  );
+  return app;
+}
+
+interface Gate {
+  readonly requestId: string;
+  readonly facts: GatewayFacts;
+  readonly log: Log;
+}
+
+const ANYBODY: Caller = { name: 'anybody', id: 'anybody', scopes: new Set() };
+
+/** In this order: who is it, may they, does the request hold, and only then the work. */
+async function pass(deps: ApiDeps, route: Route, c: Context, { facts, log }: Gate): Promise<Answer> {
+  const caller = route.scope === 'none' ? ANYBODY : await authenticate(deps, c.req.raw, facts);
+  authorize(route, caller);
+  const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
+  const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
+  return serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: log.child({ caller: caller.name }) });
+}
+
+async function refuseMethod(deps: ApiDeps, routes: readonly Route[], c: Context, { facts }: Gate): Promise<Answer> {
+  if (routes.every(({ scope }) => scope !== 'none')) await authenticate(deps, c.req.raw, facts);
+  const allowed = routes.map(({ method }) => method.toUpperCase()).join(', ');
+  throw new Problem('method-not-allowed', `this path takes ${allowed}`, { headers: { Allow: allowed } });
+}
+
+/** Makes an answer of whatever happens, with the request's id on it and in the log. */
+async function respond(deps: ApiDeps, c: Context, work: (gate: Gate) => Promise<Answer>): Promise<Response> {
+  const facts = deps.gatewayFacts?.(c.env) ?? {};
+  const requestId = facts.requestId ?? randomUUID();
+  const log = deps.log.child({ request: requestId });
+  const begun = performance.now();
+  const answer = await work({ requestId, facts, log }).catch((error: unknown) => toAnswer(error, requestId, log));
+  const ms = Math.round(performance.now() - begun);
+  log.info('http', { method: c.req.method, path: c.req.path, status: answer.status, ms });
+  return toResponse(answer, requestId);
+}
+
+function toAnswer(error: unknown, requestId: string, log: Log): Answer {
+  const problem = error instanceof Problem ? error : (databaseProblem(error) ?? internal(error));
+  if (problem.status >= 500) log.error('request_failed', { problem: problem.kind, error: problem.cause });
+  const headers = { 'Content-Type': 'application/problem+json', ...problem.options.headers };
+  return { status: problem.status, body: problem.document(requestId), headers };
+}
+
+function internal(cause: unknown): Problem {
+  return new Problem('internal-error', 'report it with its request_id, under which the log has the reason', { cause });
+}
+
+function toResponse({ status, body, text, headers }: Answer, requestId: string): Response {
+  const content = text ?? (body === undefined ? null : toJson(body));
+  return new Response(status === 204 ? null : content, {
+    status,
+    headers: {
+      ...(status !== 204 && { 'Content-Type': 'application/json' }),
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      ...headers,
+      'X-Request-Id': requestId,
+    },
+  });
+}

@@ -1,0 +1,16 @@
+import type { Queryable } from '../../core/database.ts';
+import { checkApiKey } from '../../core/jobs/api-keys.ts';
+import type { Authenticate } from '../caller.ts';
+import { expandScopes } from '../scopes.ts';
+import { bearerToken } from './bearer-token.ts';
+
+/** `Authorization: Bearer millrace_<id>_<secret>` */
+export function apiKeyAuthentication(db: Queryable): Authenticate {
+  return async (request) => {
+    const token = bearerToken(request);
+    if (!token?.startsWith('millrace_')) return undefined;
+    const key = await checkApiKey(db, token);
+    if (key === undefined) return { refused: 'this key does not exist, has expired or was revoked' };
+    return { name: `key:${key.name}`, id: `key:${key.id}`, scopes: new Set(expandScopes(key.scopes)) };
+  };
+}

@@ -1,0 +1,23 @@
+import type { Authenticate } from '../caller.ts';
+import { SCOPES } from '../scopes.ts';
+
+/** Whether an address can be reached from its own machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/i.test(host);
+}
+
+/**
+ * Whoever is on this machine may do everything. A page of another site that a browser here has open is not: it says
+ * where it is from, or comes by a name that was made to point here.
+ */
+export function loopbackAuthentication(): Authenticate {
+  return async (request) => {
+    const host = (request.headers.get('host') ?? new URL(request.url).host).replace(/:\d+$/, '');
+    if (!isLoopback(host)) return { refused: 'without authentication only requests to a loopback address are served' };
+    const site = request.headers.get('sec-fetch-site');
+    if (site !== null && site !== 'same-origin' && site !== 'none') {
+      return { refused: 'without authentication no request that another site makes is served' };
+    }
+    return { name: 'loopback', id: 'loopback', scopes: new Set(SCOPES) };
+  };
+}

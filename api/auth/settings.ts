@@ -1,0 +1,96 @@
+import { optionalSetting, setting } from '../../core/config.ts';
+import type { Queryable } from '../../core/database.ts';
+import { SettingError } from '../../core/errors.ts';
+import type { Authenticate } from '../caller.ts';
+import { expandScopes } from '../scopes.ts';
+import { apiKeyAuthentication } from './api-key.ts';
+import { type IamRule, iamAuthentication } from './iam.ts';
+import { jwtAuthentication } from './jwt.ts';
+import { isLoopback, loopbackAuthentication } from './loopback.ts';
+
+const AUTH = 'MILLRACE_API_AUTH';
+const MODES = ['api-key', 'iam', 'jwt', 'none'] as const;
+const EXPECTED = `some of ${MODES.join(', ')} with commas between them, none only alone`;
+const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+/**
+ * The ways to authenticate that the environment asks for.
+ * @throws SettingError without one, and for `none` unless the API is reached by a loopback address.
+ */
+export function readAuthentication(db: Queryable): Authenticate[] {
+  const modes = setting(AUTH, EXPECTED).split(',').map(toMode);
+  if (modes.includes('none') && modes.length > 1) throw new SettingError(AUTH, EXPECTED, modes.join());
+  return modes.map((mode) => open(mode, db));
+}
+
+function open(mode: Mode, db: Queryable): Authenticate {
+  switch (mode) {
+    case 'api-key':
+      return apiKeyAuthentication(db);
+    case 'iam':
+      return iamAuthentication(readIamRules());
+    case 'jwt':
+      return readJwt();
+    case 'none':
+      return readNone();
+  }
+}
+
+type Mode = (typeof MODES)[number];
+
+function toMode(word: string): Mode {
+  const mode = MODES.find((one) => one === word.trim());
+  if (mode === undefined) throw new SettingError(AUTH, EXPECTED, word);
+  return mode;
+}
+
+function readNone(): Authenticate {
+  const name = 'MILLRACE_API_URL';
+  const expected = `the API's own address, a loopback one, since ${AUTH} is none`;
+  const url = toUrl(name, expected, setting(name, expected));
+  if (!isLoopback(url.hostname)) throw new SettingError(name, expected, url.href);
+  return loopbackAuthentication();
+}
+
+const IAM_RULES = 'MILLRACE_API_IAM_SCOPES';
+
+function readIamRules(): IamRule[] {
+  const expected = 'JSON such as {"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';
+  const text = setting(IAM_RULES, expected);
+  return Object.entries(parseObject(IAM_RULES, expected, text)).map(([pattern, words]) => {
+    const scopes = Array.isArray(words) ? expandScopes(words.map(String)) : undefined;
+    if (scopes === undefined)
+      throw new SettingError(IAM_RULES, `scopes or roles for ${pattern}`, JSON.stringify(words));
+    return { pattern, scopes };
+  });
+}
+
+function readJwt(): Authenticate {
+  const issuer = setting('MILLRACE_API_JWT_ISSUER', "the issuer of the tokens, as their claim 'iss' has it");
+  const audience = setting('MILLRACE_API_JWT_AUDIENCE', "what the tokens have in their claim 'aud'");
+  const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
+  const jwksName = 'MILLRACE_API_JWT_JWKS';
+  const jwks = toUrl(jwksName, "the URL of the issuer's keys", optionalSetting(jwksName) ?? usual);
+  const algorithmsName = 'MILLRACE_API_JWT_ALGORITHMS';
+  const algorithms = (optionalSetting(algorithmsName) ?? 'RS256,ES256').split(',').map((word) => word.trim());
+  for (const word of algorithms) {
+    if (!SIGNATURES.includes(word)) throw new SettingError(algorithmsName, `some of ${SIGNATURES.join(', ')}`, word);
+  }
+  return jwtAuthentication({ issuer, audience, jwks, algorithms });
+}
+
+function toUrl(name: string, expected: string, text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw new SettingError(name, expected, text);
+  return url;
+}
+
+function parseObject(name: string, expected: string, text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below, with what was expected.
+  }
+  throw new SettingError(name, expected, text);
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { Queryable } from '../core/database.ts';
+import { PayloadInvalid, SettingError } from '../core/errors.ts';
+import type { HandlerDefinition } from '../core/handler.ts';
+import { checkOptions, type NewJob } from '../core/jobs/enqueue.ts';
+import { readAddresses } from '../core/jobs/handlers-list.ts';
+import { handlerName } from '../core/naming.ts';
+import { parsePayload, payloadJson } from '../core/payload.ts';
+import type { JsonBody } from './json-body.ts';
+import type { Fault } from './problem.ts';
+import { JobTypeName, RoutingKeyName, Time, Words } from './schemas.ts';
+
+const Key = Words.meta({ description: '1 to 500 characters.' });
+
+/** A job to enqueue, as it is sent. */
+export const NewJobBody = z
+  .strictObject({
+    job_type: JobTypeName,
+    payload: z.unknown().optional().meta({ description: 'Any JSON, as the handler wants it. Default {}.' }),
+    run_at: Time.optional().meta({ description: 'Not before this time. Default now.' }),
+    delay: z
+      .union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)], 'expected seconds, or 30s, 5m, 2h, 1d')
+      .optional()
+      .meta({ description: 'The same, counted from now.' }),
+    priority: z.number().int().min(0).max(9).optional().meta({ description: 'Lower first. Default 5.' }),
+    max_attempts: z.number().int().min(1).max(1000).optional().meta({ description: "Default: the handler's." }),
+    routing_key: RoutingKeyName.optional(),
+    unique_key: Key.optional().meta({ description: 'While a job with it is not finished, no other is inserted.' }),
+    group_key: Key.optional().meta({ description: 'Jobs of one group take turns with those of others.' }),
+  })
+  .refine(({ run_at, delay }) => run_at === undefined || delay === undefined, {
+    path: ['delay'],
+    error: 'give run_at or delay, not both',
+  })
+  .meta({ id: 'NewJob' });
+
+/** What can be enqueued: the deployed handlers, and the definitions that are at hand. */
+export interface KnownHandlers {
+  readonly names: ReadonlySet<string>;
+  readonly definitions: ReadonlyMap<string, HandlerDefinition>;
+}
+
+export async function readKnownHandlers(db: Queryable, catalog: readonly HandlerDefinition[]): Promise<KnownHandlers> {
+  const names = new Set((await readAddresses(db)).map(handlerName));
+  return { names, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
+}
+
+/** A job that can go into the table, or what is wrong with it. `unknown`: nobody handles such jobs. */
+export type CheckedJob =
+  | { readonly kind: 'valid'; readonly job: NewJob }
+  | { readonly kind: 'unknown'; readonly fault: Fault }
+  | { readonly kind: 'invalid'; readonly fault: Fault };
+
+/**
+ * Checks a job that fits the schema as the handler will: its payload with every digit.
+ * @param path where it stands in the body.
+ */
+export async function checkNewJob(
+  { names, definitions }: KnownHandlers,
+  body: z.output<typeof NewJobBody>,
+  json: JsonBody,
+  path: readonly PropertyKey[],
+): Promise<CheckedJob> {
+  const address = { jobType: body.job_type, routingKey: body.routing_key ?? '' };
+  const place = path.map((part) => `/${String(part)}`).join('');
+  const name = handlerName(address);
+  if (!names.has(name)) {
+    const known = names.size === 0 ? 'none is' : `${[...names].join(', ')} ${names.size === 1 ? 'is' : 'are'}`;
+    const detail = `no handler for ${name} is deployed; ${known}`;
+    return { kind: 'unknown', fault: { in: 'body', pointer: `${place}/job_type`, detail } };
+  }
+  try {
+    if (body.payload !== undefined) payloadJson(body.payload);
+    const payload = json.textOf([...path, 'payload']) ?? '{}';
+    const definition = definitions.get(name);
+    if (definition !== undefined) await parsePayload(payload, definition.payload);
+    const job = toNewJob(body, address, payload);
+    checkOptions(job, '');
+    return { kind: 'valid', job };
+  } catch (error) {
+    const fault = toFault(error, place);
+    if (fault === undefined) throw error;
+    return { kind: 'invalid', fault };
+  }
+}
+
+function toNewJob(
+  body: z.output<typeof NewJobBody>,
+  address: { jobType: string; routingKey: string },
+  payload: string,
+): NewJob {
+  return {
+    ...address,
+    payload,
+    runAt: body.run_at === undefined ? undefined : new Date(body.run_at),
+    delay: body.delay,
+    priority: body.priority,
+    maxAttempts: body.max_attempts,
+    uniqueKey: body.unique_key,
+    groupKey: body.group_key,
+  };
+}
+
+/** What the engine refused, with the place in the body that it is about. */
+function toFault(error: unknown, place: string): Fault | undefined {
+  if (error instanceof PayloadInvalid) {
+    const detail = error.message.slice(`payload${error.field}: `.length);
+    // Of a number that is not exact only the key is known, and not the way to it.
+    if (error.field.startsWith('/…')) return { in: 'body', pointer: `${place}/payload`, detail: error.message };
+    return { in: 'body', pointer: `${place}/payload${error.field}`, detail };
+  }
+  if (error instanceof SettingError) {
+    const field = error.field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return { in: 'body', pointer: `${place}/${field}`, detail: error.message.slice(error.field.length + 2) };
+  }
+  return undefined;
+}

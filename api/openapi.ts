@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { AnswerShape, Route } from './route.ts';
+import { ProblemDocument } from './schemas.ts';
+import { SCOPES } from './scopes.ts';
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 document of these routes, made of the schemas that check what comes in and tell what goes out. */
+export function openApiDocument(routes: readonly Route[], version: string): Json {
+  const schemas: Json = {};
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operation(route, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Millrace', version, description: 'Background jobs on Postgres, SQS and Lambda.' },
+    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: `An API key or a token, with scopes: ${SCOPES.join(', ')}.`,
+        },
+      },
+    },
+  };
+}
+
+function operation(route: Route, schemas: Json): Json {
+  const body = route.bodyShown ?? route.body;
+  return {
+    operationId: route.operation,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.scope === 'none'
+      ? { security: [] }
+      : { security: [{ bearer: [] }], description: `Needs the scope ${route.scope.join(' or ')}.` }),
+    parameters: parameters(route, schemas),
+    ...(body && {
+      requestBody: {
+        required: route.bodyOptional !== true,
+        content: { 'application/json': { schema: toSchema(body, schemas, 'input') } },
+      },
+    }),
+    responses: responses(route, schemas),
+  };
+}
+
+function parameters(route: Route, schemas: Json): Json[] {
+  const places = [
+    { place: 'path', shape: route.params?.shape ?? {} },
+    { place: 'query', shape: route.query?.shape ?? {} },
+  ];
+  const named = places.flatMap(({ place, shape }) =>
+    Object.entries(shape).map(([name, part]) => {
+      const schema = part as z.ZodType;
+      const required = place === 'path' || !schema.safeParse(undefined).success;
+      const { description, ...rest } = toSchema(schema, schemas, 'input');
+      return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+    }),
+  );
+  return route.idempotent ? [...named, IDEMPOTENCY_KEY] : named;
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key and request within 24 hours get the same answer; another request under it a 409.',
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+};
+
+/** What every operation behind the gate can answer, besides its own. */
+const GATE = {
+  401: { description: 'No credential, or one that is not known.' },
+  403: { description: 'It lacks the scope.' },
+};
+
+function responses({ answers, scope }: Route, schemas: Json): Json {
+  const problem = { 'application/problem+json': { schema: toSchema(ProblemDocument, schemas, 'output') } };
+  const all: Record<string, AnswerShape> = { ...(scope === 'none' ? {} : GATE), ...answers };
+  const own = Object.entries(all).map(([status, { description, schema, mediaType = 'application/json', headers }]) => {
+    const success = { [mediaType]: { schema: schema === undefined ? {} : toSchema(schema, schemas, 'output') } };
+    const content = Number(status) >= 400 ? problem : success;
+    const fields = Object.entries(headers ?? {}).map(([name, what]) => [name, { description: what, schema: TEXT }]);
+    return [
+      status,
+      {
+        description,
+        ...(fields.length > 0 && { headers: Object.fromEntries(fields) }),
+        ...(status !== '204' && { content }),
+      },
+    ] as const;
+  });
+  const others = { description: 'The request does not hold, or something failed: see detail.', content: problem };
+  return { ...Object.fromEntries(own), default: others };
+}
+
+const TEXT = { type: 'string' };
+
+/** A schema as JSON Schema; those with a name go to the components. */
+function toSchema(schema: z.ZodType, schemas: Json, io: 'input' | 'output'): Json {
+  const text = JSON.stringify(z.toJSONSchema(z.object({ schema }), { io })).replaceAll(
+    '#/$defs/',
+    '#/components/schemas/',
+  );
+  const { $defs = {}, properties } = JSON.parse(text) as { $defs?: Json; properties: { schema: Json } };
+  for (const [name, { id: _id, ...definition }] of Object.entries($defs as Record<string, Json>)) {
+    schemas[name] = definition;
+  }
+  return properties.schema;
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { type JsonBody, pointer } from './json-body.ts';
+import { type Fault, invalid, Problem } from './problem.ts';
+import type { Route } from './route.ts';
+
+export interface RawRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string[]>>;
+  readonly json: JsonBody | undefined;
+}
+
+export interface ParsedRequest {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** @throws Problem that lists every part that does not fit the route's schemas. */
+export function parseRequest(route: Route, { params, query, json }: RawRequest): ParsedRequest {
+  if (json === undefined && route.body !== undefined && !route.bodyOptional) {
+    throw new Problem('malformed-request', 'send a JSON body');
+  }
+  const words = Object.entries(query).map(([name, values]) => [name, fromWords(route.query?.shape[name], values)]);
+  const parts = [
+    { in: 'path', schema: route.params, value: params },
+    { in: 'query', schema: route.query ?? NOTHING, value: Object.fromEntries(words) },
+    { in: 'body', schema: json === undefined ? undefined : route.body, value: json?.value },
+  ] as const;
+  const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
+  const faults = results.flatMap((part) => toFaults(part.in, part.result?.error));
+  if (faults.length > 0) throw invalid(faults);
+  const [path, queried, body] = results.map(({ result }) => result?.data);
+  return { params: path, query: queried, body };
+}
+
+const NOTHING = z.strictObject({});
+
+/** What does not fit, with the place it is at; `above` is the way to what was parsed. */
+export function toFaults(place: Fault['in'], error: z.ZodError | undefined, above: PropertyKey[] = []): Fault[] {
+  return (error?.issues ?? []).flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        in: place,
+        pointer: pointer([...above, ...issue.path, key]),
+        detail: 'is not known here',
+      }));
+    }
+    return [{ in: place, pointer: pointer([...above, ...issue.path]), detail: issue.message }];
+  });
+}
+
+/** Words of a query as the type that the schema wants; what is no such thing stays a word, and is refused there. */
+function fromWords(schema: unknown, values: readonly string[]): unknown {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodArray) return values.flatMap((value) => value.split(','));
+  if (values.length > 1) return values;
+  const [value = ''] = values;
+  if (inner instanceof z.ZodNumber && /^-?\d{1,15}(\.\d+)?$/.test(value)) return Number(value);
+  if (inner instanceof z.ZodBoolean && /^(true|false)$/.test(value)) return value === 'true';
+  return value;
+}
+
+function unwrap(schema: unknown): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return unwrap(schema.unwrap());
+  return schema;
+}

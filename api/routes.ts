@@ -1,0 +1,24 @@
+import { documentationRoutes } from './documentation.ts';
+import type { Route } from './route.ts';
+import { listJobs, processJobs, removeJob, retryJob, showAnyJob } from './routes/admin-jobs.ts';
+import { createKey, listKeys, revokeKey } from './routes/api-keys.ts';
+import { listAudit } from './routes/audit.ts';
+import { enqueueJobs } from './routes/bulk.ts';
+import { groupAllDeadLetters, listDeadLetters } from './routes/dead-letters.ts';
+import { getHandlers, pause, resume } from './routes/handlers.ts';
+import { healthz, readyz } from './routes/health.ts';
+import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
+import { createRedrive, getRedrive, stopRedrive } from './routes/redrives.ts';
+
+/** Every operation, in the order in which the documentation shows them. */
+const OPERATIONS: readonly Route[] = [
+  ...[enqueueJob, enqueueJobs, getJob, cancelJob],
+  ...[listJobs, showAnyJob, retryJob, processJobs, removeJob],
+  ...[listDeadLetters, groupAllDeadLetters, createRedrive, getRedrive, stopRedrive],
+  ...[getHandlers, pause, resume],
+  listAudit,
+  ...[createKey, listKeys, revokeKey],
+  ...[healthz, readyz],
+];
+
+export const ROUTES: readonly Route[] = [...OPERATIONS, ...documentationRoutes(OPERATIONS)];

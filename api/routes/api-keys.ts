@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { seconds } from '../../core/duration.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
+import { snakeCase } from '../../core/json-document.ts';
+import { pageDocument, startOf } from '../paging.ts';
+import { invalidBody, Problem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+import { IdParams, PageQuery, pageOf, Words } from '../schemas.ts';
+import { expandScopes, ROLES, type Role, SCOPES } from '../scopes.ts';
+
+const TAG = 'API keys';
+const KEY = {
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
+};
+const Key = z.object(KEY).meta({ id: 'ApiKey' });
+const NewKey = z.object({ ...KEY, secret: z.string().meta({ description: 'Shown here and never again.' }) });
+
+const KeyBody = z
+  .strictObject({
+    name: Words,
+    scopes: z
+      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as Role[])]))
+      .min(1)
+      .meta({ description: 'Scopes, or roles that stand for some.' }),
+    expires_in: z
+      .string()
+      .regex(/^[1-9]\d{0,4}[hd]$/, 'expected hours or days, such as 90d')
+      .optional()
+      .meta({ description: 'Default: never.' }),
+  })
+  .meta({ id: 'NewApiKey' });
+
+export const createKey = defineRoute({
+  method: 'post',
+  path: '/admin/api-keys',
+  operation: 'createApiKey',
+  tag: TAG,
+  summary: 'Make a key',
+  scope: ['keys:admin'],
+  body: KeyBody,
+  answers: { 201: { description: 'The key, with its secret.', schema: NewKey } },
+  run: async ({ body, db, caller }) => {
+    const scopes = expandScopes(body.scopes) ?? [];
+    const beyond = scopes.filter((scope) => !caller.scopes.has(scope));
+    if (beyond.length > 0) throw invalidBody('/scopes', `nobody can give away what he lacks: ${beyond.join(', ')}`);
+    const expiresInSeconds = body.expires_in === undefined ? undefined : seconds(body.expires_in, 'expires_in');
+    const { key, secret } = await createApiKey(db, { name: body.name, scopes, expiresInSeconds });
+    return { status: 201, body: { ...snakeCase(key), secret } };
+  },
+});
+
+export const listKeys = defineRoute({
+  method: 'get',
+  path: '/admin/api-keys',
+  operation: 'listApiKeys',
+  tag: TAG,
+  summary: 'List keys, the newest first',
+  scope: ['keys:admin'],
+  query: PageQuery,
+  answers: { 200: { description: 'A page.', schema: pageOf(Key) } },
+  run: async ({ query: { limit, cursor, page }, db }) => {
+    const { before, skip } = startOf({ limit, cursor, page }, 'api-keys');
+    const keys = await listApiKeys(db, { before, skip, limit: limit + 1 });
+    const shown = keys.slice(0, limit);
+    const next = keys.length > limit ? shown.at(-1)?.id : undefined;
+    return { status: 200, body: pageDocument(shown.map(snakeCase), next, 'api-keys') };
+  },
+});
+
+export const revokeKey = defineRoute({
+  method: 'delete',
+  path: '/admin/api-keys/{id}',
+  operation: 'revokeApiKey',
+  tag: TAG,
+  summary: 'Revoke a key, at once and for ever',
+  scope: ['keys:admin'],
+  params: IdParams,
+  answers: { 204: { description: 'It is useless.' }, 404: { description: 'There is no such key.' } },
+  run: async ({ params, db }) => {
+    if (!(await revokeApiKey(db, params.id))) throw new Problem('not-found', 'there is no such key');
+    return { status: 204 };
+  },
+});

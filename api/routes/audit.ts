@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { pageAudit } from '../../core/jobs/page-audit.ts';
+import { snakeCase } from '../../core/json-document.ts';
+import { pageDocument, startOf } from '../paging.ts';
+import { defineRoute } from '../route.ts';
+import { Id, PageQuery, pageOf, Words } from '../schemas.ts';
+
+const AuditLine = z
+  .object({
+    id: z.string(),
+    at: z.iso.datetime(),
+    actor: z.string(),
+    action: z.string(),
+    job_id: z.string().nullable(),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'AuditLine', description: 'Something that somebody did by hand.' });
+
+export const listAudit = defineRoute({
+  method: 'get',
+  path: '/admin/audit',
+  operation: 'listAudit',
+  tag: 'Audit',
+  summary: 'List who did what, the newest first',
+  scope: ['audit:read'],
+  query: PageQuery.extend({ action: Words.optional(), actor: Words.optional(), job_id: Id.optional() }),
+  answers: { 200: { description: 'A page.', schema: pageOf(AuditLine) } },
+  run: async ({ query, db }) => {
+    const { limit, cursor, page, ...question } = query;
+    const { action, actor, job_id: jobId } = question;
+    const { lines, next } = await pageAudit(db, { action, actor, jobId }, startOf({ limit, cursor, page }, question));
+    return { status: 200, body: pageDocument(lines.map(snakeCase), next, question) };
+  },
+});

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { EnqueueClient } from '../../core/jobs/enqueue.ts';
+import { type Enqueued, insertJobs, type NewJob } from '../../core/jobs/enqueue.ts';
+import type { JsonBody } from '../json-body.ts';
+import { checkNewJob, type KnownHandlers, NewJobBody, readKnownHandlers } from '../new-job.ts';
+import { toFaults } from '../parse-request.ts';
+import { type Fault, invalid } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+
+const MOST_JOBS = 1000;
+const atomic = z.boolean().default(true).meta({ description: 'All or none; false answers for each.' });
+const ManyJobs = z.array(NewJobBody).min(1).max(MOST_JOBS);
+
+const Item = z.object({
+  index: z.number().int(),
+  id: z.string().optional(),
+  deduplicated: z.boolean().optional(),
+  errors: z.array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() })).optional(),
+});
+const BulkAnswer = z
+  .object({
+    inserted: z.number().int(),
+    deduplicated: z.number().int(),
+    failed: z.number().int(),
+    items: z.array(Item).meta({ description: 'In the order of the jobs.' }),
+  })
+  .meta({ id: 'BulkAnswer' });
+
+export const enqueueJobs = defineRoute({
+  method: 'post',
+  path: '/jobs/bulk',
+  operation: 'enqueueJobs',
+  tag: 'Jobs',
+  summary: 'Enqueue up to 1,000 jobs',
+  scope: ['jobs:enqueue'],
+  idempotent: true,
+  // Its items are checked one by one, so that what is wrong with one need not concern the others.
+  body: z.strictObject({ jobs: z.array(z.unknown()).min(1).max(MOST_JOBS), atomic }),
+  bodyShown: z.object({ jobs: ManyJobs, atomic }).meta({ id: 'BulkJobs' }),
+  answers: {
+    201: { description: 'All are in the table, or were before under their unique_key.', schema: BulkAnswer },
+    207: { description: 'With `atomic: false`: some are not; each says why.', schema: BulkAnswer },
+  },
+  run: async ({ body, json, db, deps }) => {
+    const known = await readKnownHandlers(db, deps.catalog);
+    const checked = await checkAll(known, body.jobs, json as JsonBody);
+    const faults = checked.flatMap((one) => ('errors' in one ? one.errors : []));
+    if (body.atomic && faults.length > 0) throw invalid(faults);
+    const items = await insertAll(db, checked);
+    const failed = checked.filter((one) => 'errors' in one).length;
+    const deduplicated = items.filter((item) => item.deduplicated === true).length;
+    const inserted = items.length - failed - deduplicated;
+    return {
+      status: failed > 0 ? 207 : 201,
+      body: { inserted, deduplicated, failed, items },
+      wake: inserted > 0,
+    };
+  },
+});
+
+type Checked = { readonly job: NewJob } | { readonly errors: readonly Fault[] };
+
+async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: JsonBody): Promise<Checked[]> {
+  const checked: Checked[] = [];
+  for (const [index, job] of jobs.entries()) {
+    const path = ['jobs', index];
+    const parsed = NewJobBody.safeParse(job);
+    if (!parsed.success) {
+      checked.push({ errors: toFaults('body', parsed.error, path) });
+      continue;
+    }
+    const verdict = await checkNewJob(known, parsed.data, json, path);
+    checked.push(verdict.kind === 'valid' ? { job: verdict.job } : { errors: [verdict.fault] });
+  }
+  return checked;
+}
+
+/** Those that hold, in one statement; answers for each in its place. */
+async function insertAll(db: EnqueueClient, checked: readonly Checked[]): Promise<z.output<typeof Item>[]> {
+  const valid = checked.flatMap((one) => ('job' in one ? [one.job] : []));
+  const enqueued: Enqueued[] = await insertJobs(db, valid);
+  let next = 0;
+  return checked.map((one, index) =>
+    'errors' in one ? { index, errors: [...one.errors] } : { index, ...enqueued[next++] },
+  );
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { Queryable } from '../../core/database.ts';
+import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-list.ts';
+import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
+import { snakeCase } from '../../core/json-document.ts';
+import { type HandlerAddress, handlerName } from '../../core/naming.ts';
+import { Problem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+
+const TAG = 'Handlers';
+const HandlerParams = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, 'expected a handler such as send_reminder or index_record.vector')
+    .meta({ example: 'send_reminder' }),
+});
+
+const Handler = z
+  .object({
+    id: z.string(),
+    job_type: z.string(),
+    routing_key: z.string(),
+    queue_url: z.string(),
+    dead_letter_queue_url: z.string(),
+    function_name: z.string(),
+    timeout_seconds: z.number().int(),
+    max_attempts: z.number().int(),
+    concurrency: z.number().int(),
+    batch_size: z.number().int(),
+    max_in_flight: z.number().int().meta({ description: 'The most of its jobs that are on their way or run, now.' }),
+    in_flight: z.number().int(),
+    paused_at: z.iso.datetime().nullable(),
+    held_until: z.iso.datetime().nullable(),
+    hold_reason: z.string().nullable(),
+    deployed_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Handler' });
+
+export const getHandlers = defineRoute({
+  method: 'get',
+  path: '/admin/handlers',
+  operation: 'listHandlers',
+  tag: TAG,
+  summary: 'List what is deployed',
+  scope: ['jobs:read'],
+  answers: { 200: { description: 'Every handler.', schema: z.object({ items: z.array(Handler) }) } },
+  run: async ({ db }) => ({ status: 200, body: { items: (await listHandlers(db)).map(toDocument) } }),
+});
+
+export const pause = defineRoute({
+  method: 'put',
+  path: '/admin/handlers/{id}/pause',
+  operation: 'pauseHandler',
+  tag: TAG,
+  summary: 'Stop claiming for a handler; what is in flight finishes',
+  scope: ['jobs:operate'],
+  params: HandlerParams,
+  answers: { 200: { description: 'It is paused.', schema: Handler }, 404: { description: 'There is none.' } },
+  run: async ({ params, db }) => change(db, params.id, pauseHandler),
+});
+
+export const resume = defineRoute({
+  method: 'put',
+  path: '/admin/handlers/{id}/resume',
+  operation: 'resumeHandler',
+  tag: TAG,
+  summary: 'Claim for a handler again',
+  scope: ['jobs:operate'],
+  params: HandlerParams,
+  answers: { 200: { description: 'It is not paused.', schema: Handler }, 404: { description: 'There is none.' } },
+  run: async ({ params, db }) => ({ ...(await change(db, params.id, resumeHandler)), wake: true }),
+});
+
+async function change(db: Queryable, id: string, apply: (db: Queryable, address: HandlerAddress) => Promise<void>) {
+  const [jobType = '', routingKey = ''] = id.split('.');
+  const address = { jobType, routingKey };
+  await apply(db, address);
+  const [handler] = await listHandlers(db, address);
+  if (handler === undefined) throw new Problem('not-found', `no handler ${id} is deployed: see GET /admin/handlers`);
+  return { status: 200, body: toDocument(handler) };
+}
+
+function toDocument(handler: RegisteredHandler): Record<string, unknown> {
+  return { id: handlerName(handler), ...snakeCase(handler) };
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { checkReady } from '../../core/jobs/begin-request.ts';
+import { databaseProblem } from '../database-problem.ts';
+import { Problem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+
+const TAG = 'Health';
+const Health = z.object({ status: z.literal('ok'), version: z.string() });
+
+export const healthz = defineRoute({
+  method: 'get',
+  path: '/healthz',
+  operation: 'healthz',
+  tag: TAG,
+  summary: 'Whether the API runs',
+  scope: 'none',
+  detached: true,
+  answers: { 200: { description: 'It does.', schema: Health } },
+  run: async ({ deps }) => ({ status: 200, body: { status: 'ok', version: deps.version } }),
+});
+
+export const readyz = defineRoute({
+  method: 'get',
+  path: '/readyz',
+  operation: 'readyz',
+  tag: TAG,
+  summary: 'Whether it can serve: the database answers and is migrated',
+  scope: 'none',
+  detached: true,
+  answers: { 200: { description: 'It can.', schema: Health }, 503: { description: 'It cannot.' } },
+  run: async ({ deps }) => {
+    await checkReady(deps.db).catch((cause: unknown) => {
+      const detail = 'the database does not answer, or its schema is older than this release: run the migrations';
+      throw databaseProblem(cause) ?? new Problem('database-unavailable', detail, { cause });
+    });
+    return { status: 200, body: { status: 'ok', version: deps.version } };
+  },
+});

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { cancel } from '../../core/jobs/cancel.ts';
+import { insertJob } from '../../core/jobs/enqueue.ts';
+import { readLiveJob } from '../../core/jobs/page-jobs.ts';
+import { type ShownJob, showJob } from '../../core/jobs/show.ts';
+import { rawJson, snakeCase } from '../../core/json-document.ts';
+import type { Caller } from '../caller.ts';
+import type { JsonBody } from '../json-body.ts';
+import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
+import { invalid, Problem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+import { IdParams, Job, JobDetail } from '../schemas.ts';
+
+const TAG = 'Jobs';
+const Enqueued = z.object({ ...Job.shape, deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+
+export const enqueueJob = defineRoute({
+  method: 'post',
+  path: '/jobs',
+  operation: 'enqueueJob',
+  tag: TAG,
+  summary: 'Enqueue a job',
+  scope: ['jobs:enqueue'],
+  idempotent: true,
+  body: NewJobBody,
+  answers: {
+    201: { description: 'It is in the table.', schema: Enqueued, headers: { Location: 'Where to follow it.' } },
+    200: { description: 'A live job has the unique_key: this is that one.', schema: Enqueued },
+  },
+  run: async ({ body, json, db, deps }) => {
+    const known = await readKnownHandlers(db, deps.catalog);
+    const checked = await checkNewJob(known, body, json as JsonBody, []);
+    if (checked.kind === 'unknown') {
+      throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
+    }
+    if (checked.kind === 'invalid') throw invalid([checked.fault]);
+    const { id, deduplicated } = await insertJob(db, checked.job);
+    const job = await readLiveJob(db, id);
+    return {
+      status: deduplicated ? 200 : 201,
+      headers: { Location: `/jobs/${id}` },
+      body: { ...snakeCase(job), deduplicated },
+      wake: !deduplicated,
+    };
+  },
+});
+
+export const getJob = defineRoute({
+  method: 'get',
+  path: '/jobs/{id}',
+  operation: 'getJob',
+  tag: TAG,
+  summary: 'Follow a job',
+  scope: ['jobs:enqueue', 'jobs:read'],
+  params: IdParams,
+  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
+  run: async ({ params, db, caller }) => ({
+    status: 200,
+    body: jobDocument(found(await showJob(db, params.id)), caller),
+  }),
+});
+
+const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
+
+export const cancelJob = defineRoute({
+  method: 'post',
+  path: '/jobs/{id}/cancel',
+  operation: 'cancelJob',
+  tag: TAG,
+  summary: 'Cancel a job',
+  scope: ['jobs:operate', 'jobs:enqueue'],
+  params: IdParams,
+  answers: {
+    200: { description: 'It waited or was dead, and is cancelled.', schema: Cancelled },
+    202: { description: 'A handler has it: its next step will see the wish.', schema: Cancelled },
+    404: { description: 'There is no such job.' },
+    409: { description: 'It has finished.' },
+  },
+  run: async ({ params: { id }, db }) => {
+    const answer = await cancel(db, id);
+    if (answer === 'not_found') throw noJob();
+    if (answer === 'finished') throw new Problem('invalid-state', 'it has finished, so there is nothing to cancel');
+    return { status: answer === 'cancelled' ? 200 : 202, body: { id, answer } };
+  },
+});
+
+export function noJob(): Problem {
+  return new Problem('not-found', 'there is no such job; finished ones are kept for 7 days by default');
+}
+
+/** @throws Problem when there is none. */
+export function found(shown: ShownJob | undefined): ShownJob {
+  if (shown === undefined) throw noJob();
+  return shown;
+}
+
+/** A job in full, as far as the caller may see it. */
+export function jobDocument({ job, attempts, waiting }: ShownJob, { scopes }: Caller): Record<string, unknown> {
+  const { payload, result, ...rest } = job;
+  const readable = scopes.has('payload:read');
+  return {
+    ...snakeCase(rest),
+    result: result === null ? null : rawJson(result),
+    waiting,
+    ...(readable && { payload: rawJson(payload) }),
+    payload_restricted: !readable,
+    ...(scopes.has('jobs:read') && { attempt_history: attempts.map(snakeCase) }),
+  };
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
+import { cancelRedrive, type RedriveOperation, readRedrive, startRedrive } from '../../core/jobs/redrive-operation.ts';
+import { snakeCase } from '../../core/json-document.ts';
+import { invalidBody, Problem } from '../problem.ts';
+import { defineRoute } from '../route.ts';
+import { IdParams } from '../schemas.ts';
+import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
+
+const TAG = 'Dead letters';
+
+const RedriveBody = z
+  .strictObject({
+    ...DEAD_LETTER_FILTER,
+    all: z.boolean().optional().meta({ description: 'Needed when there is no filter: everything is meant.' }),
+    rate: z.number().gt(0).max(10_000).optional().meta({ description: 'Jobs a second. Default: as fast as it goes.' }),
+    limit: z.number().int().min(1).max(1_000_000_000).optional().meta({ description: 'The most jobs.' }),
+  })
+  .meta({ id: 'NewRedrive' });
+
+const Redrive = z
+  .object({
+    id: z.string(),
+    status: z.enum(['running', 'done', 'cancelled']),
+    rate_per_second: z.number().nullable(),
+    expected: z.number().int(),
+    done: z.number().int(),
+    skipped: z.number().int(),
+    requested_by: z.string(),
+    created_at: z.iso.datetime(),
+    finished_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Redrive' });
+
+const Preview = z
+  .object({
+    movable: z.number().int(),
+    total: z.number().int(),
+    handlers: z.array(
+      z.object({
+        job_type: z.string().nullable(),
+        routing_key: z.string().nullable(),
+        verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
+        paused: z.boolean().meta({ description: 'What is redriven waits until its handler is resumed.' }),
+        jobs: z.number().int(),
+      }),
+    ),
+  })
+  .meta({ id: 'RedrivePreview' });
+
+export const createRedrive = defineRoute({
+  method: 'post',
+  path: '/admin/redrives',
+  operation: 'startRedrive',
+  tag: TAG,
+  summary: 'Put what matches back to work',
+  scope: ['jobs:operate'],
+  idempotent: true,
+  query: z.strictObject({ dry_run: z.boolean('expected true or false').default(false) }),
+  body: RedriveBody,
+  answers: {
+    202: { description: 'The dispatcher works it off.', schema: Redrive, headers: { Location: 'Where to watch it.' } },
+    200: { description: 'With dry_run: what would be moved.', schema: Preview },
+  },
+  run: async ({ query, body, db }) => {
+    const { all, rate, limit, ...question } = body;
+    const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
+    if (isEmpty !== (all === true)) {
+      throw invalidBody(
+        '/all',
+        isEmpty ? 'give a filter, or all: true to mean everything' : 'give a filter or all: true',
+      );
+    }
+    const filter = toDeadLetterFilter(question);
+    if (query.dry_run) {
+      const handlers = await previewRedrive(db, filter);
+      const sum = (some: typeof handlers) => some.reduce((jobs, one) => jobs + one.jobs, 0);
+      const movable = Math.min(sum(handlers.filter(({ verdict }) => verdict === 'movable')), limit ?? Infinity);
+      return { status: 200, body: { movable, total: sum(handlers), handlers: handlers.map(snakeCase) } };
+    }
+    const id = await startRedrive(db, filter, { rate: rate ?? null, limit });
+    const redrive = existing(await readRedrive(db, id));
+    return { status: 202, headers: { Location: `/admin/redrives/${id}` }, body: snakeCase(redrive), wake: true };
+  },
+});
+
+export const getRedrive = defineRoute({
+  method: 'get',
+  path: '/admin/redrives/{id}',
+  operation: 'getRedrive',
+  tag: TAG,
+  summary: 'Watch a redrive',
+  scope: ['jobs:read'],
+  params: IdParams,
+  answers: { 200: { description: 'How it stands.', schema: Redrive }, 404: { description: 'There is none.' } },
+  run: async ({ params, db }) => ({ status: 200, body: snakeCase(existing(await readRedrive(db, params.id))) }),
+});
+
+export const stopRedrive = defineRoute({
+  method: 'post',
+  path: '/admin/redrives/{id}/cancel',
+  operation: 'cancelRedrive',
+  tag: TAG,
+  summary: 'End a redrive; what was moved stays moved',
+  scope: ['jobs:operate'],
+  params: IdParams,
+  answers: {
+    200: { description: 'It has ended.', schema: Redrive },
+    404: { description: 'There is none.' },
+    409: { description: 'It had ended before.' },
+  },
+  run: async ({ params: { id }, db }) => {
+    existing(await readRedrive(db, id));
+    if (!(await cancelRedrive(db, id))) throw new Problem('invalid-state', 'it has ended already');
+    return { status: 200, body: snakeCase(existing(await readRedrive(db, id))) };
+  },
+});
+
+function existing(redrive: RedriveOperation | undefined): RedriveOperation {
+  if (redrive === undefined) throw new Problem('not-found', 'there is no such redrive');
+  return redrive;
+}

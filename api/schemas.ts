@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { SCOPES } from './scopes.ts';
+
+const LAST_ID = 2n ** 63n - 1n;
+
+/** A bigint of the database, which a JavaScript number could not hold. */
+export const Id = z
+  .string()
+  .regex(/^[1-9]\d{0,18}$/, 'expected an id: a whole number from 1')
+  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LAST_ID, 'is larger than any id')
+  .meta({ description: 'A decimal number, as a string.', example: '42' });
+export const IdParams = z.strictObject({ id: Id });
+
+export const Time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-11-28T09:30:00Z' });
+const TimeOrNull = z.iso.datetime().nullable();
+
+export const JobTypeName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]*$/, 'expected lower-case letters, digits and _, a letter first')
+  .max(60, 'expected at most 60 characters');
+export const RoutingKeyName = z
+  .string()
+  .regex(/^([a-z][a-z0-9_]*)?$/, 'expected nothing, or lower-case letters, digits and _, a letter first')
+  .max(60, 'expected at most 60 characters');
+
+/** Text of a filter: whatever Postgres takes. */
+export const Words = z
+  .string()
+  .min(1, 'expected some text')
+  .max(500, 'expected at most 500 characters')
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has a NUL or half a surrogate pair');
+
+export const Status = z.enum([
+  'pending',
+  'dispatched',
+  'running',
+  'failed',
+  'dead_letter',
+  'succeeded',
+  'skipped',
+  'cancelled',
+]);
+
+export const PageQuery = z.strictObject({
+  limit: z.number('expected a whole number').int().min(1).max(200).default(50),
+  cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer with the same filter.' }),
+  page: z
+    .number('expected a whole number')
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: 'From 1, instead of a cursor.' }),
+});
+
+/** A list, the newest first. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    next_cursor: z.string().nullable(),
+    has_more: z.boolean().meta({ description: 'There is more to look at, even if this page is short or empty.' }),
+  });
+}
+
+const JOB = {
+  id: Id,
+  job_type: z.string(),
+  routing_key: z.string(),
+  status: Status,
+  priority: z.number().int(),
+  attempts: z.number().int(),
+  max_attempts: z.number().int(),
+  run_at: z.iso.datetime(),
+  next_retry_at: TimeOrNull,
+  due_at: TimeOrNull.meta({ description: 'When it can be claimed; null unless it waits.' }),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  started_at: TimeOrNull,
+  finished_at: TimeOrNull,
+  unique_key: z.string().nullable(),
+  group_key: z.string().nullable(),
+  last_error: z.string().nullable(),
+};
+
+export const Job = z.object(JOB).meta({ id: 'Job', description: 'A thing to be done once, successfully.' });
+
+const Attempt = z
+  .object({
+    attempt: z.number().int(),
+    outcome: z.string(),
+    error_name: z.string().nullable(),
+    error_message: z.string().nullable(),
+    error_stacktrace: z.string().nullable(),
+    started_at: TimeOrNull,
+    finished_at: z.iso.datetime(),
+    delay_seconds: z.number().nullable().meta({ description: 'Until the next attempt; null when none follows.' }),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'Attempt', description: 'One that did not simply succeed, or a snooze, loss, retry or redrive.' });
+
+export const JobDetail = z
+  .object({
+    ...JOB,
+    claim_no: z.string().nullable(),
+    dispatched_at: TimeOrNull,
+    lease_expires_at: TimeOrNull,
+    result: z.unknown().meta({ description: 'What the handler returned; null for nothing.' }),
+    waiting: z.string().nullable().meta({ description: 'Why it is where it is; null when it is finished.' }),
+    payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
+    payload_restricted: z.boolean(),
+    attempt_history: z.array(Attempt).optional().meta({ description: 'Newest first; for callers with jobs:read.' }),
+  })
+  .meta({ id: 'JobDetail' });
+
+export const ProblemDocument = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string().meta({ description: 'What to do.' }),
+    request_id: z.string(),
+    errors: z.array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() })).optional(),
+    required_scope: z.string().optional(),
+    your_scopes: z.array(z.enum(SCOPES)).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457, with what is wrong with which part.' });

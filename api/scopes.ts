@@ -1,0 +1,38 @@
+/** What a caller may do. */
+export const SCOPES = [
+  'jobs:enqueue',
+  'jobs:read',
+  'jobs:operate',
+  'jobs:delete',
+  'payload:read',
+  'metrics:read',
+  'audit:read',
+  'keys:admin',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Names for what people usually are. */
+export const ROLES = {
+  producer: ['jobs:enqueue'],
+  viewer: ['jobs:read', 'metrics:read'],
+  operator: ['jobs:read', 'metrics:read', 'jobs:operate', 'payload:read'],
+  admin: SCOPES,
+} as const satisfies Record<string, readonly Scope[]>;
+
+export type Role = keyof typeof ROLES;
+
+/** Scopes of words that are scopes or roles; undefined for a word that is neither. */
+export function expandScopes(words: readonly string[]): Scope[] | undefined {
+  const scopes = new Set<Scope>();
+  for (const word of words) {
+    const some = isRole(word) ? ROLES[word] : SCOPES.filter((scope) => scope === word);
+    if (some.length === 0) return undefined;
+    for (const scope of some) scopes.add(scope);
+  }
+  return [...scopes];
+}
+
+function isRole(word: string): word is Role {
+  return Object.hasOwn(ROLES, word);
+}

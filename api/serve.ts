@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import type { Queryable } from '../core/database.ts';
+import { beginRequest } from '../core/jobs/begin-request.ts';
+import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/jobs/idempotency.ts';
+import { toJson } from '../core/json-document.ts';
+import type { Log } from '../core/log.ts';
+import type { Caller } from './caller.ts';
+import type { JsonBody } from './json-body.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import { invalid, Problem } from './problem.ts';
+import type { Answer, ApiDeps, Route } from './route.ts';
+
+const STATEMENT_MS = 10_000;
+const LOCK_MS = 1000;
+
+/** A request that has been let in and checked. */
+export interface Admitted extends ParsedRequest {
+  readonly json: JsonBody | undefined;
+  readonly caller: Caller;
+  readonly request: Request;
+  readonly log: Log;
+}
+
+/** Does the work of a route, in one transaction with the key that makes it happen once. */
+export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
+  const run = (db: Queryable) => route.run({ ...admitted, db, deps } as never);
+  const key = idempotencyKey(route, admitted);
+  if (route.detached) return run(deps.db);
+  const limits = { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: admitted.caller.name };
+  const answer = await deps.db.transaction(async (tx) => {
+    await beginRequest(tx, limits);
+    return key === undefined ? run(tx) : runOnce(tx, key, run);
+  });
+  if (answer.wake) await deps.dispatcher.wake();
+  return answer;
+}
+
+async function runOnce(
+  tx: Queryable,
+  key: IdempotentRequest,
+  run: (db: Queryable) => Promise<Answer>,
+): Promise<Answer> {
+  const claimed = await claimIdempotencyKey(tx, key);
+  if (claimed.kind === 'reused') {
+    throw new Problem(
+      'idempotency-key-reused',
+      'another request had this Idempotency-Key: take a new one for this one',
+    );
+  }
+  if (claimed.kind === 'replayed') {
+    const { status, location, body } = claimed.answer;
+    const headers = { ...(location !== null && { Location: location }), 'Idempotency-Replayed': 'true' };
+    return { status, text: body, headers };
+  }
+  const answer = await run(tx);
+  const body = answer.text ?? toJson(answer.body);
+  await keepAnswer(tx, key, { status: answer.status, location: answer.headers?.Location ?? null, body });
+  return { ...answer, text: body };
+}
+
+/** The key may stand in quotes, as the draft of the standard has it, or bare. */
+function idempotencyKey(route: Route, { request, caller, json }: Admitted): IdempotentRequest | undefined {
+  const header = request.headers.get('idempotency-key');
+  if (header === null || !route.idempotent) return undefined;
+  const key = header.replace(/^"(.*)"$/, '$1');
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    const detail = 'expected 1 to 255 printable ASCII characters without spaces';
+    throw invalid([{ in: 'header', pointer: '/idempotency-key', detail }]);
+  }
+  const { pathname, search } = new URL(request.url);
+  const hash = createHash('sha256').update(`${request.method} ${pathname}${search}\n`);
+  return { caller: caller.id, key, sha256: hash.update(json?.bytes ?? '').digest('hex') };
+}

@@ -1,0 +1,54 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { Dispatched } from './dispatch.ts';
+import type { Log } from './log.ts';
+
+export interface DispatcherFunction {
+  /** Has it make a round and waits for it. */
+  processNow(): Promise<Dispatched>;
+  /**
+   * Has it make a round soon, and another a second later: of many calls within a second only the first asks, so the
+   * second round is for the others. Never throws: what is lost costs a job the wait for the next tick.
+   */
+  wake(): Promise<void>;
+  close(): void;
+}
+
+const WAKE_EVERY_MS = 1000;
+const NUDGE = { nudge: true };
+const NUDGE_TWICE = { nudge: true, again: true };
+
+/** The dispatcher by the name of its function. Region, credentials and endpoint come from the environment. */
+export function openDispatcherFunction(functionName: string, log: Log): DispatcherFunction {
+  const client = new LambdaClient({
+    maxAttempts: 2,
+    requestHandler: { connectionTimeout: 2000, requestTimeout: 25_000, throwOnRequestTimeout: true },
+  });
+  let wokenAt = Number.NEGATIVE_INFINITY;
+  return {
+    processNow: () => invokeAndWait(client, functionName),
+    wake: async () => {
+      if (performance.now() - wokenAt < WAKE_EVERY_MS) return;
+      wokenAt = performance.now();
+      const command = { FunctionName: functionName, InvocationType: 'Event', Payload: toBytes(NUDGE_TWICE) } as const;
+      await client.send(new InvokeCommand(command)).catch((error: unknown) => {
+        wokenAt = Number.NEGATIVE_INFINITY;
+        log.warn('nudge_failed', { function: functionName, error });
+      });
+    },
+    close: () => client.destroy(),
+  };
+}
+
+async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {
+  const command = new InvokeCommand({ FunctionName: functionName, Payload: toBytes(NUDGE) });
+  const { Payload, FunctionError } = await client.send(command);
+  const text = Payload === undefined ? 'null' : Buffer.from(Payload).toString('utf8');
+  if (FunctionError !== undefined) throw new Error(`the dispatcher failed: ${text}`);
+  const round = JSON.parse(text) as Dispatched | null;
+  if (round === null) throw new Error(`${functionName} answered nothing to a nudge: is it the dispatcher?`);
+  return round;
+}
+
+function toBytes(event: object): Uint8Array {
+  return Buffer.from(JSON.stringify(event));
+}

@@ -1,0 +1,29 @@
+import type { Queryable } from '../database.ts';
+import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
+
+export interface DeadLetterPage {
+  readonly deadLetters: readonly ListedDeadLetter[];
+  /** What to give as `before` to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+const PAGE_DEAD_LETTERS = `
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt"
+    from (select * from millrace.matching_dead_letters($1::jsonb)
+            where id < coalesce($2::bigint, 9223372036854775807) order by id desc offset $3 limit $4) d
+    left join millrace.jobs_live j on j.id = d.job_id
+    order by d.id desc`;
+
+/** A page of the open dead letters that match, the newest first. */
+export async function pageDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+  { before, skip = 0, limit }: { before?: string | undefined; skip?: number; limit: number },
+): Promise<DeadLetterPage> {
+  const values = [pinnedJson(filter), before ?? null, skip, limit + 1];
+  const { rows } = await db.query<ListedDeadLetter>(PAGE_DEAD_LETTERS, values);
+  const deadLetters = rows.slice(0, limit);
+  return { deadLetters, next: rows.length > limit ? deadLetters.at(-1)?.id : undefined };
+}

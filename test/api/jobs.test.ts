@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { openApi } from './world.ts';
+
+const { ask, pool, woken } = await openApi();
+
+const post = (body: unknown, headers?: Record<string, string>) =>
+  ask('/jobs', { method: 'POST', body, ...(headers && { headers }) });
+const send = (text: string | Uint8Array) => ask('/jobs', { method: 'POST', text });
+const count = async () => (await pool.query('select count(*)::int as n from millrace.jobs')).rows[0].n as number;
+
+describe('POST /jobs', () => {
+  it('puts a job in the table, tells where it is and has the dispatcher look', async () => {
+    const before = woken.length;
+
+    const { status, headers, body } = await post({ job_type: 'mail', payload: { to: 'ada' }, priority: 2 });
+
+    expect({ status, location: headers.get('location') }).toEqual({ status: 201, location: `/jobs/${body.id}` });
+    expect(body).toMatchObject({ job_type: 'mail', status: 'pending', priority: 2, attempts: 0, deduplicated: false });
+    expect(body.id).toMatch(/^\d+$/);
+    expect(woken.length).toBe(before + 1);
+  });
+
+  it('takes every option', async () => {
+    const wanted = { routing_key: 'fast', max_attempts: 3, unique_key: 'all', group_key: 'g', delay: '1h' };
+
+    const { body } = await post({ job_type: 'any', ...wanted });
+
+    const { delay: _delay, ...kept } = wanted;
+    expect(body).toMatchObject(kept);
+    expect(Date.parse(body.run_at) - Date.parse(body.created_at)).toBe(3_600_000);
+  });
+
+  it('answers 200 and the live job for a unique_key that is taken', async () => {
+    const first = await post({ job_type: 'any', unique_key: 'once' });
+    const second = await post({ job_type: 'any', unique_key: 'once' });
+
+    expect(second.status).toBe(200);
+    expect(second.body).toMatchObject({ id: first.body.id, deduplicated: true });
+  });
+
+  it('answers 404 for a job type that nobody handles, and names those that there are', async () => {
+    const { status, body } = await post({ job_type: 'male' });
+
+    expect(status).toBe(404);
+    expect(body).toMatchObject({ type: '/problems/unknown-job-type', detail: expect.stringContaining('any.fast') });
+  });
+
+  it.each([
+    ['a payload that its handler would refuse', { job_type: 'mail', payload: { to: 1 } }, '/payload/to'],
+    ['no job type', { payload: {} }, '/job_type'],
+    ['an unknown member', { job_type: 'any', colour: 'red' }, '/colour'],
+    ['a priority beyond 9', { job_type: 'any', priority: 10 }, '/priority'],
+    ['run_at and delay', { job_type: 'any', run_at: '2027-01-01T00:00:00Z', delay: 5 }, '/delay'],
+    ['a run_at that is no time', { job_type: 'any', run_at: 'tomorrow' }, '/run_at'],
+    ['a year without a number', { job_type: 'any', run_at: '0000-01-01T00:00:00Z' }, '/run_at'],
+    ['a delay beyond a hundred years', { job_type: 'any', delay: '40000d' }, '/delay'],
+    ['an empty unique_key', { job_type: 'any', unique_key: '' }, '/unique_key'],
+    ['PAY-01: a NUL in the payload', { job_type: 'any', payload: { note: 'ab\0cd' } }, '/payload/note'],
+    ['PAY-01: a NUL in a unique_key', { job_type: 'any', unique_key: 'a\0' }, '/unique_key'],
+  ])('answers 422 and a pointer for %s', async (_name, body, pointer) => {
+    const before = await count();
+
+    const reply = await post(body);
+
+    expect(reply.status).toBe(422);
+    expect(reply.headers.get('content-type')).toBe('application/problem+json');
+    expect(reply.body.errors).toEqual([{ in: 'body', pointer, detail: expect.any(String) }]);
+    expect(await count()).toBe(before);
+  });
+
+  it.each([
+    ['PAY-01: half a surrogate pair', '{"job_type":"any","payload":{"note":"x\\ud83d"}}', 422, '/payload/note'],
+    ['PAY-04: a number that is none', '{"job_type":"any","payload":{"e":1e400}}', 422, '/payload/e'],
+    ['PAY-04: an integer that would be rounded', '{"job_type":"mail","payload":{"to":"a","n":9007199254740993}}', 422],
+    ['a key that stands twice', '{"job_type":"any","payload":{"a":[{"b":1,"c":{},"b":2}]}}', 422, '/payload/a/0/b'],
+    ['deep nesting', `{"job_type":"any","payload":${'['.repeat(5000)}${']'.repeat(5000)}}`, 422, ''],
+    ['a body of two megabytes', `{"job_type":"any","payload":"${'x'.repeat(2_000_000)}"}`, 413],
+    ['text that is no JSON', '{"job_type":', 400],
+    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
+    ['nothing', '', 400],
+    ['a list', '[]', 422, ''],
+    ['null', 'null', 422, ''],
+  ])('answers 4xx for %s', async (_name, text, status, pointer?: string) => {
+    const reply = await send(text);
+
+    expect(reply.status).toBe(status);
+    expect(reply.body.detail).toEqual(expect.any(String));
+    if (pointer !== undefined) expect(reply.body.errors[0].pointer).toBe(pointer);
+  });
+
+  it('takes JSON alone', async () => {
+    const { status } = await ask('/jobs', {
+      method: 'POST',
+      text: 'job_type=any',
+      headers: { 'content-type': 'text/plain' },
+    });
+
+    expect(status).toBe(415);
+  });
+
+  it('PAY-01, PAY-04: keeps the payload as it was sent', async () => {
+    const payload = '{"p":1.10,"e":1E2,"d":12345678901234567.125,"n":9007199254740993,"s":"ok 😀","\\u0061":"\\u00e9"}';
+
+    const { body } = await send(`{"job_type":"any","payload":${payload}}`);
+
+    const { rows } = await pool.query('select payload::text as text from millrace.jobs where id = $1', [body.id]);
+    const detail = await ask(`/admin/jobs/${body.id}`);
+    expect(rows[0].text).toContain('"p": 1.10');
+    expect(rows[0].text).toContain('9007199254740993');
+    expect(rows[0].text).toContain('12345678901234567.125');
+    expect(rows[0].text).toContain('ok 😀');
+    expect(detail.text).toContain(`"payload":${rows[0].text}`);
+  });
+});
+
+describe('GET /jobs/:id', () => {
+  it('shows a producer the job without its payload', async () => {
+    const { body: made } = await post({ job_type: 'any', payload: { secret: 1 } });
+
+    const { status, body } = await ask(`/jobs/${made.id}`, { scopes: ['jobs:enqueue'] });
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id: made.id, status: 'pending', payload_restricted: true });
+    expect(body).not.toHaveProperty('payload');
+    expect(body).not.toHaveProperty('attempt_history');
+  });
+
+  it.each(['9223372036854775807', '4711000'])('answers 404 for %s, which is no job', async (id) => {
+    expect((await ask(`/jobs/${id}`)).status).toBe(404);
+  });
+
+  it.each(['0', '9223372036854775808', 'x', '1e3', '-1', '%00'])('answers 422 for the id %s', async (id) => {
+    expect((await ask(`/jobs/${id}`)).status).toBe(422);
+  });
+});
+
+describe('POST /jobs/:id/cancel', () => {
+  it('cancels once, and says 409 when it has finished', async () => {
+    const { body: made } = await post({ job_type: 'any' });
+    const cancel = () => ask(`/jobs/${made.id}/cancel`, { method: 'POST' });
+
+    const first = await cancel();
+    const second = await cancel();
+
+    expect(first).toMatchObject({ status: 200, body: { id: made.id, answer: 'cancelled' } });
+    expect(second.status).toBe(409);
+  });
+});

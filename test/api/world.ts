@@ -1,0 +1,87 @@
+import { afterAll } from 'vitest';
+import { z } from 'zod';
+import { type App, createApp } from '../../api/app.ts';
+import type { Authenticate } from '../../api/caller.ts';
+import type { ApiDeps } from '../../api/route.ts';
+import { ROLES, SCOPES, type Scope } from '../../api/scopes.ts';
+import { defineHandler } from '../../core/handler.ts';
+import { deploy, openEngine } from '../core/runtime-engine.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test asks for whatever it expects
+  readonly body: any;
+}
+
+export interface Ask {
+  readonly method?: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is. */
+  readonly text?: string | Uint8Array;
+  readonly headers?: Record<string, string>;
+  /** Whose: default all scopes. */
+  readonly scopes?: readonly Scope[];
+}
+
+const mail = defineHandler({
+  jobType: 'mail',
+  payload: z.object({ to: z.string(), n: z.number().optional() }),
+  run: async () => undefined,
+});
+
+/** `Scopes <scopes>` in place of a credential, so that a test says what its caller may do. */
+const byHeader: Authenticate = async (request) => {
+  const words = /^Scopes (.*)$/.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (words === undefined) return undefined;
+  const scopes = SCOPES.filter((scope) => words.split(' ').includes(scope));
+  return { name: 'key:somebody', id: request.headers.get('x-caller') ?? 'key:1', scopes: new Set(scopes) };
+};
+
+/** The API on a database of its own, asked without a network: handlers `mail`, with a schema, and `any`, without. */
+export async function openApi(changes: Partial<ApiDeps> = {}) {
+  const engine = await openEngine({ connections: 4 });
+  afterAll(() => engine.close());
+  await deploy(engine.db, { jobType: 'mail' }, { jobType: 'any' }, { jobType: 'any', routingKey: 'fast' });
+  const woken: string[] = [];
+  const deps: ApiDeps = {
+    db: engine.db,
+    catalog: [mail],
+    dispatcher: {
+      processNow: async () => ({ claimed: 2, sent: 1 }),
+      wake: async () => void woken.push('woken'),
+    },
+    authentication: [byHeader],
+    log: engine.log,
+    version: '1.2.3',
+    ...changes,
+  };
+  const app = createApp(deps);
+  const ask = (path: string, options: Ask = {}) => askApp(app, path, options);
+  return { ...engine, engine, app, deps, woken, ask };
+}
+
+export async function askApp(app: App, path: string, options: Ask = {}): Promise<Reply> {
+  const { method = 'GET', body, text, headers = {}, scopes = ROLES.admin } = options;
+  const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+  const request = new Request(`http://api.example${path}`, {
+    method,
+    headers: {
+      authorization: `Scopes ${scopes.join(' ')}`,
+      ...(content !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(content !== undefined && { body: content }),
+  });
+  const response = await app.fetch(request);
+  const answered = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: answered,
+    body: isJson && answered !== '' ? JSON.parse(answered) : undefined,
+  };
+}
