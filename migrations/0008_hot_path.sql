@@ -8,7 +8,8 @@
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
   of_type text, of_key text, request text, with_suspects boolean
-) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb)
+) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
+                 wait_seconds double precision, traceparent text)
   language plpgsql
   as $$
 #variable_conflict use_column
@@ -36,7 +37,8 @@ begin
           request_id = request
       from locked l, millrace.handlers h
       where j.id = l.id and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy
+      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy, j.traceparent,
+                extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
     -- Only when it rises, and only if nobody else is writing it: it serves to tell a lost message from a slow queue.
     update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
@@ -45,7 +47,8 @@ begin
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  select s.ord::integer, s.payload::text, s.attempts, s.max_attempts, s.retry_policy from started s;
+  select s.ord::integer, s.payload::text, s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+    from started s;
 end $$;
 
 -- Ends attempts of one request that have all succeeded; answers the ids of those that were ours to end. Whoever holds a

@@ -9,21 +9,43 @@ export interface Begun {
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly retryPolicy: RetryPolicy;
+  /** From due to start. */
+  readonly waitSeconds: number;
+  /** The trace that enqueued it. */
+  readonly traceparent: string | null;
 }
 
 // What nearly every message is: its job is dispatched under its claim and nobody wants it cancelled. A function, whose
 // plan is kept.
 const START_CLAIMED_JOBS = `
-  select ord, payload, attempt, max_attempts as "maxAttempts", retry_policy as "retryPolicy"
+  select ord, payload, attempt, max_attempts as "maxAttempts", retry_policy as "retryPolicy",
+         wait_seconds as "waitSeconds", traceparent
     from millrace.start_jobs($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6, $7, $8, $9)`;
 
 /**
  * Begins what can begin without further questions; by request. Whatever stands in the way of one, it is not in the
- * answer and unchanged.
+ * answer and unchanged: when one row makes the statement fail, it is made row by row.
  */
 export async function startClaimed(db: Database, batch: StartBatch): Promise<Map<StartRequest, Begun>> {
+  return startAll(db, batch).catch(async (error: unknown) => {
+    if (!isStatementError(error)) throw error;
+    const begun = new Map<StartRequest, Begun>();
+    for (const request of batch.requests) {
+      const one = await startAll(db, { ...batch, requests: [request] }).catch((failure: unknown) => {
+        if (isStatementError(failure)) return [];
+        // What has begun must run all the same.
+        if (begun.size === 0) throw failure;
+        return [];
+      });
+      for (const [, started] of one) begun.set(request, started);
+    }
+    return begun;
+  });
+}
+
+async function startAll(db: Database, batch: StartBatch): Promise<Map<StartRequest, Begun>> {
   const { requests } = batch;
-  const values = [
+  const { rows } = await db.query<Begun & { ord: number }>(START_CLAIMED_JOBS, [
     requests.map(({ jobId }) => jobId),
     requests.map(({ claimNo }) => claimNo),
     requests.map(({ messageId }) => messageId),
@@ -33,10 +55,6 @@ export async function startClaimed(db: Database, batch: StartBatch): Promise<Map
     batch.routingKey,
     batch.requestId,
     batch.suspects,
-  ];
-  const { rows } = await db.query<Begun & { ord: number }>(START_CLAIMED_JOBS, values).catch((error: unknown) => {
-    if (!isStatementError(error)) throw error;
-    return { rows: [] };
-  });
+  ]);
   return new Map(rows.map((row) => [requests[row.ord - 1] as StartRequest, row]));
 }

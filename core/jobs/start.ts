@@ -2,8 +2,8 @@ import type { Database } from '../database.ts';
 import type { JobStatus } from '../job.ts';
 import type { HandlerAddress } from '../naming.ts';
 import type { RetryPolicy } from '../retry-policy.ts';
+import { lookAtOthers } from './look-at-others.ts';
 import { type Begun, startClaimed } from './start-claimed.ts';
-import { startOthers } from './start-others.ts';
 
 /** One message that asks for its job to be started. */
 export interface StartRequest {
@@ -29,6 +29,10 @@ export interface StartAnswer {
   readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
+  /** From due to start; null when it did not begin just now. */
+  readonly waitSeconds: number | null;
+  /** The trace that enqueued the job. */
+  readonly traceparent: string | null;
 }
 
 /** The columns by which a message is judged. */
@@ -59,14 +63,13 @@ export interface Started {
 
 /**
  * Begins an attempt for every message whose claim is the row's; counts it. Answers one verdict a request, in order.
- * Requests must name each (job, claim) of one epoch once. When one row makes the statement fail, row by row; a row
- * that cannot be started is answered as `busy`.
+ * Requests must name each (job, claim) of one epoch once. A row that cannot be started is answered as `busy`.
  */
 export async function start(db: Database, batch: StartBatch): Promise<Started> {
   const { requests } = batch;
   if (requests.length === 0) return { answers: [], retryPolicy: undefined };
   const begun = batch.lookOnly ? new Map<StartRequest, Begun>() : await startClaimed(db, batch);
-  const others = await startOthers(db, batch, begun);
+  const others = await lookAtOthers(db, batch, begun);
   const answers = requests.map((request) => {
     const one = begun.get(request);
     return one ? begunAnswer(batch, request, one) : (others.answers.get(request) ?? UNKNOWN);
@@ -83,10 +86,12 @@ const UNKNOWN: StartAnswer = {
   payload: null,
   attempt: 0,
   maxAttempts: 0,
+  waitSeconds: null,
+  traceparent: null,
 };
 
 function begunAnswer({ jobType, routingKey }: StartBatch, { claimNo }: StartRequest, begun: Begun): StartAnswer {
-  const { payload, attempt, maxAttempts } = begun;
+  const { payload, attempt, maxAttempts, waitSeconds, traceparent } = begun;
   const before: LiveRow = {
     status: 'dispatched',
     claimNo,
@@ -96,5 +101,6 @@ function begunAnswer({ jobType, routingKey }: StartBatch, { claimNo }: StartRequ
     sentAt: null,
     requestId: null,
   };
-  return { verdict: 'started', row: before, issued: true, native: true, payload, attempt, maxAttempts };
+  const known = { row: before, issued: true, native: true } as const;
+  return { verdict: 'started', ...known, payload, attempt, maxAttempts, waitSeconds, traceparent };
 }

@@ -41,6 +41,8 @@ function answerOf(column: Column, row: Partial<LiveRow> | null, issued = true): 
     payload: null,
     attempt: 0,
     maxAttempts: 0,
+    waitSeconds: null,
+    traceparent: null,
   };
 }
 

@@ -56,7 +56,7 @@ function circumstances(column: Column, row: Row, status: JobStatus | null): Circ
   return {
     delivery,
     answer: {
-      ...{ verdict: 'none', payload: null, attempt: 0, maxAttempts: 0, issued },
+      ...{ verdict: 'none', payload: null, attempt: 0, maxAttempts: 0, waitSeconds: null, traceparent: null, issued },
       row: status === null ? null : { ...standing, ...known, status },
       native: column !== 'other epoch',
     },
