@@ -87,6 +87,8 @@ else
   export SQS_CONTRACT_LOCAL_AWS_SQS_NOT_RUN='it could not be installed'
 fi
 
+# The minute-long behaviours wait beside the others.
+export SQS_CONTRACT_MINUTE_LONG=1
 contract='SQS_CONTRACT_ELASTICMQ=$ELASTICMQ_URL vitest run --config test/contract/servers.config.ts'
 .ci/elasticmq.sh bash -c "$contract"
 [ -n "${SQS_CONTRACT_MOTO:-}" ] || { echo 'sqs-servers.sh: moto did not run' >&2; exit 1; }

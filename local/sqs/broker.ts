@@ -59,6 +59,7 @@ export function nextIdentity(broker: Broker): MessageIdentity {
 export interface DeliverOptions {
   readonly max: number;
   readonly visibilityMs: number;
+  readonly longPoll: boolean;
 }
 
 /** Receives, and moves what was received too often to the dead-letter queue. */

@@ -8,6 +8,7 @@ export interface Journal {
   queue(queue: Queue): void;
   queueDeleted(name: string, deletedAt: number): void;
   task(task: MoveTask): void;
+  taskForgotten(task: MoveTask): void;
   /** Resolves when everything told so far is safe from a killed process. */
   committed(): Promise<void>;
   close(): Promise<void>;
@@ -20,6 +21,7 @@ export function createMemoryJournal(): Journal {
     queue: () => undefined,
     queueDeleted: () => undefined,
     task: () => undefined,
+    taskForgotten: () => undefined,
     committed: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };

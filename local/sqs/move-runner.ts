@@ -1,21 +1,23 @@
 import { type Broker, nextIdentity, queueByArn } from './broker.ts';
 import { type Message, newMessage } from './message.ts';
 import { allowance, type MoveTask } from './move-task.ts';
+import { createTakeOldest, type TakeOldest } from './oldest-first.ts';
 import { putMessage, type Queue } from './queue.ts';
-import { takeForMove } from './queue-operations.ts';
 
 const STEP_MS = 25;
 const MOST_A_STEP = 50;
 
 /** Works a RUNNING task off in steps until its end. Nothing moves before the caller has answered its client. */
 export function runTask(broker: Broker, task: MoveTask): void {
-  setTimeout(() => {
+  const take = createTakeOldest();
+  const work = () => {
     if (broker.stopped) return;
-    step(broker, task);
+    step(broker, task, take);
     broker.journal.task(task);
     void broker.journal.committed();
-    if (task.status === 'RUNNING') runTask(broker, task);
-  }, STEP_MS).unref();
+    if (task.status === 'RUNNING') setTimeout(work, STEP_MS).unref();
+  };
+  setTimeout(work, STEP_MS).unref();
 }
 
 /** Stops a RUNNING task; what has moved stays moved. */
@@ -25,7 +27,7 @@ export function cancelTask(broker: Broker, task: MoveTask): void {
 }
 
 /** One step of a task at the present moment. */
-function step(broker: Broker, task: MoveTask): void {
+function step(broker: Broker, task: MoveTask, take: TakeOldest): void {
   if (task.status === 'CANCELLING') task.status = 'CANCELLED';
   if (task.status !== 'RUNNING') return;
   const source = queueByArn(broker, task.sourceArn);
@@ -34,13 +36,15 @@ function step(broker: Broker, task: MoveTask): void {
     return;
   }
   const allowed = allowance(task, broker.now(), MOST_A_STEP);
-  for (let count = 0; count < allowed && task.status === 'RUNNING'; count += 1) moveOne(broker, task, source);
+  for (let count = 0; count < allowed && task.status === 'RUNNING'; count += 1) {
+    moveOne(broker, task, source, take);
+  }
   if (task.status === 'RUNNING' && task.moved >= task.toMove) task.status = 'COMPLETED';
 }
 
-function moveOne(broker: Broker, task: MoveTask, source: Queue): void {
+function moveOne(broker: Broker, task: MoveTask, source: Queue, take: TakeOldest): void {
   const now = broker.now();
-  const message = task.moved < task.toMove ? takeForMove(source, now) : undefined;
+  const message = task.moved < task.toMove ? take(source, now) : undefined;
   if (message === undefined) {
     task.status = 'COMPLETED';
     return;

@@ -12,6 +12,8 @@ export interface ReceiveOptions {
   readonly now: number;
   /** False keeps over-received messages here: their dead-letter queue does not exist. */
   readonly deadLetters: boolean;
+  /** True for a receive that waits: it then gets nothing where another is refused. */
+  readonly longPoll?: boolean;
 }
 
 export interface Received {
@@ -20,17 +22,21 @@ export interface Received {
   readonly dead: Message[];
 }
 
-/** @throws SqsError OverLimit at 120,000 messages in flight. */
+/**
+ * @throws SqsError OverLimit for a short poll at 120,000 messages in flight; "if you use long polling, Amazon SQS
+ * returns no error messages" (SQS developer guide, message quotas)
+ */
 export function receiveMessages(queue: Queue, options: ReceiveOptions): Received {
   const { now, max } = options;
   advanceQueue(queue, now);
-  if (queue.counts.inFlight >= IN_FLIGHT_LIMIT && !queue.settings.fifo) {
+  const room = queue.settings.fifo ? max : Math.min(max, IN_FLIGHT_LIMIT - queue.counts.inFlight);
+  if (room <= 0 && options.longPoll !== true) {
     throw new SqsError('OverLimit', 'Too many messages in flight: delete some of those received before.');
   }
   queue.receives += 1;
   const limit = options.deadLetters ? (queue.settings.redrive?.maxReceiveCount ?? Infinity) : Infinity;
   const taken: Received = { messages: [], dead: [] };
-  while (taken.messages.length < max) {
+  while (taken.messages.length < room) {
     const message = queue.line.take(now, queue.receives);
     if (message === undefined) break;
     if (isExpired(queue, message, now)) forget(queue, message);

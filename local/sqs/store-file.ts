@@ -34,6 +34,7 @@ const DELETE_QUEUE = 'delete from queues where name = ?';
 const NOTE_DELETED = 'insert or replace into deleted_queues values (?, ?)';
 const FORGET_DELETED = 'delete from deleted_queues where name = ?';
 const UPSERT_TASK = 'insert into tasks (id, data) values (?, ?) on conflict (id) do update set data = excluded.data';
+const DELETE_TASK = 'delete from tasks where id = ?';
 
 const STATEMENTS = {
   insertMessage: INSERT_MESSAGE,
@@ -44,6 +45,7 @@ const STATEMENTS = {
   noteDeleted: NOTE_DELETED,
   forgetDeleted: FORGET_DELETED,
   upsertTask: UPSERT_TASK,
+  deleteTask: DELETE_TASK,
 } as const;
 export type Statements = Record<keyof typeof STATEMENTS, StatementSync>;
 

@@ -92,6 +92,7 @@ function createStoreJournal(writer: Writer, file: StoreFile): Journal {
       const data = JSON.stringify(task);
       writer.other((statements) => void statements.upsertTask.run(task.id, data));
     },
+    taskForgotten: ({ id }) => writer.other((statements) => void statements.deleteTask.run(id)),
     close: async () => {
       writer.commit();
       file.close();

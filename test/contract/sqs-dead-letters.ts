@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Behaviour, refused } from './sqs-world.ts';
+import type { Behaviour } from './sqs-world.ts';
 
 export const DEAD_LETTERS: Behaviour[] = [
   {
@@ -69,29 +69,6 @@ export const DEAD_LETTERS: Behaviour[] = [
       const { queueUrls } = await sqs.listDeadLetterSourceQueues({ QueueUrl: dlq });
 
       expect(queueUrls).toEqual([source]);
-    },
-  },
-  {
-    name: 'a RedriveAllowPolicy of denyAll refuses every source',
-    run: async ({ queue, arn }) => {
-      const dlq = await queue({ RedriveAllowPolicy: JSON.stringify({ redrivePermission: 'denyAll' }) });
-      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: await arn(dlq), maxReceiveCount: 2 });
-
-      await refused(queue({ RedrivePolicy }), 'InvalidParameterValue', 'InvalidAttributeValue', 'AccessDenied');
-    },
-  },
-  {
-    name: 'a RedriveAllowPolicy of byQueue refuses all but the queues it names',
-    run: async ({ sqs, queue, arn }) => {
-      const [friend, stranger] = [await queue(), await queue()];
-      const allow = { redrivePermission: 'byQueue', sourceQueueArns: [await arn(friend)] };
-      const dlq = await queue({ RedriveAllowPolicy: JSON.stringify(allow) });
-      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: await arn(dlq), maxReceiveCount: 2 });
-
-      await sqs.setQueueAttributes({ QueueUrl: friend, Attributes: { RedrivePolicy } });
-
-      const call = sqs.setQueueAttributes({ QueueUrl: stranger, Attributes: { RedrivePolicy } });
-      await refused(call, 'InvalidParameterValue', 'InvalidAttributeValue', 'AccessDenied');
     },
   },
 ];

@@ -65,6 +65,29 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
+    name: 'FIFO: on its move to a FIFO dead-letter queue a message gets its id as its deduplication id',
+    run: async (world) => {
+      const dlq = await world.fifo();
+      const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: await world.arn(dlq), maxReceiveCount: 1 });
+      const source = await world.fifo({ RedrivePolicy });
+      await sendGrouped(world, source, ['A1']);
+      await world.receive(source, { VisibilityTimeout: 0 });
+      await world.receive(source);
+
+      const [dead] = await world.receive(dlq, { WaitTimeSeconds: 2 });
+
+      expect(dead?.Attributes?.MessageDeduplicationId).toBe(dead?.MessageId);
+    },
+  },
+  {
+    name: 'a group id of 129 characters is refused',
+    run: async ({ sqs, queue }) => {
+      const call = sqs.sendMessage({ QueueUrl: await queue(), MessageBody: 'a', MessageGroupId: 'x'.repeat(129) });
+
+      await refused(call, 'InvalidParameterValue');
+    },
+  },
+  {
     name: 'fair queue: a group id on a standard queue is accepted and comes back',
     run: async ({ sqs, queue, receive }) => {
       const QueueUrl = await queue();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BEHAVIOUR_NAMES, sqsContract } from './sqs.ts';
-import { KNOWN_FAULTS, settingOf, UNSETTLED } from './sqs-known-faults.ts';
+import { KNOWN_FAULTS, UNSETTLED } from './sqs-known-faults.ts';
+import { otherServers } from './sqs-servers.ts';
 
 describe('the contract of SQS', () => {
   it('names every behaviour once', () => {
@@ -14,8 +15,4 @@ describe('the contract of SQS', () => {
   });
 });
 
-// Each with the server's endpoint, as in SQS_CONTRACT_MOTO=http://127.0.0.1:5000 npx vitest run test/contract
-for (const [server, faults] of Object.entries(KNOWN_FAULTS)) {
-  const endpoint = process.env[settingOf(server)];
-  if (endpoint !== undefined) sqsContract(server, () => endpoint, faults, UNSETTLED[server]);
-}
+for (const server of otherServers()) sqsContract(server);

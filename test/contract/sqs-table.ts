@@ -1,7 +1,7 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
-import { KNOWN_FAULTS, settingOf } from './sqs-known-faults.ts';
+import { KNOWN_FAULTS } from './sqs-known-faults.ts';
+import { AWS, OURS, settingOf } from './sqs-servers.ts';
 
-const OURS = 'the SQS emulator';
 const CELLS = { passed: 'yes', failed: 'no', other: 'varies' } as const;
 
 type Cell = (typeof CELLS)[keyof typeof CELLS];
@@ -10,16 +10,15 @@ type Columns = ReadonlyMap<string, Map<string, Cell>>;
 /** Prints which server does what, as a table of behaviours and servers, when the contract has run. */
 export class SqsTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const columns: Columns = new Map([OURS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]));
+    const columns: Columns = new Map([OURS, AWS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]));
     for (const module of modules) {
-      for (const test of module.children.allTests()) columns.get(serverOf(test))?.set(test.name, cellOf(test));
+      for (const test of module.children.allTests()) {
+        const server = test.fullName.split(' > ').find((part) => columns.has(part));
+        if (server !== undefined) columns.get(server)?.set(test.name, cellOf(test));
+      }
     }
     process.stdout.write(`\n${[...tableOf(columns), '', countsOf(columns)].join('\n')}\n`);
   }
-}
-
-function serverOf(test: TestCase): string {
-  return test.fullName.split(' > ')[0] ?? '';
 }
 
 /** What the server did: a known fault passes as a test because the behaviour failed. */

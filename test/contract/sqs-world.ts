@@ -9,7 +9,8 @@ export interface Behaviour {
 }
 
 export interface World {
-  readonly endpoint: string;
+  /** Undefined for AWS itself. */
+  readonly endpoint: string | undefined;
   readonly sqs: SQS;
   /** A name nobody else uses. */
   name(): string;
@@ -25,6 +26,8 @@ export interface World {
   bodies(url: string, options?: Partial<ReceiveMessageCommandInput>): Promise<string[]>;
   /** Visible, in flight, delayed. */
   depth(url: string): Promise<readonly [number, number, number]>;
+  /** Ends the client; in a real account the queues made are deleted first. */
+  close(): Promise<void>;
 }
 
 export interface Pair {
@@ -34,16 +37,18 @@ export interface Pair {
   readonly dlqArn: string;
 }
 
-export function createWorld(endpoint: string): World {
+function createClient(endpoint: string | undefined): SQS {
   // A server that never answers must not hang the suite; no behaviour waits longer than 5 s.
-  const sqs = new SQS({
-    endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    maxAttempts: 1,
-    requestHandler: { requestTimeout: 9000, throwOnRequestTimeout: true },
-  });
-  const name = () => `q-${randomBytes(6).toString('hex')}`;
+  const patience = { maxAttempts: 1, requestHandler: { requestTimeout: 9000, throwOnRequestTimeout: true } };
+  if (endpoint === undefined) return new SQS({ ...patience, maxAttempts: 3 });
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  return new SQS({ ...patience, endpoint, region: 'us-east-1', credentials });
+}
+
+export function createWorld(endpoint: string | undefined): World {
+  const sqs = createClient(endpoint);
+  const prefix = `q-${randomBytes(4).toString('hex')}-`;
+  const name = () => `${prefix}${randomBytes(6).toString('hex')}`;
   const create = async (QueueName: string, Attributes: Record<string, string>) =>
     (await sqs.createQueue({ QueueName, Attributes })).QueueUrl!;
   const queue = (attributes: Record<string, string> = {}) => create(name(), attributes);
@@ -79,12 +84,21 @@ export function createWorld(endpoint: string): World {
         Number(Attributes!.ApproximateNumberOfMessagesDelayed),
       ];
     },
+    close: async () => {
+      if (endpoint === undefined) await deleteQueues(sqs, prefix);
+      sqs.destroy();
+    },
   };
 }
 
+async function deleteQueues(sqs: SQS, QueueNamePrefix: string): Promise<void> {
+  const { QueueUrls } = await sqs.listQueues({ QueueNamePrefix });
+  for (const QueueUrl of QueueUrls ?? []) await sqs.deleteQueue({ QueueUrl });
+}
+
 /**
- * The reason why a call is refused, or undefined when it succeeds. `expect(call).rejects` would be laid to the charge of
- * whichever behaviour is running at the time.
+ * The reason why a call is refused, or undefined when it succeeds. `expect(call).rejects` would be charged to whichever
+ * behaviour is running at the time.
  */
 export function refusal(call: Promise<unknown>): Promise<unknown> {
   return call.then(
@@ -112,6 +126,10 @@ export async function timed<T>(call: Promise<T>): Promise<{ result: T; ms: numbe
   return { result, ms: performance.now() - start };
 }
 
+export function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
 /** Asks again until the answer satisfies, at most `seconds` long. */
 export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean, seconds = 5): Promise<T> {
   const end = performance.now() + seconds * 1000;
@@ -119,6 +137,6 @@ export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T
     const answer = await ask();
     if (satisfies(answer)) return answer;
     if (performance.now() > end) throw new Error(`Not within ${seconds} s; last answer: ${JSON.stringify(answer)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(0.05);
   }
 }

@@ -41,6 +41,7 @@ export const startMessageMoveTask: Action = (broker, input) => {
   };
   broker.tasks.push(task);
   broker.journal.task(task);
+  forgetOldTasks(broker, source);
   runTask(broker, task);
   return { TaskHandle: task.handle };
 };
@@ -64,6 +65,14 @@ export const cancelMessageMoveTask: Action = (broker, input) => {
   cancelTask(broker, task);
   return { ApproximateNumberOfMessagesMoved: task.moved };
 };
+
+/** Only the newest are ever listed, and the older ones of this queue have ended. */
+function forgetOldTasks(broker: Broker, source: Queue): void {
+  for (const task of broker.tasks.filter(({ sourceArn }) => sourceArn === source.arn).slice(0, -KEPT)) {
+    broker.tasks.splice(broker.tasks.indexOf(task), 1);
+    broker.journal.taskForgotten(task);
+  }
+}
 
 function requireQueue(broker: Broker, arn: string, parameter: string): Queue {
   if (!/^arn:[^:]*:sqs:[^:]*:[^:]*:[^:]+$/.test(arn)) throw invalidParameter(parameter, arn, 'Not the ARN of a queue.');

@@ -34,7 +34,7 @@ export const receiveMessage: Action = async (broker, input, connection) => {
   // A message waits or is answered as it was when taken, since a later receive of the same message changes it.
   let answer: object[] = [];
   const take = () => {
-    const messages = deliver(broker, queue, { max, visibilityMs });
+    const messages = deliver(broker, queue, { max, visibilityMs, longPoll: waitSeconds > 0 });
     answer = messages.map((message) => present(queue, message, systemNames, attributeNames));
     connection.undo = undoer(broker, queue, messages);
     return messages;

@@ -2,6 +2,7 @@
 export const LOCAL_AWS_SQS_FAULTS: readonly string[] = [
   'FIFO: a group keeps its order and is closed while a message of it is in flight',
   'FIFO: a standard queue cannot be the dead-letter queue',
+  'FIFO: on its move to a FIFO dead-letter queue a message gets its id as its deduplication id',
   'PurgeQueue empties a queue, in-flight messages too',
   'a RedriveAllowPolicy of byQueue refuses all but the queues it names',
   'a RedriveAllowPolicy of denyAll refuses every source',
@@ -12,6 +13,7 @@ export const LOCAL_AWS_SQS_FAULTS: readonly string[] = [
   'a long poll whose client has gone takes nothing',
   'a message comes back when its visibility timeout ends, counted again',
   'a message moves to the dead-letter queue on the receive after its last allowed one',
+  'a message that dies again after a move names its source again and can go back again',
   'a move leaves the messages that are in flight',
   'a move without destination of a message sent straight to the dead-letter queue fails and says why',
   'a moved message has a new id and send time, its attributes, and a receive count from 1',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type SqsEmulator, startSqs } from '../../../local/sqs/server.ts';
 import { sqsContract } from '../../contract/sqs.ts';
+import { OURS } from '../../contract/sqs-servers.ts';
 
 let emulator: SqsEmulator;
 
@@ -9,4 +10,4 @@ beforeAll(async () => {
 });
 afterAll(() => emulator.close());
 
-sqsContract('the SQS emulator', () => emulator.endpoint);
+sqsContract({ name: OURS, endpoint: () => emulator.endpoint });

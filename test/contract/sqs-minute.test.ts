@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type SqsEmulator, startSqs } from '../../local/sqs/server.ts';
+import { sqsContract } from './sqs.ts';
+import { MINUTE_LONG } from './sqs-minute.ts';
+import { OURS, otherServers } from './sqs-servers.ts';
+import { createWorld, type World } from './sqs-world.ts';
+
+// They would hold up whoever waits for the tests; the emulator's own tests state the same with a clock of their own.
+const IS_WANTED = process.env.SQS_CONTRACT_MINUTE_LONG === '1';
+
+describe.runIf(IS_WANTED)('with SQS_CONTRACT_MINUTE_LONG=1', { timeout: 90_000 }, () => {
+  let emulator: SqsEmulator;
+  const servers = [{ name: OURS, endpoint: () => emulator.endpoint }, ...otherServers()];
+  const worlds: World[] = [];
+  const runs = new Map<string, Promise<void>>();
+
+  beforeAll(async () => {
+    emulator = await startSqs();
+    // All servers at once, or each would take its minute.
+    for (const server of servers) {
+      const world = createWorld(server.endpoint());
+      worlds.push(world);
+      for (const { name, run } of MINUTE_LONG) runs.set(`${server.name}: ${name}`, run(world));
+    }
+    // Looked at one after another; until then a failure must not count as one that nobody looks at.
+    void Promise.allSettled(runs.values());
+  });
+  afterAll(async () => {
+    await Promise.all(worlds.map((world) => world.close()));
+    await emulator.close();
+  });
+
+  for (const server of servers) {
+    const awaited = MINUTE_LONG.map(({ name }) => ({ name, run: async () => runs.get(`${server.name}: ${name}`) }));
+    sqsContract(server, awaited);
+  }
+});
