@@ -53,3 +53,28 @@ export async function listDeadLetters(db: Queryable, filter: PinnedFilter, limit
   const { rows } = await db.query<ListedDeadLetter>(LIST_DEAD_LETTERS, [pinnedJson(filter), limit]);
   return rows;
 }
+
+const PAGE_DEAD_LETTERS = `
+  select id, job_id as "jobId" from millrace.matching_dead_letters($1::jsonb)
+    where id > $2::bigint and id <= coalesce($3::bigint, id) order by id limit 1000`;
+
+/** What is needed to name a dead letter. */
+export interface DeadLetterName {
+  readonly id: string;
+  readonly jobId: string | null;
+}
+
+/** All that match, in the order of their ids, a thousand at a time; up to an id, if one is given. */
+export async function* pageDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+  untilId: string | null = null,
+): AsyncGenerator<DeadLetterName[]> {
+  for (let after = '0'; ; ) {
+    const { rows } = await db.query<DeadLetterName>(PAGE_DEAD_LETTERS, [pinnedJson(filter), after, untilId]);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    after = last.id;
+  }
+}

@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.ts';
-import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
+import { type ListedDeadLetter, type PinnedFilter, pageDeadLetters } from './dead-letters-list.ts';
 
 /** All that is known of an open dead letter. */
 export interface ShownDeadLetter extends ListedDeadLetter {
@@ -38,27 +38,27 @@ export async function showDeadLetter(
   return rows[0];
 }
 
+// Materialized: before its first analyze, Postgres takes the open ones for so few that it would walk them all each time.
 const EXPORT_DEAD_LETTERS = `
+  with page as materialized (select * from millrace.dead_letters where id = any($1::bigint[]))
   select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
          j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
          d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
          coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
          coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
          j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
-    from (select * from millrace.matching_dead_letters($1::jsonb)
-            where id > $2::bigint order by id limit $3) d
+    from page d
     left join millrace.jobs_live j on j.id = d.job_id
-    order by d.id`;
+    where d.status = 'open' order by d.id`;
 /** A payload can be a megabyte, so this is the memory that an export takes. */
-const PAGE = 50;
+const AT_ONCE = 50;
 
-/** Every dead letter that matches, oldest first, a page at a time. */
+/** Every dead letter that matches, oldest first. */
 export async function* exportDeadLetters(db: Queryable, filter: PinnedFilter): AsyncGenerator<ShownDeadLetter> {
-  for (let after = '0'; ; ) {
-    const { rows } = await db.query<ShownDeadLetter>(EXPORT_DEAD_LETTERS, [pinnedJson(filter), after, PAGE]);
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return;
-    after = last.id;
+  for await (const page of pageDeadLetters(db, filter)) {
+    for (let from = 0; from < page.length; from += AT_ONCE) {
+      const ids = page.slice(from, from + AT_ONCE).map(({ id }) => id);
+      yield* (await db.query<ShownDeadLetter>(EXPORT_DEAD_LETTERS, [ids])).rows;
+    }
   }
 }

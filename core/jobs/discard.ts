@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.ts';
-import { type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
+import { type PinnedFilter, pageDeadLetters, pinnedJson } from './dead-letters-list.ts';
 
 export interface Discarded {
   readonly discarded: number;
@@ -19,10 +19,6 @@ export async function countDeadLetters(
   return rows[0] ?? { count: 0, untilId: '0' };
 }
 
-const FIND_DISCARDABLE = `
-  select id, job_id as "jobId" from millrace.matching_dead_letters($1::jsonb)
-    where id > $2::bigint and id <= $3::bigint order by id limit 1000`;
-
 // Through the view, which an operator may delete from, and whose trigger leaves alone what is being redriven.
 const DISCARD_DEAD_LETTERS = `delete from millrace.failed_jobs where id = any($1::bigint[]) returning id`;
 
@@ -32,17 +28,11 @@ export async function* discardDeadLetters(
   filter: PinnedFilter,
   untilId: string,
 ): AsyncGenerator<Discarded> {
-  for (let after = '0'; ; ) {
-    const { rows: found } = await db.query<{ id: string; jobId: string | null }>(FIND_DISCARDABLE, [
-      ...[pinnedJson(filter), after, untilId],
-    ]);
-    const last = found.at(-1);
-    if (last === undefined) return;
+  for await (const found of pageDeadLetters(db, filter, untilId)) {
     const { rows } = await db.query<{ id: string }>(DISCARD_DEAD_LETTERS, [found.map(({ id }) => id)]);
     const gone = new Set(rows.map(({ id }) => id));
     const left = found.flatMap(({ id, jobId }) => (gone.has(id) || jobId === null ? [] : [jobId]));
     yield { discarded: gone.size, left };
-    after = last.id;
   }
 }
 
