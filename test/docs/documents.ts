@@ -30,9 +30,21 @@ export function readDocuments(): Document[] {
 }
 
 export function readDocument(path: string): Document {
-  const text = readFileSync(join(ROOT, path), 'utf8');
+  return toDocument(path, readFileSync(join(ROOT, path), 'utf8'), 0);
+}
+
+/** What stands below a heading, up to the next one of its kind. */
+export function section({ path, text }: Document, heading: string): Document {
+  const [before, after] = text.split(`\n## ${heading}\n`);
+  if (before === undefined || after === undefined) throw new Error(`${path} has no heading "${heading}"`);
+  const [own = ''] = after.split('\n## ');
+  return toDocument(path, own, before.split('\n').length + 1);
+}
+
+/** `skipped`: how many lines of the file stand before the text. */
+function toDocument(path: string, text: string, skipped: number): Document {
   const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => {
-    const line = text.slice(0, match.index).split('\n').length + 1;
+    const line = skipped + text.slice(0, match.index).split('\n').length + 1;
     return { language: match[1] ?? '', code: match[2] ?? '', place: `${path}:${line}`, line };
   });
   return { path, text, blocks };
@@ -58,10 +70,8 @@ export function commandLines({ blocks }: Document): string[] {
 }
 
 /** The rows of the table below a heading, without its own head; cells as they are written. */
-export function tableBelow({ text, path }: Document, heading: string): string[][] {
-  const [, section] = text.split(`\n## ${heading}\n`);
-  if (section === undefined) throw new Error(`${path} has no heading "${heading}"`);
-  const lines = section.split('\n');
+export function tableBelow(document: Document, heading: string): string[][] {
+  const lines = section(document, heading).text.split('\n');
   const start = lines.findIndex((line) => line.startsWith('|---'));
   const end = lines.findIndex((line, index) => index > start && !line.startsWith('|'));
   return lines.slice(start + 1, end).map((line) =>

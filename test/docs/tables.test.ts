@@ -35,6 +35,20 @@ it('derives the timing of handlers as the page says', () => {
   expect(lifecycle.text).toContain(`to the dead-letter queue after ${MAX_RECEIVE_COUNT} receives`);
 });
 
+it('counts how long a message can take to the dead-letter queue as its page says', () => {
+  const rows = tableBelow(readDocument('docs/dead-letters.md'), 'How long it takes');
+  const { functionTimeout, dispatchedLease, visibilityTimeout } = timingOf(sendReminder);
+  const rounds = Math.ceil(sendReminder.maxInFlight / (sendReminder.concurrency * sendReminder.batch.size));
+
+  const shown = rows.map(([, , cell]) => Number.parseInt(cell ?? '', 10));
+
+  expect(shown).toEqual([
+    MAX_RECEIVE_COUNT * rounds * functionTimeout,
+    visibilityTimeout,
+    visibilityTimeout + dispatchedLease + 300,
+  ]);
+});
+
 it.each(tableBelow(lifecycle, 'Retries'))('waits as the page says: %s', (...row) => {
   const [written = '', ...cells] = row;
   const code = /^`([^`]+)`/.exec(written)?.[1];

@@ -1,0 +1,31 @@
+import { commandLines, readDocument, section } from './documents.ts';
+
+const chapter = section(readDocument('README.md'), 'When a job fails');
+const [breaking = [], mending = [], again = [], giveUp = []] = chapter.blocks
+  .filter(({ language }) => language === 'sh')
+  .map((block) => commandLines({ ...chapter, blocks: [block] }));
+/** The blocks of the README's walk. */
+export const walk = { breaking, mending, again, giveUp };
+/** What it has saved as `sqs.mjs`. */
+export const script = chapter.blocks.find(({ language }) => language === 'js')?.code ?? '';
+
+const page = readDocument('docs/dead-letters.md');
+const doors = linesOf('Every door of redrive');
+const isDiscard = (line: string) => /discard|delete from/.test(line);
+
+/** What goes before each line that speaks to SQS. */
+export const settings = commandLines(page).filter((line) => line.startsWith('export '));
+export const looks = linesOf('Where it is seen');
+export const discards = doors.filter(isDiscard);
+export const redrives = doors.filter((line) => !isDiscard(line) && !/--dry-run|operations|list-/.test(line));
+/** Those that only tell of redrives. */
+export const others = doors.filter((line) => !discards.includes(line) && !redrives.includes(line));
+
+/** A move task leaves alone what has not yet arrived, so it may take another. */
+export function isMoveTask(line: string): boolean {
+  return /start-message-move-task|--via-sqs/.test(line);
+}
+
+function linesOf(heading: string): string[] {
+  return commandLines(section(page, heading)).filter((line) => !line.startsWith('export '));
+}

@@ -1,0 +1,194 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { countDeadMessages } from '../support/move-tasks.ts';
+import { mirrorNow } from '../support/stack-doors.ts';
+import { discards, isMoveTask, looks, others, redrives, script, settings, walk } from './dead-letter-lines.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
+
+const JOB = `'{"to": "ada@example.com", "subject": "Hello", "text": "Again and again"}'`;
+const PATIENCE = { timeout: 30_000, interval: 100 };
+
+let terminal: Terminal;
+
+beforeAll(async () => {
+  terminal = await openTerminal();
+  await writeFile(join(terminal.project.folder, 'sqs.mjs'), script);
+});
+afterAll(() => terminal?.close());
+
+/** Every line in turn; that a watched job dies is its exit code 1. */
+async function typeAll(lines: readonly string[]) {
+  const typed = [];
+  for (const line of lines) typed.push(await terminal.attempt(line));
+  return typed;
+}
+
+async function statusOf(id: string): Promise<string | undefined> {
+  const [job] = await terminal.stack.query<{ status: string }>('select status from millrace.jobs where id = $1', [id]);
+  return job?.status;
+}
+
+async function remindersOf(name: string) {
+  return terminal.stack.query(
+    `select status, attempts from millrace.jobs
+       where job_type = 'send_reminder' and payload ->> 'to' = $1 order by id`,
+    [`${name}@example.com`],
+  );
+}
+
+/** The mails to somebody, as `npx millrace mail` lists them. */
+async function mailsTo(name: string): Promise<number> {
+  const listed = await terminal.type('npx millrace mail');
+  return listed.split('\n').filter((line) => line.includes(`\t${name}@example.com\t`)).length;
+}
+
+it('shows the dead letter of a broken mailbox by SQL, by the command line and by an SQS client', async () => {
+  const [stop, enqueue, sql, list, sqs] = await typeAll(walk.breaking);
+
+  expect(walk.breaking).toHaveLength(5);
+  expect(stop?.code).toBe(0);
+  expect(enqueue).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\d+$/) });
+  const id = enqueue?.stdout as string;
+  expect(sql?.stdout).toMatch(new RegExp(`^${id}\t1\t.*mailbox is stopped`));
+  expect(list?.stdout).toMatch(new RegExp(`^${id}\tsend_reminder\t1/1\t.*mailbox is stopped`));
+  expect(sqs?.stdout).toContain(`"job":"${id}"`);
+}, 60_000);
+
+it('runs it again by a move task without a destination: one success, one mail', async () => {
+  const typed = await typeAll(walk.mending);
+  await eventually(async () => {
+    // A task leaves alone what the mirror looks at just then, so it may take another.
+    if ((await countDeadMessages(terminal.stack, 'send_reminder')) > 0) await terminal.type(walk.mending[1] as string);
+    expect(await remindersOf('bob')).toEqual([{ status: 'succeeded', attempts: 1 }]);
+  }, PATIENCE);
+
+  expect(walk.mending).toHaveLength(4);
+  expect(typed.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect(await mailsTo('bob')).toBe(1);
+}, 60_000);
+
+it('runs another by npx millrace redrive, and both doors again change nothing more', async () => {
+  const typed = await typeAll(walk.again);
+  await eventually(
+    async () => expect(await remindersOf('eve')).toEqual([{ status: 'succeeded', attempts: 1 }]),
+    PATIENCE,
+  );
+  await eventually(async () => {
+    await mirrorNow(terminal.stack);
+    expect(await countDeadMessages(terminal.stack, 'send_reminder')).toBe(0);
+  }, PATIENCE);
+
+  // The second redrive finds nothing, and says so.
+  expect(typed.map(({ code }) => code)).toEqual([0, 1, 0, 0, 0, 3, 0]);
+  expect(typed[5]?.stderr).toContain('no dead letter is like that');
+  expect(await remindersOf('bob')).toEqual([{ status: 'succeeded', attempts: 1 }]);
+  expect(await Promise.all([mailsTo('bob'), mailsTo('eve')])).toEqual([1, 1]);
+}, 60_000);
+
+it('shows and discards the sample job that cannot be helped', async () => {
+  const [list, show, discard] = await typeAll(walk.giveUp);
+
+  expect(list?.stdout).toMatch(/^4\tmake_thumbnail\tdead_letter/);
+  expect(show?.stdout).toMatch(/^stack\t/m);
+  expect(discard?.code).toBe(0);
+  expect(await statusOf('4')).toBe('cancelled');
+}, 60_000);
+
+/** The job 42 of the page. The mailbox stays broken, so it dies of every redrive. */
+async function enqueue42(): Promise<void> {
+  await terminal.type('npx millrace mail stop');
+  await terminal.stack.query("select setval('millrace.job_ids', 41)");
+  await terminal.type(`npx millrace enqueue send_reminder ${JOB} --max-attempts 1`);
+}
+
+async function untilDead(): Promise<void> {
+  await eventually(async () => {
+    const rows = await terminal.stack.query('select from millrace.failed_jobs where job_id = 42 and attempts = 1');
+    expect(rows, terminal.stack.output()).toHaveLength(1);
+  }, PATIENCE);
+}
+
+async function countRedrives(): Promise<number> {
+  const text = "select from millrace.dead_letters where job_id = 42 and status = 'redriven'";
+  return (await terminal.stack.query(text)).length;
+}
+
+function typeOfPage(line: string): Promise<string> {
+  return terminal.type([...settings, line].join(' && '));
+}
+
+it.each(looks)(
+  'shows the dead letter: %s',
+  async (line) => {
+    if (line === looks[0]) await enqueue42();
+    await untilDead();
+
+    const told = await eventually(async () => {
+      const output = (await typeOfPage(line)) || (await terminal.type('cat dead.jsonl'));
+      // Its message may still be on its way to the dead-letter queue.
+      if (line.startsWith('aws ')) expect(output).toContain('\\"job\\":\\"42\\"');
+      return output;
+    }, PATIENCE);
+
+    expect(told).toMatch(/mailbox is stopped|^42\topen\t|send_reminder\t1$|ReceiptHandle/m);
+  },
+  60_000,
+);
+
+it.each(redrives)(
+  'is a door of redrive: %s',
+  async (line) => {
+    await untilDead();
+    const before = await countRedrives();
+
+    if (!isMoveTask(line)) await typeOfPage(line);
+    await eventually(async () => {
+      if (isMoveTask(line)) await typeOfPage(line);
+      expect(await countRedrives(), terminal.stack.output()).toBe(before + 1);
+    }, PATIENCE);
+
+    await untilDead();
+  },
+  60_000,
+);
+
+it.each(others)(
+  'tells of redrives and starts none: %s',
+  async (line) => {
+    await untilDead();
+    const before = await countRedrives();
+
+    const told = await typeOfPage(line);
+
+    expect(told).not.toBe('');
+    expect(await countRedrives()).toBe(before);
+  },
+  60_000,
+);
+
+it.each(discards)(
+  'discards: %s',
+  async (line) => {
+    await terminal.stack.query("delete from millrace.jobs where id = 42 and status = 'cancelled'");
+    if ((await statusOf('42')) === undefined) await enqueue42();
+    await untilDead();
+
+    await typeOfPage(line);
+
+    expect(await statusOf('42')).toBe('cancelled');
+  },
+  60_000,
+);
+
+it('tries every door that the page lists', () => {
+  expect(redrives.map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
+    ...Array(4).fill('npx millrace redrive'),
+    'npx millrace jobs',
+    ...Array(2).fill('npx millrace sql'),
+    'aws sqs start-message-move-task',
+  ]);
+  expect(looks.length).toBeGreaterThan(10);
+  expect(discards).toHaveLength(2);
+});
