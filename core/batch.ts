@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import type { Metrics } from './emf.ts';
 import type { HandlerDefinition } from './handler.ts';
 import type { Log } from './log.ts';
 import type { Queues } from './queues.ts';
@@ -14,6 +15,7 @@ export interface BatchDeps {
   readonly time: Time;
   readonly log: Log;
   readonly random: () => number;
+  readonly metrics?: Metrics;
   /** Ends the process at once. */
   readonly exit: () => void;
 }

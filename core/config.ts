@@ -33,3 +33,8 @@ export function choiceSetting<Choice extends string>(name: string, choices: read
 export function databaseUrl(): string {
   return setting('DATABASE_URL', 'the address of the database, such as postgres://user:password@host:5432/name');
 }
+
+/** Whether CloudWatch metrics are told apart by job type: each value of that dimension is paid for. */
+export function metricsByJobType(): boolean {
+  return choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on';
+}

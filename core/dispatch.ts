@@ -7,6 +7,7 @@ import { type Release, release } from './jobs/release.ts';
 import type { Log } from './log.ts';
 import { encodeMessage } from './message.ts';
 import type { Outgoing, Queues, SendVerdict } from './queues.ts';
+import { type Tally, tallySends } from './tally.ts';
 
 export interface DispatchDeps {
   readonly db: Database;
@@ -15,6 +16,8 @@ export interface DispatchDeps {
   readonly epoch: string;
   /** Refusals in a row of each queue, kept from one dispatch to the next. */
   readonly refusals: Map<string, number>;
+  /** Takes what was sent and what was not. */
+  readonly tally?: Tally;
 }
 
 export interface Dispatched {
@@ -40,6 +43,7 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
     return { queueUrl, verdicts };
   });
   const results = await Promise.all(sendings);
+  for (const { queueUrl, verdicts } of results) if (deps.tally) tallySends(deps.tally, queueUrl, verdicts);
   const releases = results.flatMap((result) => toReleases(deps, first.claimNo, result));
   await holdMissing(deps, results);
   await release(deps.db, releases);

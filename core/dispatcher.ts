@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
+import type { Metrics } from './emf.ts';
 import { SettingError } from './errors.ts';
 import { beat, registerRun } from './jobs/dispatcher-run.ts';
 import { readEpoch } from './jobs/installation.ts';
@@ -9,6 +10,7 @@ import { type MaintainDeps, maintain } from './maintain.ts';
 import type { Queues } from './queues.ts';
 import { workOffRedrives } from './redrive.ts';
 import { rescue } from './rescue.ts';
+import { noteTally, openTally, type Tally } from './tally.ts';
 import type { Time } from './time.ts';
 
 /** auto: loop while there is something to do; loop: always; tick: drain once. */
@@ -20,6 +22,7 @@ export interface DispatcherDeps {
   readonly log: Log;
   readonly time: Time;
   readonly random: () => number;
+  readonly metrics?: Metrics;
 }
 
 export interface DispatcherSettings {
@@ -47,6 +50,7 @@ const LONGEST_PAUSE_MS = 10_000;
 /** What one run remembers from round to round. */
 interface Run extends DispatchDeps, MaintainDeps {
   readonly random: () => number;
+  readonly tally: Tally;
   maintainedAt: number;
 }
 
@@ -66,6 +70,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
       pause = settings.pollIntervalMs;
     } catch (error) {
       deps.log.error('round_failed', { error });
+      if (registered) registered.run.tally.failed += 1;
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       if (registered === undefined && deps.time.now() + pause >= end) throw error;
     }
@@ -88,7 +93,9 @@ async function isDone(
   const { worked } = await round(deps, run);
   await keepUp(deps, run);
   const { runNo: latest, active } = await beat(deps.db, worked);
-  return latest !== runNo || mode === 'tick' || (mode === 'auto' && !active);
+  const done = latest !== runNo || mode === 'tick' || (mode === 'auto' && !active);
+  if (done) await noteTally(deps.db, run.tally);
+  return done;
 }
 
 /**
@@ -99,9 +106,9 @@ export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings
   checkRetention(settings);
   const run = await openRun(deps, settings);
   const { dispatched: first } = await round(deps, run);
-  if (!again) return first;
-  await deps.time.sleep(AGAIN_AFTER_MS);
-  const { dispatched: second } = await round(deps, run);
+  if (again) await deps.time.sleep(AGAIN_AFTER_MS);
+  const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
+  await noteTally(deps.db, run.tally);
   return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
@@ -112,9 +119,10 @@ function checkRetention({ retentionSeconds }: DispatcherSettings): void {
 
 async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
   const epoch = await readEpoch(deps.db);
-  const { db, queues, log, random } = deps;
+  const { db, queues, log, random, metrics } = deps;
   return {
-    ...{ db, queues, log, random, epoch, retentionSeconds },
+    ...{ db, queues, log, random, epoch, retentionSeconds, ...(metrics && { metrics }) },
+    tally: openTally(),
     refusals: new Map(),
     reported: new Set(),
     maintainedAt: Number.NEGATIVE_INFINITY,
@@ -123,17 +131,21 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
 
 /** Rescue and redrives first, so that what they free goes out in the same round. */
 async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
+  const begun = deps.time.now();
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives(run);
   const dispatched = await drain(deps, run);
+  run.tally.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
 }
 
 /** Upkeep can wait, and jobs cannot: they go out also while it fails. */
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
+  run.metrics?.put({ DispatchErrors: [...run.tally.errors.values()].reduce((sum, count) => sum + count, 0) });
+  await noteTally(run.db, run.tally);
   await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
   run.maintainedAt = time.now();
 }

@@ -1,10 +1,13 @@
 import type { Database } from './database.ts';
+import type { Metrics } from './emf.ts';
 import { applyCancelRequests } from './jobs/cancel.ts';
 import { analyzeJobs, returnHourlyWork, takeHourlyWork } from './jobs/dispatcher-run.ts';
-import { foldEvents, foldTimings } from './jobs/fold-events.ts';
+import { type FoldedEvents, foldEvents, foldTimings } from './jobs/fold-events.ts';
 import { pruneFinished, pruneHistory } from './jobs/prune.ts';
+import { readOldestDue } from './jobs/stats.ts';
 import { buryUnhandled, findUnhandled } from './jobs/unhandled.ts';
 import type { Log } from './log.ts';
+import type { CloudWatchName } from './metric-table.ts';
 import { handlerName } from './naming.ts';
 
 export interface MaintainDeps {
@@ -14,6 +17,7 @@ export interface MaintainDeps {
   readonly retentionSeconds: number;
   /** Addresses already reported as unhandled, so that each is said once. */
   readonly reported: Set<string>;
+  readonly metrics?: Metrics;
 }
 
 const UNHANDLED_FOR_SECONDS = 24 * 3600;
@@ -22,7 +26,7 @@ const CANCEL_LIMIT = 1000;
 /** The upkeep that is no job's business: cancel requests, counters, jobs nobody handles, retention. */
 export async function maintain(deps: MaintainDeps): Promise<void> {
   await applyCancelRequests(deps.db, CANCEL_LIMIT);
-  await foldEvents(deps.db);
+  await publish(deps, await foldEvents(deps.db));
   await foldTimings(deps.db);
   await reportUnhandled(deps);
   if (!(await takeHourlyWork(deps.db))) return;
@@ -31,6 +35,27 @@ export async function maintain(deps: MaintainDeps): Promise<void> {
   deps.log.info('pruned', { days: slots, history_rows: rows });
   // More than a batch an hour piles up: the next round goes on, and what is read is analysed when that is done.
   await (more ? returnHourlyWork : analyzeJobs)(deps.db);
+}
+
+const PUBLISHED: Readonly<Record<string, CloudWatchName>> = {
+  enqueued: 'Enqueued',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  retried: 'Retried',
+  dead_lettered: 'DeadLettered',
+  manual_retry: 'ManualRetry',
+};
+
+/** What was folded is published here and nowhere else, so each event is published once. */
+async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEvents[]): Promise<void> {
+  if (metrics === undefined) return;
+  for (const [jobType, events] of Map.groupBy(folded, (one) => one.jobType)) {
+    const values = events.flatMap(({ event, count }) => (PUBLISHED[event] ? [[PUBLISHED[event], count]] : []));
+    metrics.put(Object.fromEntries(values), jobType);
+  }
+  const oldest = await readOldestDue(db);
+  // Also when nothing is late: that it is missing means that no dispatcher runs.
+  metrics.put({ OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)) });
 }
 
 async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {

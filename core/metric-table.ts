@@ -56,7 +56,7 @@ export const CLOUDWATCH_METRICS = {
   Retried: { unit: 'Count', from: 'dispatcher' },
   DeadLettered: { unit: 'Count', from: 'dispatcher' },
   ManualRetry: { unit: 'Count', from: 'dispatcher' },
-  DueJobs: { unit: 'Count', from: 'dispatcher' },
+  DueJobs: { unit: 'Count', from: 'mirror' },
   OldestDueAge: { unit: 'Seconds', from: 'dispatcher' },
   DispatchErrors: { unit: 'Count', from: 'dispatcher' },
   WaitTime: { unit: 'Milliseconds', from: 'handler' },

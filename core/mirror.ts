@@ -1,9 +1,11 @@
 import { carry } from './carry.ts';
 import type { Database } from './database.ts';
 import type { DeadLetterQueues, MoveTask, QueueState } from './dead-letter-queues.ts';
+import type { Metrics } from './emf.ts';
 import { countJobs } from './jobs/count-jobs.ts';
 import { findMirroredQueues, type MirroredQueue, noteCheck, noteSweep } from './jobs/mirrored-queues.ts';
 import type { Log } from './log.ts';
+import { queueNameOf } from './naming.ts';
 import { inParallel } from './queue-batches.ts';
 import type { Queues } from './queues.ts';
 import { sweep } from './sweep.ts';
@@ -16,6 +18,7 @@ export interface MirrorDeps {
   readonly queues: Pick<Queues, 'send'>;
   readonly log: Log;
   readonly time: Time;
+  readonly metrics?: Metrics;
 }
 
 /** Whatever its depth says, a queue is swept so often: what came and what went may be equally many. */
@@ -33,23 +36,28 @@ export async function mirror(deps: MirrorDeps): Promise<void> {
   const queues = await findMirroredQueues(deps.db, SWEEP_EVERY_SECONDS);
   await inParallel(queues, QUEUES_AT_ONCE, (queue) =>
     mirrorQueue(deps, queue, until).catch((error: unknown) => {
-      deps.log.error('mirror_failed', { queue: nameOf(queue.url), error });
+      deps.log.error('mirror_failed', { queue: queueNameOf(queue.url), error });
     }),
   );
   await carry(deps);
   // Here and not in the dispatcher, since it reads the whole table, and jobs that are due should not wait for that.
-  await countJobs(deps.db).catch((error: unknown) => deps.log.warn('jobs_not_counted', { error }));
+  const counted = await countJobs(deps.db).catch((error: unknown) => {
+    deps.log.warn('jobs_not_counted', { error });
+    return [];
+  });
+  for (const { jobType, due } of counted) deps.metrics?.put({ DueJobs: due }, jobType);
 }
 
-async function mirrorQueue(deps: MirrorDeps, { url, seen, due }: MirroredQueue, until: number): Promise<void> {
+async function mirrorQueue(deps: MirrorDeps, { url, jobType, seen, due }: MirroredQueue, until: number): Promise<void> {
   const { db, deadLetterQueues, log } = deps;
-  const name = nameOf(url);
+  const name = queueNameOf(url);
   const state = await deadLetterQueues.describe(url);
   if (state === undefined) {
     log.error('dead_letter_queue_missing', { queue: name, reason: 'deploy again: dead jobs have nowhere to go' });
     return;
   }
   const { depth, retentionSeconds } = state;
+  deps.metrics?.put({ DeadLetterMessages: depth }, jobType);
   if (depth === seen && !due) return;
   const tasks = await tasksOf(deps, name, state);
   const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
@@ -73,8 +81,4 @@ async function tasksOf(
     log.warn('move_tasks_unknown', { queue: name, error });
     return undefined;
   });
-}
-
-function nameOf(url: string): string {
-  return url.split('/').at(-1) ?? url;
 }

@@ -18,6 +18,11 @@ export function deadLetterQueueName(stage: string, address: HandlerAddress): str
   return `${queueName(stage, address)}-dlq`;
 }
 
+/** The name at the end of a queue's URL. */
+export function queueNameOf(queueUrl: string): string {
+  return queueUrl.split('/').at(-1) ?? queueUrl;
+}
+
 /** `send-reminder.ts`, `index-record.vector.ts`: the file in the handlers folder. */
 export function handlerFile(address: HandlerAddress): string {
   return `${handlerName(address).replaceAll('_', '-')}.ts`;

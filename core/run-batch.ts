@@ -116,6 +116,8 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
     run,
     running.map(({ delivery }, index) => ({ delivery, end: ends[index] as AttemptEnd })),
   );
+  const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
+  deps.metrics?.put({ WaitTime: waits, Duration: ends.map(({ durationMs }) => durationMs) }, jobType);
   if (undecided) throw undecided.error;
 }
 

@@ -1,7 +1,8 @@
-import { choiceSetting, databaseUrl, durationSetting } from '../core/config.ts';
+import { choiceSetting, databaseUrl, durationSetting, metricsByJobType } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
+import { openMetrics } from '../core/emf.ts';
 import { processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
 import { systemTime } from '../core/time.ts';
@@ -18,6 +19,7 @@ const deps = {
   log: processLog,
   time: systemTime,
   random: Math.random,
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
 };
 
 /** The Lambda that the schedule wakes every minute. A nudge asks for a round or two and takes over from nobody. */

@@ -1,6 +1,7 @@
-import { databaseUrl } from '../core/config.ts';
+import { databaseUrl, metricsByJobType } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
+import { openMetrics } from '../core/emf.ts';
 import { processLog } from '../core/log.ts';
 import { mirror } from '../core/mirror.ts';
 import { openQueues } from '../core/queues.ts';
@@ -12,6 +13,7 @@ const deps = {
   queues: openQueues(),
   log: processLog,
   time: systemTime,
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
 };
 
 /** The Lambda that looks into the dead-letter queues every minute. */

@@ -1,7 +1,8 @@
 import definition from '#handler';
 import type { Invocation } from '../core/batch.ts';
-import { databaseUrl, setting } from '../core/config.ts';
+import { databaseUrl, metricsByJobType, setting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
+import { openMetrics } from '../core/emf.ts';
 import { processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
 import { runBatch } from '../core/run-batch.ts';
@@ -16,6 +17,7 @@ const deps = {
   time: systemTime,
   log: processLog,
   random: Math.random,
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
   exit: () => process.exit(),
 };
 

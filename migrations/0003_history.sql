@@ -113,7 +113,7 @@ create table millrace.operations (
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
   -- The last dead letter that was looked at.
   cursor_id bigint not null default 0,
-  expected_count bigint not null,
+  expected_count bigint not null default 0,
   done_count bigint not null default 0,
   -- Matched, and still open at the end: nobody's job, or without a handler.
   skipped_count bigint not null default 0,

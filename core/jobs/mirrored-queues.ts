@@ -3,6 +3,8 @@ import type { Database } from '../database.ts';
 /** A dead-letter queue of the registry, and what the mirror remembers of it. */
 export interface MirroredQueue {
   readonly url: string;
+  /** Of its handler. */
+  readonly jobType: string;
   /** Messages that the last sweep left in it. */
   readonly seen: number;
   /** So long ago that it is swept whatever its depth says, or never swept. */
@@ -10,9 +12,10 @@ export interface MirroredQueue {
 }
 
 const FIND_MIRRORED_QUEUES = `
-  select h.dead_letter_queue_url as url, coalesce(q.seen_count, 0)::integer as seen,
+  select h.dead_letter_queue_url as url, h.job_type as "jobType", coalesce(q.seen_count, 0)::integer as seen,
          coalesce(q.swept_at < millrace.clock() - make_interval(secs => $1), true) as due
-    from (select distinct dead_letter_queue_url from millrace.handlers) h
+    from (select distinct on (dead_letter_queue_url) dead_letter_queue_url, job_type from millrace.handlers
+            order by dead_letter_queue_url, job_type) h
     left join millrace.dead_letter_queues q on q.queue_url = h.dead_letter_queue_url
     order by q.swept_at nulls first, url`;
 

@@ -71,10 +71,16 @@ const READ_THROUGHPUT = `
 const READ_LAST_ROUND = `
   select millrace.clock() as "asOf", last_round_at as "lastRoundAt" from millrace.dispatcher_runs`;
 
+/** Types that have due jobs, each with the age of its oldest. */
+export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
+  const { rows } = await db.query<OldestDue>(READ_OLDEST_DUE);
+  return rows;
+}
+
 /** How things stand, in a few bounded reads whatever the size of the tables. */
 export async function readStats(db: Queryable): Promise<Stats> {
   const { rows: jobs } = await db.query<JobCount & { countedAt: Date }>(READ_COUNTS);
-  const { rows: oldestDue } = await db.query<OldestDue>(READ_OLDEST_DUE);
+  const oldestDue = await readOldestDue(db);
   const { rows: throughput } = await db.query<Throughput>(READ_THROUGHPUT);
   const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
   return {

@@ -81,7 +81,7 @@ describe('a run in mode auto', () => {
     [
       'a rated redrive is under way',
       9,
-      () => pool.query(`insert into millrace.operations (kind, filter) values ('redrive', '{}')`),
+      () => pool.query(`select millrace.start_redrive('{}', 0.001)`),
     ],
   ])('when %s it sleeps %d times', async (_what, expected, arrange) => {
     await deploy(db, { jobType: 'mail' });

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
+import { runOnce } from '../../core/dispatcher.ts';
 import { countJobs } from '../../core/jobs/count-jobs.ts';
 import { foldEvents, foldTimings } from '../../core/jobs/fold-events.ts';
 import { noteRounds } from '../../core/jobs/note-rounds.ts';
 import { readStats } from '../../core/jobs/stats.ts';
+import { openLog } from '../../core/log.ts';
 import { PROMETHEUS_METRICS } from '../../core/metric-table.ts';
 import { renderMetrics } from '../../core/metrics.ts';
+import { systemTime } from '../../core/time.ts';
 import { openEngine } from '../support/engine.ts';
 
 const engine = await openEngine({ maxAttempts: 2 });
@@ -155,4 +158,22 @@ it('tells how much happened in the last minutes', async () => {
   expect(throughput).toContainEqual({ event: 'enqueued', last5Minutes: 1, lastHour: 7 });
   expect(throughput).toContainEqual({ event: 'succeeded', last5Minutes: 0, lastHour: 3 });
   expect(oldestDue).toMatchObject([{ jobType: 'work' }]);
+});
+
+it('counts the rounds of a dispatcher and what it sent', async () => {
+  const before = await scrape();
+  await engine.enqueue();
+  await engine.enqueue();
+  engine.queues.fate = ({ id }) => (Number(id) % 2 === 0 ? 'sent' : 'refused');
+  const { db, queues } = engine;
+  const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random };
+
+  await runOnce(deps, { mode: 'tick', pollIntervalMs: 10, windowMs: 1000, retentionSeconds: 86_400 });
+
+  const after = await scrape();
+  const grown = (name: string) => after.get(name)! - (before.get(name) ?? 0);
+  expect(grown('millrace_dispatch_runs_total{result="ok"}')).toBe(1);
+  expect(grown('millrace_dispatch_duration_seconds_count')).toBe(1);
+  expect(grown('millrace_dispatched_jobs_total{queue="work"}')).toBe(1);
+  expect(grown('millrace_dispatch_errors_total{reason="refused"}')).toBe(1);
 });
