@@ -26,7 +26,7 @@ export function parseLogLine(text: string): LogLine | undefined {
 const LONGEST_TEXT = 300;
 /** With what stands around such a text. */
 const LONGEST_LINE = 400;
-const QUIET = new Set(['pruned', 'migration_applied']);
+const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** One line for people of one event of the stack, or undefined for what nobody needs to see. */
