@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { FunctionNotFoundError, type FunctionTable } from './function-table.ts';
 import type { Mapping } from './mapping.ts';
-import { readChange, toConfiguration } from './mapping-wire.ts';
 import { toAnswer } from './outcome.ts';
 import { parseJson } from './parse-json.ts';
 import { ServiceError } from './service-error.ts';
+import { readChange, readConcurrency, toConfiguration } from './wire.ts';
 
 export interface ApiDeps {
   functions: FunctionTable;
@@ -35,6 +35,9 @@ const ROUTES: Route[] = [
   ['POST', /^\/2015-03-31\/functions\/([^/]+)\/invocations$/, invoke],
   ['GET', /^\/2015-03-31\/functions\/([^/]+)$/, getFunction],
   ['GET', /^\/2015-03-31\/functions\/?()$/, listFunctions],
+  ['PUT', /^\/2017-10-31\/functions\/([^/]+)\/concurrency$/, putConcurrency],
+  ['GET', /^\/2019-09-30\/functions\/([^/]+)\/concurrency$/, getConcurrency],
+  ['DELETE', /^\/2017-10-31\/functions\/([^/]+)\/concurrency$/, deleteConcurrency],
   ['GET', /^\/2015-03-31\/event-source-mappings\/?()$/, listMappings],
   ['GET', /^\/2015-03-31\/event-source-mappings\/([^/]+)$/, getMapping],
   ['PUT', /^\/2015-03-31\/event-source-mappings\/([^/]+)$/, updateMapping],
@@ -127,6 +130,22 @@ function functionConfiguration({ functions }: ApiDeps, name: string): Record<str
     State: 'Active',
     Version: '$LATEST',
   };
+}
+
+/** Zero is the brake: nothing runs, and what the mappings hold comes back when its visibility ends. */
+function putConcurrency({ deps, id, body }: Call): Answer {
+  const name = functionName(id);
+  deps.functions.reserve(name, readConcurrency(body));
+  return getConcurrency({ deps, id });
+}
+
+function getConcurrency({ deps, id }: Pick<Call, 'deps' | 'id'>): Answer {
+  return json({ ReservedConcurrentExecutions: deps.functions.reservedConcurrency(functionName(id)) });
+}
+
+function deleteConcurrency({ deps, id }: Call): Answer {
+  deps.functions.reserve(functionName(id), undefined);
+  return { status: 204 };
 }
 
 function listMappings({ deps, query }: Call): Answer {

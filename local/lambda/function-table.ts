@@ -29,6 +29,8 @@ export class FunctionTable {
   readonly #options: FunctionTableOptions;
   readonly #pools = new Map<string, FunctionPool>();
   readonly #retired = new Set<FunctionPool>();
+  /** The most invocations at a time, where there is a limit; it outlives a replaced version. */
+  readonly #reserved = new Map<string, number>();
   readonly #closing = new AbortController();
 
   constructor(options: FunctionTableOptions) {
@@ -38,6 +40,7 @@ export class FunctionTable {
   add(spec: FunctionSpec): void {
     if (this.#pools.has(spec.name)) throw new Error(`function ${spec.name} exists; replace it`);
     this.#pools.set(spec.name, this.#pool(spec));
+    this.reserve(spec.name, spec.reservedConcurrency);
   }
 
   replace(spec: FunctionSpec): void {
@@ -48,10 +51,24 @@ export class FunctionTable {
   remove(name: string): void {
     this.#retire(name);
     this.#pools.delete(name);
+    this.#reserved.delete(name);
   }
 
   get(name: string): FunctionSpec {
     return this.#find(name).spec;
+  }
+
+  /** Undefined: no limit. Throws if there is no such function. */
+  reservedConcurrency(name: string): number | undefined {
+    this.#find(name);
+    return this.#reserved.get(name);
+  }
+
+  /** From now on; invocations at work finish. Throws if there is no such function. */
+  reserve(name: string, concurrency: number | undefined): void {
+    this.#find(name);
+    if (concurrency === undefined) this.#reserved.delete(name);
+    else this.#reserved.set(name, concurrency);
   }
 
   list(): FunctionSpec[] {
@@ -93,10 +110,11 @@ export class FunctionTable {
 
   /** Refused when what is reserved for the function is at work, in versions that were replaced too. */
   async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<Outcome> {
-    const { name, reservedConcurrency } = pool.spec;
+    const { name } = pool.spec;
+    const reserved = this.#reserved.get(name);
     const pools = [...this.#pools.values(), ...this.#retired].filter(({ spec }) => spec.name === name);
     const running = pools.reduce((sum, one) => sum + one.running, 0);
-    if (reservedConcurrency !== undefined && running >= reservedConcurrency) return throttled();
+    if (reserved !== undefined && running >= reserved) return throttled();
     return pool.invoke(payload, requestId);
   }
 

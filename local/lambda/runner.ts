@@ -18,7 +18,7 @@ export interface FunctionSpec {
   environment: Readonly<Record<string, string>>;
   /** How often a failed asynchronous invocation is tried again, 0 to 2; default 0. */
   eventRetries?: number;
-  /** At most so many invocations at a time, further ones are throttled; default: no limit. */
+  /** At most so many invocations at a time, further ones are throttled; until it is changed. Default: no limit. */
   reservedConcurrency?: number;
 }
 

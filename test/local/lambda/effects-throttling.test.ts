@@ -1,4 +1,10 @@
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  DeleteFunctionConcurrencyCommand,
+  GetFunctionConcurrencyCommand,
+  InvokeCommand,
+  LambdaClient,
+  PutFunctionConcurrencyCommand,
+} from '@aws-sdk/client-lambda';
 import { expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
@@ -92,6 +98,42 @@ test.concurrent('Invoke refuses what is over the reserved concurrency, an event 
   expect((await accepted).StatusCode).toBe(202);
   await eventually(() => expect(received(effects)).toContain('event1'), PATIENT);
   expect(received(effects)).not.toContain('sync1');
+  client.destroy();
+  await effects.close();
+});
+
+// "To throttle a function, set the reserved concurrency to zero. This stops any events from being processed until you
+// remove the limit." (Configuring reserved concurrency for a function)
+test.concurrent('a reserved concurrency of zero stops what a mapping takes until the limit is removed', async () => {
+  const effects = await openEffects({ visibilitySeconds: 30 });
+  const client = openLambda(effects);
+  const FunctionName = 'f';
+  const reserved = async () =>
+    (await client.send(new GetFunctionConcurrencyCommand({ FunctionName }))).ReservedConcurrentExecutions;
+
+  await client.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }));
+  await effects.send(['x']);
+  effects.map();
+  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 1 }));
+  const whileStopped = [await reserved(), effects.seen().length];
+  await client.send(new DeleteFunctionConcurrencyCommand({ FunctionName }));
+
+  expect(whileStopped).toEqual([0, 0]);
+  expect(await reserved()).toBeUndefined();
+  await eventually(() => expect(received(effects)).toEqual(['x1']), PATIENT);
+  client.destroy();
+  await effects.close();
+});
+
+test.concurrent('a reserved concurrency that is no whole number, or for nobody, is refused', async () => {
+  const effects = await openEffects({});
+  const client = openLambda(effects);
+  const put = (FunctionName: string, ReservedConcurrentExecutions: number) =>
+    client.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions }));
+
+  await expect(put('f', -1)).rejects.toMatchObject({ name: 'InvalidParameterValueException' });
+  await expect(put('f', 1.5)).rejects.toMatchObject({ name: 'InvalidParameterValueException' });
+  await expect(put('nobody', 1)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   client.destroy();
   await effects.close();
 });

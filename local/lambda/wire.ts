@@ -11,6 +11,15 @@ const CHANGE = z.object({
   ScalingConfig: z.object({ MaximumConcurrency: z.int().min(2).max(1_000).nullish() }).nullish(),
 });
 
+const CONCURRENCY = z.object({ ReservedConcurrentExecutions: z.int().min(0) });
+
+/** Reads the body of PutFunctionConcurrency. Throws `InvalidParameterValueException` with what was expected. */
+export function readConcurrency(body: string): number {
+  const parsed = CONCURRENCY.safeParse(parseJson(body));
+  if (!parsed.success) throw invalid('ReservedConcurrentExecutions: expected a whole number, 0 or more');
+  return parsed.data.ReservedConcurrentExecutions;
+}
+
 /** Reads the body of UpdateEventSourceMapping. Throws `InvalidParameterValueException` with what was expected. */
 export function readChange(body: string, current: MappingSpec): MappingChange {
   const parsed = CHANGE.safeParse(parseJson(body === '' ? '{}' : body));
