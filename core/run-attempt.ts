@@ -9,6 +9,7 @@ import { resultJson } from './result.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from './retry-policy.ts';
 import type { Time } from './time.ts';
 import { OVERRUN_SECONDS } from './timing.ts';
+import { traceAttempt } from './tracing.ts';
 
 /** A started job, ready to run. */
 export interface Attempt {
@@ -18,6 +19,8 @@ export interface Attempt {
   readonly payload: string;
   readonly number: number;
   readonly max: number;
+  /** The trace that enqueued the job. */
+  readonly traceparent: string | null;
 }
 
 export interface AttemptDeps {
@@ -47,7 +50,8 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   const begun = time.now();
   const over = new AbortController();
   const finished = new AbortController();
-  const run = execute(deps, attempt, over.signal).finally(() => finished.abort(DONE));
+  const traced = { ...attempt, jobType: definition.jobType };
+  const run = traceAttempt(traced, () => execute(deps, attempt, over.signal)).finally(() => finished.abort(DONE));
   await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
   // An error costs its stack, so it is made only when it is needed.
   const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);

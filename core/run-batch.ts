@@ -141,6 +141,7 @@ function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answe
     payload: answer.payload ?? 'null',
     number: answer.attempt,
     max: answer.maxAttempts,
+    traceparent: answer.traceparent,
   };
   return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
 }

@@ -31,7 +31,7 @@ create trigger count_enqueued after insert on millrace.jobs_live
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
-  group_key text default null
+  group_key text default null, traceparent text default null
 ) returns table (id bigint, deduplicated boolean)
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -41,10 +41,11 @@ declare
 begin
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
-        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key)
+        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent)
       values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
               coalesce(enqueue.priority, 5),
-              enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key)
+              enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
+              enqueue.traceparent)
       on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
       returning j.id into new_id;
     if found then
@@ -84,7 +85,7 @@ begin
     select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
-                      'group_key') limit 1;
+                      'group_key', 'traceparent') limit 1;
   end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
@@ -95,14 +96,14 @@ begin
       select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
              jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz, priority integer,
-               max_attempts integer, routing_key text, unique_key text, group_key text)
+               max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text)
         where e.value ->> 'unique_key' is null
     ), inserted as (
       insert into millrace.jobs_live
-          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key)
+          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent)
         select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
                coalesce(w.priority, 5), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
-               w.group_key
+               w.group_key, w.traceparent
           from wanted w
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = coalesce(w.routing_key, '')
           order by w.pos
@@ -116,9 +117,10 @@ begin
               order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
                        a.ord) e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz,
-             priority integer, max_attempts integer, routing_key text, unique_key text, group_key text)) r,
+             priority integer, max_attempts integer, routing_key text, unique_key text, group_key text,
+             traceparent text)) r,
            lateral millrace.enqueue(r.job_type, coalesce(r.payload, '{}'), r.run_at, coalesce(r.priority, 5),
-             r.max_attempts, r.routing_key, r.unique_key, r.group_key) q;
+             r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent) q;
 end $$;
 
 -- Ends waiting and dead jobs as cancelled. Not for callers: it trusts that the rows are locked.
@@ -319,7 +321,7 @@ $$;
 
 revoke execute on all functions in schema millrace from public;
 grant execute on function
-  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text),
+  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text),
   millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;
 grant execute on function millrace.cancel(bigint) to millrace_app, millrace_operator, millrace_runtime;
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;

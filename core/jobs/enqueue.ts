@@ -4,6 +4,7 @@ import { type HandlerDefinition, whole } from '../handler.ts';
 import type { HandlerAddress } from '../naming.ts';
 import { parsePayload, payloadJson } from '../payload.ts';
 import type { PayloadSchema } from '../schema.ts';
+import { traceCreate } from '../tracing.ts';
 
 /**
  * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted inside whatever transaction
@@ -26,6 +27,8 @@ export interface EnqueueOptions {
   readonly uniqueKey?: string | undefined;
   /** 1 to 500 characters. Jobs of one group take turns with those of others in the queue. */
   readonly groupKey?: string | undefined;
+  /** W3C trace context of whoever wants the job. Default: the active trace of OpenTelemetry, if there is one. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface Enqueued {
@@ -56,7 +59,7 @@ const ENQUEUE_JOB = `
   select id::text as id, deduplicated
     from millrace.enqueue($1, $2::text::jsonb,
       coalesce($3::timestamptz, millrace.clock() + make_interval(secs => $4::float8)),
-      coalesce($5::integer, 5), $6::integer, $7, $8, $9)`;
+      coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10)`;
 
 /**
  * Puts one job in the table.
@@ -69,7 +72,8 @@ export async function enqueue<Schema extends PayloadSchema>(
   payload: PayloadInput<Schema>,
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
-  return insertJob(client, await newJob({ ...options, handler, payload }));
+  const job = await newJob({ ...options, handler, payload });
+  return traceCreate([job.jobType], (traceparent) => insertJob(client, { traceparent, ...job }));
 }
 
 /** The same for a job whose handler's definition is not at hand: its payload is checked when an attempt begins. */
@@ -78,7 +82,7 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const { runAt, delay, priority, maxAttempts, uniqueKey, groupKey } = job;
   const wait = delay === undefined ? null : seconds(delay, 'delay');
   const times = [runAt?.toISOString() ?? null, wait];
-  const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null];
+  const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null, job.traceparent ?? null];
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
@@ -111,7 +115,13 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
     checkOptions(job, `items[${index}].`);
     jobs.push(job);
   }
-  return insertJobs(client, jobs);
+  const types = jobs.map(({ jobType }) => jobType);
+  return traceCreate(types, (traceparent) =>
+    insertJobs(
+      client,
+      jobs.map((job) => ({ traceparent, ...job })),
+    ),
+  );
 }
 
 /** The same for jobs that were checked: their options by `checkOptions`, their payloads as well as can be. */
@@ -145,6 +155,7 @@ function recordText({ jobType, routingKey, payload, ...options }: NewJob): strin
     max_attempts: options.maxAttempts,
     unique_key: options.uniqueKey,
     group_key: options.groupKey,
+    traceparent: options.traceparent,
   };
   return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }

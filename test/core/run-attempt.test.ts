@@ -26,7 +26,7 @@ function attempt(run: (context: RunContext<{ n?: number | undefined }>) => unkno
   const log = openLog(() => undefined);
   return runAttempt(
     { definition, policy, time: hastyTime, log, random: () => 0.5 },
-    { jobId: '7', claimNo: '3', payload, number, max: 4 },
+    { jobId: '7', claimNo: '3', payload, number, max: 4, traceparent: null },
   );
 }
 

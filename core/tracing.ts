@@ -1,0 +1,97 @@
+import {
+  type Attributes,
+  context,
+  isSpanContextValid,
+  type Link,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import type { Ending } from './jobs/settle.ts';
+
+// OpenTelemetry's messaging conventions are not stable yet, so all that follows them is here. Without an SDK in the
+// process every call below does nothing.
+const tracer = trace.getTracer('millrace');
+const SYSTEM = 'millrace';
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** Runs an enqueue in a span of its own, which is the trace that its jobs carry. */
+export async function traceCreate<T>(
+  jobTypes: readonly string[],
+  work: (traceparent: string | undefined) => Promise<T>,
+): Promise<T> {
+  const types = [...new Set(jobTypes)];
+  const name = types.length === 1 ? `create ${types[0]}` : 'create';
+  const attributes: Attributes = {
+    'messaging.system': SYSTEM,
+    'messaging.operation.type': 'create',
+    'messaging.operation.name': 'create',
+    ...(types.length === 1 && { 'messaging.destination.name': types[0] }),
+    ...(jobTypes.length > 1 && { 'messaging.batch.message_count': jobTypes.length }),
+  };
+  return inSpan(name, { kind: SpanKind.PRODUCER, attributes }, (span) => work(traceparentOf(span)));
+}
+
+/** Of the attempt that a span shows. */
+export interface TracedAttempt {
+  readonly jobType: string;
+  readonly jobId: string;
+  readonly number: number;
+  readonly max: number;
+  readonly traceparent: string | null;
+}
+
+/** Runs an attempt in a span that links to the trace that enqueued its job: hours may lie between them. */
+export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<Ending>): Promise<Ending> {
+  const attributes: Attributes = {
+    'messaging.system': SYSTEM,
+    'messaging.operation.type': 'process',
+    'messaging.operation.name': 'process',
+    'messaging.destination.name': attempt.jobType,
+    'messaging.message.id': attempt.jobId,
+    'millrace.attempt': attempt.number,
+    'millrace.max_attempts': attempt.max,
+  };
+  const options = { kind: SpanKind.CONSUMER, attributes, links: linksTo(attempt.traceparent) };
+  return inSpan(`process ${attempt.jobType}`, options, async (span) => {
+    const ending = await work();
+    span.setAttribute('millrace.outcome', ending.kind);
+    if (ending.kind === 'failed' || ending.kind === 'dead_letter') {
+      span.setAttribute('error.type', ending.error.name);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: ending.error.message });
+    }
+    return ending;
+  });
+}
+
+async function inSpan<T>(
+  name: string,
+  options: { kind: SpanKind; attributes: Attributes; links?: Link[] },
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const span = tracer.startSpan(name, options);
+  try {
+    return await context.with(trace.setSpan(context.active(), span), () => work(span));
+  } catch (error) {
+    span.setStatus({ code: SpanStatusCode.ERROR });
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** W3C's header, as `jobs.traceparent` holds it; undefined outside any trace. */
+function traceparentOf(span: Span): string | undefined {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  if (!isSpanContextValid(span.spanContext())) return undefined;
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+function linksTo(traceparent: string | null): Link[] {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+  if (traceId === undefined || spanId === undefined) return [];
+  const traceFlags = Number.parseInt(flags ?? '0', 16) & TraceFlags.SAMPLED;
+  return [{ context: { traceId, spanId, traceFlags, isRemote: true } }];
+}

@@ -1,0 +1,105 @@
+import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
+import { openEngine } from '../support/engine.ts';
+
+// As an application sets it up.
+const exporter = new InMemorySpanExporter();
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+trace.setGlobalTracerProvider(provider);
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+
+const engine = await openEngine({ maxAttempts: 1 });
+const { pool } = engine.database;
+beforeEach(() => exporter.reset());
+afterAll(() => provider.shutdown());
+
+const spans = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
+
+async function runAll(): Promise<void> {
+  await engine.dispatch();
+  await engine.run(engine.queues.receive('memory://work', 10));
+}
+
+it('an attempt links to the trace that enqueued its job, and is no part of it', async () => {
+  await enqueue(pool, engine.definition, { n: 1 });
+
+  await runAll();
+
+  const [create] = spans('create work');
+  const [process] = spans('process work');
+  expect(create).toMatchObject({ kind: SpanKind.PRODUCER });
+  expect(process).toMatchObject({ kind: SpanKind.CONSUMER });
+  const { traceId, spanId } = create!.spanContext();
+  expect(process!.links).toMatchObject([{ context: { traceId, spanId } satisfies Partial<SpanContext> }]);
+  expect(process!.spanContext().traceId).not.toBe(traceId);
+  expect(process!.attributes).toMatchObject({
+    'messaging.system': 'millrace',
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': 'work',
+    'messaging.message.id': engine.runs[0],
+    'millrace.attempt': 1,
+    'millrace.max_attempts': 1,
+    'millrace.outcome': 'succeeded',
+  });
+});
+
+it('belongs to the trace in which the application enqueues', async () => {
+  const outer = trace.getTracer('shop').startSpan('place order');
+
+  await context.with(trace.setSpan(context.active(), outer), () => enqueue(pool, engine.definition, {}));
+  outer.end();
+
+  expect(spans('create work')[0]!.spanContext().traceId).toBe(outer.spanContext().traceId);
+});
+
+it('what a run does is part of its attempt', async () => {
+  engine.work = () => trace.getTracer('shop').startSpan('charge').end();
+  await enqueue(pool, engine.definition, {});
+
+  await runAll();
+
+  expect(spans('charge')[0]!.parentSpanContext?.spanId).toBe(spans('process work')[0]!.spanContext().spanId);
+});
+
+it('shows how an attempt failed', async () => {
+  engine.work = () => {
+    throw new RangeError('too far');
+  };
+  await enqueue(pool, engine.definition, {});
+
+  await runAll();
+
+  expect(spans('process work')[0]).toMatchObject({
+    status: { code: SpanStatusCode.ERROR, message: 'too far' },
+    attributes: { 'error.type': 'RangeError', 'millrace.outcome': 'failed' },
+  });
+});
+
+it('many jobs enqueued at once carry one trace', async () => {
+  const { definition: handler } = engine;
+  await enqueueMany(pool, [
+    { handler, payload: 1 },
+    { handler, payload: 2, uniqueKey: 'k' },
+  ]);
+
+  await runAll();
+
+  const { spanId } = spans('create work')[0]!.spanContext();
+  expect(spans('create work')).toHaveLength(1);
+  expect(spans('process work').map(({ links }) => links[0]?.context.spanId)).toEqual([spanId, spanId]);
+});
+
+it('takes the trace that is given, also by SQL, and no link from nonsense', async () => {
+  const given = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await enqueue(pool, engine.definition, {}, { traceparent: given });
+  await engine.sql(`select millrace.enqueue('work', traceparent => 'nonsense')`);
+  await engine.sql(`insert into millrace.jobs (job_type, traceparent) values ('work', $1)`, [given]);
+
+  await runAll();
+
+  const linked = spans('process work').map(({ links }) => links[0]?.context.spanId);
+  expect(linked).toEqual(['b7ad6b7169203331', undefined, 'b7ad6b7169203331']);
+});
