@@ -1,9 +1,12 @@
 import { onTestFinished } from 'vitest';
-import { openDeadLetterQueues } from '../../../core/dead-letter-queues.ts';
+import { type DeadLetterQueues, openDeadLetterQueues } from '../../../core/dead-letter-queues.ts';
 import { openLog } from '../../../core/log.ts';
 import { mirror } from '../../../core/mirror.ts';
 import { openQueues } from '../../../core/queues.ts';
+import type { SqsRecord } from '../../../core/sqs-event.ts';
 import { systemTime } from '../../../core/time.ts';
+import { openQueueClient } from '../../../local/lambda/queue-client.ts';
+import { toSqsRecord } from '../../../local/lambda/sqs-record.ts';
 import { openWorld, type World } from '../../messages/world.ts';
 import type { Engine } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -21,8 +24,10 @@ export interface DeadLetterRow {
 
 /** Real messages, and a mirror that looks at where they end. */
 export interface DeadLetterWorld extends World {
-  /** One run of the mirror, without the wait for its last round. */
-  mirror(): Promise<void>;
+  /** One run of the mirror, without the wait for its last round; `change` replaces calls to SQS. */
+  mirror(change?: Partial<DeadLetterQueues>): Promise<void>;
+  /** Receives up to ten messages of `work`, however many there are. */
+  take(): Promise<SqsRecord[]>;
   /** Jobs whose only attempt fails, each with its message in the dead-letter queue; answers their ids. */
   die(count: number): Promise<string[]>;
   /** Starts a move task without destination, as the console does, and answers how many it moved. */
@@ -41,13 +46,14 @@ export async function openDeadLetterWorld(engine: Engine): Promise<DeadLetterWor
   const world = await openWorld(engine);
   const { sqs, work } = world;
   const real = openDeadLetterQueues();
-  const deadLetterQueues = { ...real, peek: peekAtOnce(sqs) };
   const queues = openQueues();
   const log = openLog((line) => engine.lines.push(JSON.parse(line) as Record<string, unknown>));
   onTestFinished(() => {
     real.close();
+    poller.close();
     queues.close();
   });
+  const poller = openQueueClient(process.env.AWS_ENDPOINT_URL_SQS as string, 'us-east-1');
   const workOff = async () => {
     await world.pump('work');
     await world.dispatch();
@@ -55,7 +61,14 @@ export async function openDeadLetterWorld(engine: Engine): Promise<DeadLetterWor
   };
   return {
     ...world,
-    mirror: () => mirror({ db: engine.db, deadLetterQueues, queues, log, time: systemTime }),
+    mirror: (change) => {
+      const deadLetterQueues = { ...real, peek: peekAtOnce(sqs), ...change };
+      return mirror({ db: engine.db, deadLetterQueues, queues, log, time: systemTime });
+    },
+    take: async () => {
+      const messages = await poller.receive(work.queueUrl, 10, 0, new AbortController().signal);
+      return messages.map((message) => toSqsRecord(message, work.queueArn));
+    },
     die: async (count) => {
       const { work: before } = engine;
       engine.work = () => Promise.reject(new Error('no'));

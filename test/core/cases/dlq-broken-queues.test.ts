@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { startRedrive, stepRedrive } from '../../../core/jobs/redrive-operation.ts';
 import { MAX_RECEIVE_COUNT } from '../../../core/timing.ts';
 import { ensureQueues } from '../../../local/handler-queues.ts';
 import { removeRedrivePolicy } from '../../messages/standings.ts';
@@ -100,4 +101,27 @@ it('while the redrive policy is gone, carriers do not pile up in the queue', asy
   expect(await world.depth(world.work.deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
   expect(await world.rows()).toMatchObject([{ job_id: id, status: 'open', seen: true }]);
   expect(await engine.state(id)).toMatchObject({ status: 'dead_letter', attempts: 1 });
+});
+
+it('without a redrive policy SQS refuses the move task of what is dead already, and our side redrives it', async () => {
+  const world = await openDeadLetterWorld(engine);
+  const { deadLetterQueueUrl } = world.work;
+  const [id] = (await world.die(1)) as [string];
+  await removeRedrivePolicy(world, 'work');
+  engine.runs.length = 0;
+
+  const console = await world.moveTask().then(
+    () => 'started',
+    (error: Error) => error.message,
+  );
+  const operation = await startRedrive(engine.db, {});
+  const moved = await stepRedrive(engine.db, operation, 1000);
+  await world.workOff();
+  await world.mirror();
+
+  expect(console).toMatch(/dead letter queue/i);
+  expect(moved?.done).toBe(1);
+  expect(engine.runs).toEqual([id]);
+  expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+  expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
