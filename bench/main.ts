@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { runBench } from './run-bench.ts';
+import { runSqs } from './sqs.ts';
 import { runStack } from './stack.ts';
 
 const { values } = parseArgs({
@@ -9,6 +10,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '3' },
     peers: { type: 'boolean', default: true },
     stack: { type: 'boolean', default: true },
+    sqs: { type: 'boolean', default: false },
   },
 });
 
@@ -17,8 +19,15 @@ const SINGLES = 200;
 const jobs = positive('jobs', values.jobs);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-await runBench({ jobs, runs: positive('runs', values.runs), peers: values.peers, print });
-if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
+const runs = positive('runs', values.runs);
+
+if (values.sqs) {
+  // The emulator alone: messages in place of jobs.
+  await runSqs({ messages: jobs, runs, print });
+} else {
+  await runBench({ jobs, runs, peers: values.peers, print });
+  if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
+}
 
 function positive(name: string, text: string): number {
   const value = Number(text);
