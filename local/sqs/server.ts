@@ -46,7 +46,8 @@ export async function startSqs(options: SqsOptions = {}): Promise<SqsEmulator> {
   return { endpoint: broker.endpoint, port, close: () => close(broker, server) };
 }
 
-async function openBroker(options: SqsOptions): Promise<Broker> {
+/** The queues without the server, as they are in memory or in the data file. */
+export async function openBroker(options: SqsOptions): Promise<Broker> {
   const now = options.clock ?? Date.now;
   const broker: Broker = {
     region: options.region ?? 'us-east-1',

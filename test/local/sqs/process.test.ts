@@ -1,58 +1,24 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, eventually, type World } from '../../contract/sqs-world.ts';
+import { eventually } from '../../contract/sqs-world.ts';
+import { endEmulators, killEmulator, spawnMain, startEmulator } from './emulator-process.ts';
 
-const MAIN = join(import.meta.dirname, '../../../local/sqs/main.ts');
-const children: ChildProcess[] = [];
-const worlds: World[] = [];
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sqs-'));
 });
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-  for (const world of worlds.splice(0)) world.sqs.destroy();
-});
+afterEach(endEmulators);
 afterAll(() => rm(folder, { recursive: true }));
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly world: World;
-  readonly port: number;
-}
-
-function spawnMain(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  children.push(child);
-  return child;
-}
-
-async function start(...args: string[]): Promise<Running> {
-  const child = spawnMain(args);
-  const [line] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
-  const { event, endpoint, port } = JSON.parse(line) as { event: string; endpoint: string; port: number };
-  expect(event).toBe('listening');
-  const world = createWorld(endpoint);
-  worlds.push(world);
-  return { child, world, port };
-}
-
-async function kill({ child }: Running): Promise<void> {
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}
 
 describe('a killed emulator', () => {
   it('goes on from its data file: ready, delayed, in flight, counts, dead letters and old URLs', async () => {
     const data = join(folder, 'states.sqlite');
-    const first = await start('--data', data);
+    const first = await startEmulator('--data', data);
     const { source, dlq, sourceArn } = await first.world.pair(2, 600);
     const plain = await first.world.queue({ VisibilityTimeout: '600' });
     await first.world.send(plain, 'held', 'ready 1', 'ready 2', 'deleted');
@@ -63,9 +29,9 @@ describe('a killed emulator', () => {
     await first.world.sqs.sendMessage({ QueueUrl: plain, MessageBody: 'later', DelaySeconds: 600 });
     await first.world.send(source, 'dead');
     for (let count = 0; count < 3; count += 1) await first.world.receive(source, { VisibilityTimeout: 0 });
-    await kill(first);
+    await killEmulator(first);
 
-    const { world } = await start('--data', data);
+    const { world } = await startEmulator('--data', data);
 
     expect(await world.depth(plain)).toEqual([2, 1, 1]);
     const seen = await world.receive(plain, { VisibilityTimeout: 0 });
@@ -86,7 +52,7 @@ describe('a killed emulator', () => {
 
   it('has every message whose send was answered, and none whose delete was', async () => {
     const data = join(folder, 'burst.sqlite');
-    const first = await start('--data', data);
+    const first = await startEmulator('--data', data);
     const url = await first.world.queue();
     const answered = new Set<string>();
     const sender = async (name: string) => {
@@ -110,10 +76,10 @@ describe('a killed emulator', () => {
       ([sent, gone]) => sent > 200 && gone > 50,
       10,
     );
-    await kill(first);
+    await killEmulator(first);
     await work;
 
-    const { world } = await start('--data', data);
+    const { world } = await startEmulator('--data', data);
 
     const [ready, inFlight] = await world.depth(url);
     // Of the three sends and the one delete under way at the kill, each may have happened or not.
@@ -128,7 +94,7 @@ describe('a killed emulator', () => {
 
   it('goes on with a move task at its rate', async () => {
     const data = join(folder, 'move.sqlite');
-    const first = await start('--data', data);
+    const first = await startEmulator('--data', data);
     const { dlq, dlqArn } = await first.world.pair(1);
     const target = await first.world.queue();
     await first.world.send(dlq, '1', '2', '3', '4', '5', '6');
@@ -138,9 +104,9 @@ describe('a killed emulator', () => {
       () => first.world.depth(target),
       ([visible]) => visible > 0,
     );
-    await kill(first);
+    await killEmulator(first);
 
-    const { world } = await start('--data', data);
+    const { world } = await startEmulator('--data', data);
 
     const running = (await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn })).Results![0];
     expect(running?.Status).toBe('RUNNING');
@@ -172,7 +138,7 @@ describe('the process', () => {
 
   it('refuses a data file that another one has open', async () => {
     const data = join(folder, 'shared.sqlite');
-    await start('--data', data);
+    await startEmulator('--data', data);
 
     const child = spawnMain(['--data', data]);
     let stderr = '';
@@ -184,7 +150,7 @@ describe('the process', () => {
   });
 
   it('ends on SIGTERM with code 0 while a long poll waits, which it answers', async () => {
-    const { child, world } = await start();
+    const { child, world } = await startEmulator();
     const url = await world.queue();
     const poll = world.receive(url, { WaitTimeSeconds: 20 });
     await world.receive(url, { WaitTimeSeconds: 1 });
