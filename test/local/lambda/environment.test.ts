@@ -53,6 +53,16 @@ test('the process sees what Lambda sets and the function its own, and nothing of
   });
 });
 
+test('V8 knows how much memory the function has', async () => {
+  const body = "const v8 = await import('node:v8'); return v8.getHeapStatistics().heap_size_limit / 2 ** 20;";
+  await fixture.add('heap', handler(body), { memoryMb: 256 });
+
+  const { payload } = await invoke('heap');
+
+  expect(payload).toBeGreaterThan(200);
+  expect(payload).toBeLessThanOrEqual(280);
+});
+
 test('concurrent invocations run in processes of their own', async () => {
   await fixture.add('pid', handler('await new Promise((r) => setTimeout(r, 300)); return process.pid;'));
 
