@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
+import { readVersion } from '../local/version.ts';
 import { examples } from './action.ts';
 import { CommandFailure } from './command-failure.ts';
 import { addDlq } from './commands/dlq.ts';
@@ -73,12 +72,6 @@ function openProgram(): Command {
 /** What was typed is repeated in complaints, and a mistyped option can hold an address. */
 function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
-}
-
-function readVersion(): string {
-  const manifest = findPackageJSON(import.meta.url);
-  const { version } = JSON.parse(manifest === undefined ? '{}' : readFileSync(manifest, 'utf8'));
-  return String(version);
 }
 
 /** Says what went wrong and answers the exit code. */

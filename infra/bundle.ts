@@ -31,6 +31,16 @@ export const bundleOptions = {
 export const handlerEntry = 'functions/handler.ts';
 export const handlerAlias = '#handler';
 
+/** The API is built from this one, whose `#catalog` stands for a list of the deployed handlers. */
+export const apiEntry = 'functions/api.ts';
+export const catalogAlias = '#catalog';
+
+/** Source of the module in place of `#catalog`: these handler files, by absolute path. */
+export function catalogSource(files: readonly string[]): string {
+  const imports = files.map((file, index) => `import handler${index} from ${JSON.stringify(file)};\n`);
+  return `${imports.join('')}export default [${files.map((_file, index) => `handler${index}`).join(', ')}];\n`;
+}
+
 /** Name of the exported function of every bundle. */
 export const handlerExport = 'handler';
 

@@ -21,6 +21,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  Database   ${stack.databaseUrl}`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     not ours: AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
+    `  API        ${stack.apiUrl}          what it offers: ${stack.apiUrl}/docs`,
     `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
     `  Handlers   ${names.join(', ') || 'none yet: add a file to functions/handlers'}`,

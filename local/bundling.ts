@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { stop as endBundler } from 'esbuild';
+import { bundleApi } from './api-bundle.ts';
 import { type HandlerBundles, openBundler } from './handler-bundles.ts';
 import { bundleScheduled, type ScheduledFunction } from './schedules.ts';
 
 export interface Bundling {
   /** What a start needs. May be left alone when something else does not start. */
   readonly first: Promise<{ readonly handlers: HandlerBundles; readonly scheduled: readonly ScheduledFunction[] }>;
-  /** The handlers as they are now. One call at a time, after `first`. */
+  /** The handlers as they are now, and the API that knows them. One call at a time, after `first`. */
   again(): Promise<HandlerBundles>;
 }
 
@@ -15,7 +16,12 @@ export interface Bundling {
  * file, so it ends after each time; it is back within a moment.
  */
 export function beginBundling(project: string, folder: string): Bundling {
-  const bundleHandlers = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
+  const bundleAll = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
+  const bundleHandlers = async (): Promise<HandlerBundles> => {
+    const handlers = await bundleAll();
+    await bundleApi(folder, handlers);
+    return handlers;
+  };
   const first = thenEnd(async () => {
     const [handlers, scheduled] = await Promise.all([bundleHandlers(), bundleScheduled(folder)]);
     return { handlers, scheduled };

@@ -8,6 +8,7 @@ import { ensureLogin } from '../core/jobs/ensure-login.ts';
 import { openLog } from '../core/log.ts';
 import { migrate } from '../core/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle.ts';
+import { type Api, startApi } from './api.ts';
 import { beginBundling } from './bundling.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
@@ -37,6 +38,7 @@ export interface Stack {
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
   readonly smtpUrl: string;
+  readonly apiUrl: string;
   readonly db: Database;
   readonly runner: Runner;
   readonly handlers: DeployedHandlers;
@@ -80,7 +82,9 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
   const bundled = await bundling.first;
-  const handlers = openHandlers({ ...options, bundle: bundling.again, runner, sqs, db, environment });
+  const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, say }), closeApi);
+  const bundle = () => bundling.again().finally(api.deploy);
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // As the newest run we make the dispatcher leave after its round.
@@ -88,7 +92,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
   const all = open.move();
   return {
-    ...{ services, databaseUrl, sqsEndpoint, smtpUrl, db, runner, handlers },
+    ...{ services, databaseUrl, sqsEndpoint, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
   };
 }
@@ -99,6 +103,10 @@ function openOwner(connectionString: string): Database {
 
 function closeRunner(runner: Runner): Promise<void> {
   return runner.close({ graceMs: DRAIN_MS });
+}
+
+function closeApi(api: Api): Promise<void> {
+  return api.close();
 }
 
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {

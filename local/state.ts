@@ -24,6 +24,8 @@ export interface DevState {
   readonly mailFolder: string;
   readonly smtpUrl: string;
   readonly filesUrl: string;
+  /** The HTTP API. It asks nobody on this machine for a credential. */
+  readonly apiUrl: string;
 }
 
 export interface FoundState {

@@ -123,6 +123,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
     mailFolder: stack.services.mailFolder,
     smtpUrl: stack.smtpUrl,
     filesUrl: stack.services.files.url,
+    apiUrl: stack.apiUrl,
   });
 }
 

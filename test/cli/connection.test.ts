@@ -25,6 +25,7 @@ async function project({ pid = process.pid, databaseUrl = database.url } = {}): 
     mailFolder: join(folder, '.millrace/mails'),
     smtpUrl: 'smtp://127.0.0.1:1',
     filesUrl: 'http://127.0.0.1:1',
+    apiUrl: 'http://127.0.0.1:1',
   });
   return folder;
 }

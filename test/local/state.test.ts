@@ -16,6 +16,7 @@ const STATE = {
   mailFolder: '/project/.millrace/mail',
   smtpUrl: 'smtp://127.0.0.1:2525',
   filesUrl: 'http://127.0.0.1:9400',
+  apiUrl: 'http://127.0.0.1:9400',
 };
 
 it('is found from the project and from any folder in it', async () => {

@@ -37,7 +37,14 @@ function isOpen(port: number): Promise<boolean> {
 /** That a stack which has ended left no process and no port behind, within `timeout` ms. */
 export async function expectNothingLeft(folder: string, state: DevState, timeout = 2_000): Promise<void> {
   await expectNoProcess(folder, timeout);
-  const addresses = [state.databaseUrl, state.sqsEndpoint, state.lambdaEndpoint, state.smtpUrl, state.filesUrl];
+  const addresses = [
+    state.databaseUrl,
+    state.sqsEndpoint,
+    state.lambdaEndpoint,
+    state.smtpUrl,
+    state.filesUrl,
+    state.apiUrl,
+  ];
   // A neighbour that starts this moment may have got a port already, but not all of them.
   const open = await Promise.all(addresses.map((address) => isOpen(Number(new URL(address).port))));
   expect(open.filter(Boolean).length).toBeLessThan(addresses.length);

@@ -1,0 +1,44 @@
+/** The parts that we read of an event of an HTTP API, payload format 2.0. */
+export interface HttpEvent {
+  readonly rawPath: string;
+  readonly rawQueryString: string;
+  readonly cookies?: readonly string[];
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body?: string | null;
+  readonly isBase64Encoded: boolean;
+  readonly requestContext: {
+    readonly requestId: string;
+    readonly domainName: string;
+    readonly http: { readonly method: string };
+    readonly authorizer?: { readonly iam?: { readonly userArn?: string } };
+  };
+}
+
+export interface HttpResult {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isBase64Encoded: boolean;
+}
+
+/** Methods that no `Request` may have; nothing here takes them, nor what stands in their place. */
+const FORBIDDEN = new Set(['TRACE', 'TRACK', 'CONNECT']);
+
+export function toRequest(event: HttpEvent): Request {
+  const { rawPath, rawQueryString, headers, body, isBase64Encoded, requestContext } = event;
+  const method = FORBIDDEN.has(requestContext.http.method.toUpperCase()) ? 'OPTIONS' : requestContext.http.method;
+  const query = rawQueryString === '' ? '' : `?${rawQueryString}`;
+  const given = Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined);
+  const hasBody = body && method !== 'GET' && method !== 'HEAD';
+  const path = rawPath.startsWith('/') ? rawPath : `/${rawPath}`;
+  return new Request(`https://${requestContext.domainName}${path}${query}`, {
+    method,
+    headers: given,
+    ...(hasBody && { body: isBase64Encoded ? Buffer.from(body, 'base64') : body }),
+  });
+}
+
+export async function toResult(response: Response): Promise<HttpResult> {
+  const headers = Object.fromEntries(response.headers);
+  return { statusCode: response.status, headers, body: await response.text(), isBase64Encoded: false };
+}

@@ -1,0 +1,22 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { apiEntry, catalogAlias, catalogSource } from '../infra/bundle.ts';
+import { type HandlerBundles, STAGE } from './handler-bundles.ts';
+import { bundleFunction } from './lambda/bundle.ts';
+
+export const API_FUNCTION = `millrace-${STAGE}-api`;
+
+/** Bundles the function behind the gateway into `folder`, with every handler whose payloads it checks. */
+export async function bundleApi(folder: string, { handlers }: HandlerBundles): Promise<void> {
+  const bundle = apiBundle(folder);
+  const catalog = join(dirname(bundle), 'catalog.ts');
+  await mkdir(dirname(catalog), { recursive: true });
+  await writeFile(catalog, catalogSource(handlers.map(({ file }) => file)));
+  const entry = join(import.meta.dirname, '..', apiEntry);
+  await bundleFunction({ entry, outFile: bundle, alias: { [catalogAlias]: catalog } });
+}
+
+/** Where it is put. */
+export function apiBundle(folder: string): string {
+  return join(folder, API_FUNCTION, 'index.mjs');
+}
