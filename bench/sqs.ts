@@ -33,7 +33,7 @@ export async function runSqs({ messages, runs, print }: SqsOptions): Promise<voi
   }
 }
 
-/** Wall clock as the least of many, since whatever is above it is the machine's other work; processor time on average. */
+/** Wall clock as the least of many: whatever is above it is the machine's other work. Processor time on average. */
 async function measureStart(main: string): Promise<string> {
   const node = await measureStarts(async () => [await startNode(), 0]);
   const emulator = await measureStarts(async () => {
