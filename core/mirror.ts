@@ -48,8 +48,9 @@ export async function mirror(deps: MirrorDeps): Promise<void> {
   for (const { jobType, due } of counted) deps.metrics?.put({ DueJobs: due }, jobType);
 }
 
-async function mirrorQueue(deps: MirrorDeps, { url, jobType, seen, due }: MirroredQueue, until: number): Promise<void> {
+async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number): Promise<void> {
   const { db, deadLetterQueues, log } = deps;
+  const { url } = queue;
   const name = queueNameOf(url);
   const state = await deadLetterQueues.describe(url);
   if (state === undefined) {
@@ -57,8 +58,11 @@ async function mirrorQueue(deps: MirrorDeps, { url, jobType, seen, due }: Mirror
     return;
   }
   const { depth, retentionSeconds } = state;
-  deps.metrics?.put({ DeadLetterMessages: depth }, jobType);
-  if (depth === seen && !due) return;
+  deps.metrics?.put({ DeadLetterMessages: depth }, queue.jobType);
+  if (depth === queue.seen && !queue.due) {
+    if (depth !== queue.depth) await noteCheck(db, url, { depth, moving: false, movedAt: undefined });
+    return;
+  }
   const tasks = await tasksOf(deps, name, state);
   const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
   const begunAt = await noteCheck(db, url, { depth, moving, movedAt: tasks?.[0]?.startedAt });
@@ -67,7 +71,7 @@ async function mirrorQueue(deps: MirrorDeps, { url, jobType, seen, due }: Mirror
   const swept = await sweep(deps, { url, name, until });
   // Where SQS does not tell its move tasks, nothing is known to be missing.
   const complete = swept.covered && swept.found >= depth && tasks !== undefined;
-  await noteSweep(db, { url, name, begunAt, seen: swept.kept, complete, retentionSeconds });
+  await noteSweep(db, { url, name, begunAt, complete, retentionSeconds });
   if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
 }
 

@@ -23,8 +23,6 @@ interface SweptQueue {
 export interface Swept {
   /** Messages that were there. */
   readonly found: number;
-  /** Messages that stay. */
-  readonly kept: number;
   /** It went on until nothing new came. */
   readonly covered: boolean;
 }
@@ -63,7 +61,7 @@ export async function sweep(deps: SweepDeps, queue: SweptQueue): Promise<Swept> 
   const counts = Object.groupBy(hands.verdicts, (verdict) => verdict);
   const fields = Object.fromEntries(Object.entries(counts).map(([verdict, of]) => [verdict, of.length]));
   log.info('mirrored', { queue: queue.name, ...fields });
-  return { found: hands.kept.size + hands.done.size, kept: hands.kept.size, covered };
+  return { found: hands.kept.size + hands.done.size, covered };
 }
 
 /** Answers whether everything was seen. */

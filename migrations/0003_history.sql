@@ -65,8 +65,6 @@ grant select on millrace.dead_letters to millrace_operator;
 create table millrace.dead_letter_queues (
   queue_url text primary key,
   depth bigint not null default 0,
-  -- Messages that the last sweep left in it.
-  seen_count bigint not null default 0,
   checked_at timestamptz not null default millrace.clock(),
   swept_at timestamptz,
   complete_at timestamptz,

@@ -51,7 +51,7 @@ it('deletes a stray that was discarded', async () => {
 });
 
 it.each([
-  ['by hand', 'discarded', /deleted or purged/, HOUR],
+  ['by hand', 'expired', /deleted or purged/, HOUR],
   ['by age', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
 ])('closes a stray that has left the queue %s', async (_name, status, resolution, later) => {
   await world.put('junk');

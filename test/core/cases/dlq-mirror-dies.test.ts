@@ -35,7 +35,7 @@ it('a mirror that is killed between peek and give-back hides what it held for a 
   engine.runs.length = 0;
   // It cannot note what it has received, and so holds it until it is killed.
   const client = await createClient(engine.database.url);
-  await client.query('begin; lock table millrace.dead_letters');
+  await client.query('begin; lock table millrace.installation');
   const child = startMirror();
   const exited = once(child, 'exit');
   const seen = () => world.depth(deadLetterQueueUrl);
