@@ -1,4 +1,5 @@
 import { applyCancelRequests } from '../../core/jobs/cancel.ts';
+import { foldEvents, foldTimings } from '../../core/jobs/fold-events.ts';
 import { releaseUnconfirmed } from '../../core/jobs/release.ts';
 import type { SqsRecord } from '../../core/sqs-event.ts';
 import { type Engine, QUEUE } from './engine.ts';
@@ -95,6 +96,8 @@ export function openUnruly(engine: Engine): Unruly {
     await engine.rescue();
     await releaseUnconfirmed(engine.db, 60);
     await applyCancelRequests(engine.db, 1000);
+    await foldEvents(engine.db);
+    await foldTimings(engine.db);
   };
 
   const onOpen = async (pick: number, act: (entry: Open) => void) => {
