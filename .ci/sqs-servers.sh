@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The contract of SQS against our emulator and five servers that are not ours, each installed apart from the product and
-# listening on loopback. Prints behaviour × server. ElasticMQ and moto must run; another that cannot is named as not run.
+# The contract of SQS against our emulator and five servers that are not ours, each installed apart from the product
+# and listening on loopback. Prints behaviour × server. ElasticMQ and moto must run; another that cannot is named as not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH
@@ -68,7 +68,9 @@ moto() { exec "$venv/bin/moto_server" -H 127.0.0.1 -p "$PORT"; }
 ministack() { BIND_HOST=127.0.0.1 GATEWAY_PORT=$PORT exec "$venv/bin/ministack"; }
 from_npm() { cd "$packages" && exec node --input-type=module -e "const port = +process.env.PORT; $1"; }
 # Its own command listens on every address.
-fauxqs() { from_npm 'const { buildApp } = await import("fauxqs"); await buildApp().listen({ port, host: "127.0.0.1" })'; }
+fauxqs() {
+  from_npm 'const { buildApp } = await import("fauxqs"); await buildApp().listen({ port, host: "127.0.0.1" })'
+}
 local_aws_sqs() {
   from_npm 'const { createSqsServer } = await import("local-aws-sqs"); createSqsServer({ port, hostname: "127.0.0.1" })'
 }
@@ -77,7 +79,8 @@ if install_python; then
   start MOTO moto
   start MINISTACK ministack
 else
-  export SQS_CONTRACT_MOTO_NOT_RUN='it could not be installed' SQS_CONTRACT_MINISTACK_NOT_RUN='it could not be installed'
+  export SQS_CONTRACT_MOTO_NOT_RUN='it could not be installed'
+  export SQS_CONTRACT_MINISTACK_NOT_RUN='it could not be installed'
 fi
 if install_npm; then
   start FAUXQS fauxqs

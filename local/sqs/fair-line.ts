@@ -24,7 +24,9 @@ interface FairLine {
 /**
  * The order of a standard queue: first visible, first served, but a noisy message group waits behind the others
  * (fair queues). A group is noisy above 10 % of all messages in flight with at least 30 of its own, until its backlog
- * is gone or nothing has been sent to it for 5 minutes. A message without a group is its own group, never noisy.
+ * is gone or nothing has been sent to it for 5 minutes. A message without a group is its own group, never noisy. Of
+ * several noisy groups the one with the fewest in flight is served. The other measure of SQS, a group's share of recent
+ * processing time, is left out: how recent is not told.
  *
  * Every message is parked at most once a noisy period, so a receive costs its batch on average, not the queue.
  */
@@ -91,15 +93,23 @@ function takeOldest(line: FairLine): Message | undefined {
 }
 
 function takeNoisy(line: FairLine): Message | undefined {
-  for (const [id, group] of line.noisy) {
+  for (let noisy = leastBusy(line); noisy !== undefined; noisy = leastBusy(line)) {
+    const [id, group] = noisy;
     const message = takeParked(group);
-    // Noisy groups take turns: the one just served goes to the end. An empty backlog ends the noise.
-    line.noisy.delete(id);
-    if (group.parked !== undefined && dequeSize(group.parked) > 0) line.noisy.set(id, group);
-    else delete group.parked;
+    // An empty backlog ends the noise.
+    if (group.parked === undefined || dequeSize(group.parked) === 0) {
+      line.noisy.delete(id);
+      delete group.parked;
+    }
     if (message !== undefined) return message;
   }
   return undefined;
+}
+
+function leastBusy({ noisy }: FairLine): [string, Group] | undefined {
+  let least: [string, Group] | undefined;
+  for (const entry of noisy) if (least === undefined || entry[1].inFlight < least[1].inFlight) least = entry;
+  return least;
 }
 
 function takeParked({ parked }: Group): Message | undefined {
