@@ -6,6 +6,8 @@ const RETRY_AFTER = { 'Retry-After': '5' };
 const CLIENT_TIMEOUT = /^(Query read timeout|timeout exceeded when trying to connect)/;
 /** A value that the schema of the database refuses; the constraints' names are sentences. */
 const CHECK_VIOLATION = '23514';
+/** A statement ran too long, or waited for a lock, or was to be repeated too often. */
+const TOO_LONG = new Set(['57014', '55P03', '40001', '40P01']);
 /** Text or JSON that cannot be stored, a number out of its range, nesting beyond the server's stack. */
 const UNSTORABLE = new Set(['22P05', '22P02', '22003', '22007', '22008', '22021', '22032', '54000', '54001']);
 
@@ -21,11 +23,8 @@ export function databaseProblem(error: unknown): Problem | undefined {
   if (code === '25006') {
     return new Problem('database-read-only', 'nothing was changed: try again once it takes changes', options);
   }
-  if (code === '57014') {
+  if (TOO_LONG.has(code ?? '')) {
     return new Problem('query-timeout', 'nothing was changed: ask for less, or try again later', options);
-  }
-  if (code === '55P03' || code === '40001' || code === '40P01') {
-    return new Problem('in-progress', 'nothing was changed: the same rows are being changed, try again', options);
   }
   return isAway(error) ? new Problem('database-unavailable', 'try again in a few seconds', options) : undefined;
 }

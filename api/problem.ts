@@ -1,3 +1,5 @@
+import { Undo } from '../core/database.ts';
+
 /** One thing that is wrong with a request. */
 export interface Fault {
   /** JSON pointer into the part of the request that `in` names. */
@@ -38,7 +40,7 @@ export interface ProblemOptions {
 }
 
 /** An answer that is no success; `detail` says what to do. Thrown wherever the work cannot go on. */
-export class Problem extends Error {
+export class Problem extends Undo {
   override readonly name = 'Problem';
   readonly kind: ProblemKind;
   readonly options: ProblemOptions;

@@ -33,6 +33,8 @@ export interface ApiRequest<Params, Query, Body> {
   /** As it was sent; undefined when there was none. */
   readonly json: JsonBody | undefined;
   readonly caller: Caller;
+  /** Of the trace in which the caller asks, as W3C has it. */
+  readonly traceparent: string | undefined;
   /** One transaction for everything the route does, with the limits of a request. */
   readonly db: Queryable;
   readonly deps: ApiDeps;

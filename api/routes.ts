@@ -8,17 +8,18 @@ import { groupAllDeadLetters, listDeadLetters } from './routes/dead-letters.ts';
 import { getHandlers, pause, resume } from './routes/handlers.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
+import { getMetrics, getStats } from './routes/numbers.ts';
 import { createRedrive, getRedrive, stopRedrive } from './routes/redrives.ts';
 
 /** Every operation, in the order in which the documentation shows them. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
-  ...[listJobs, showAnyJob, retryJob, processJobs, removeJob],
+  ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob],
   ...[listDeadLetters, groupAllDeadLetters, createRedrive, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],
   listAudit,
   ...[createKey, listKeys, revokeKey],
-  ...[healthz, readyz],
+  ...[getMetrics, healthz, readyz],
 ];
 
 export const ROUTES: readonly Route[] = [...OPERATIONS, ...documentationRoutes(OPERATIONS)];

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Queryable } from '../core/database.ts';
+import { errorCode, type Queryable } from '../core/database.ts';
 import { beginRequest } from '../core/jobs/begin-request.ts';
 import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/jobs/idempotency.ts';
 import { toJson } from '../core/json-document.ts';
@@ -12,6 +12,7 @@ import type { Answer, ApiDeps, Route } from './route.ts';
 
 const STATEMENT_MS = 10_000;
 const LOCK_MS = 1000;
+const LOCK_TIMEOUT = '55P03';
 
 /** A request that has been let in and checked. */
 export interface Admitted extends ParsedRequest {
@@ -23,7 +24,8 @@ export interface Admitted extends ParsedRequest {
 
 /** Does the work of a route, in one transaction with the key that makes it happen once. */
 export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
-  const run = (db: Queryable) => route.run({ ...admitted, db, deps } as never);
+  const traceparent = readTraceparent(admitted.request);
+  const run = (db: Queryable) => route.run({ ...admitted, traceparent, db, deps } as never);
   const key = idempotencyKey(route, admitted);
   if (route.detached) return run(deps.db);
   const limits = { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: admitted.caller.name };
@@ -40,7 +42,12 @@ async function runOnce(
   key: IdempotentRequest,
   run: (db: Queryable) => Promise<Answer>,
 ): Promise<Answer> {
-  const claimed = await claimIdempotencyKey(tx, key);
+  const claimed = await claimIdempotencyKey(tx, key).catch((cause: unknown) => {
+    if (errorCode(cause) !== LOCK_TIMEOUT) throw cause;
+    throw new Problem('in-progress', 'a request with this Idempotency-Key is at work: ask again for its answer', {
+      cause,
+    });
+  });
   if (claimed.kind === 'reused') {
     throw new Problem(
       'idempotency-key-reused',
@@ -56,6 +63,12 @@ async function runOnce(
   const body = answer.text ?? toJson(answer.body);
   await keepAnswer(tx, key, { status: answer.status, location: answer.headers?.Location ?? null, body });
   return { ...answer, text: body };
+}
+
+/** What is no traceparent is ignored, as the standard says. */
+function readTraceparent(request: Request): string | undefined {
+  const header = request.headers.get('traceparent') ?? '';
+  return /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(header) ? header : undefined;
 }
 
 /** The key may stand in quotes, as the draft of the standard has it, or bare. */

@@ -34,6 +34,11 @@ const AGAIN = new Set(['40001', '40P01', '55P03']);
 const BROKEN = /^(08|57P0|25006)/;
 const TRIES = 5;
 
+/** To be thrown by the work of a transaction that is to be undone, while nothing is wrong with its connection. */
+export class Undo extends Error {
+  override readonly name: string = 'Undo';
+}
+
 /** Opens a pool of connections; they are made when first needed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
@@ -112,7 +117,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => 
     return value;
   } catch (error) {
     // Without an SQLSTATE the connection's state is unknown: it is thrown away, which rolls back as well.
-    if (isStatementError(error)) await rollBack(client, error);
+    if (leavesSound(error)) await rollBack(client, error);
     throw error;
   }
 }
@@ -135,12 +140,16 @@ async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   try {
     return await work(client);
   } catch (error) {
-    broken ||= !isStatementError(error);
+    broken ||= !leavesSound(error);
     throw error;
   } finally {
     client.off('error', onError);
     client.release(broken);
   }
+}
+
+function leavesSound(error: unknown): boolean {
+  return error instanceof Undo || isStatementError(error);
 }
 
 /** The database refused a statement, as against a connection that is broken or a database that is away. */

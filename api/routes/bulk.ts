@@ -41,12 +41,12 @@ export const enqueueJobs = defineRoute({
     201: { description: 'All are in the table, or were before under their unique_key.', schema: BulkAnswer },
     207: { description: 'With `atomic: false`: some are not; each says why.', schema: BulkAnswer },
   },
-  run: async ({ body, json, db, deps }) => {
+  run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
     const checked = await checkAll(known, body.jobs, json as JsonBody);
     const faults = checked.flatMap((one) => ('errors' in one ? one.errors : []));
     if (body.atomic && faults.length > 0) throw invalid(faults);
-    const items = await insertAll(db, checked);
+    const items = await insertAll(db, checked, traceparent);
     const failed = checked.filter((one) => 'errors' in one).length;
     const deduplicated = items.filter((item) => item.deduplicated === true).length;
     const inserted = items.length - failed - deduplicated;
@@ -76,8 +76,12 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
 }
 
 /** Those that hold, in one statement; answers for each in its place. */
-async function insertAll(db: EnqueueClient, checked: readonly Checked[]): Promise<z.output<typeof Item>[]> {
-  const valid = checked.flatMap((one) => ('job' in one ? [one.job] : []));
+async function insertAll(
+  db: EnqueueClient,
+  checked: readonly Checked[],
+  traceparent: string | undefined,
+): Promise<z.output<typeof Item>[]> {
+  const valid = checked.flatMap((one) => ('job' in one ? [{ ...one.job, traceparent }] : []));
   const enqueued: Enqueued[] = await insertJobs(db, valid);
   let next = 0;
   return checked.map((one, index) =>

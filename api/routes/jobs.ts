@@ -27,14 +27,14 @@ export const enqueueJob = defineRoute({
     201: { description: 'It is in the table.', schema: Enqueued, headers: { Location: 'Where to follow it.' } },
     200: { description: 'A live job has the unique_key: this is that one.', schema: Enqueued },
   },
-  run: async ({ body, json, db, deps }) => {
+  run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
     const checked = await checkNewJob(known, body, json as JsonBody, []);
     if (checked.kind === 'unknown') {
       throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
     }
     if (checked.kind === 'invalid') throw invalid([checked.fault]);
-    const { id, deduplicated } = await insertJob(db, checked.job);
+    const { id, deduplicated } = await insertJob(db, { ...checked.job, traceparent });
     const job = await readLiveJob(db, id);
     return {
       status: deduplicated ? 200 : 201,

@@ -6,6 +6,7 @@ import type { ApiDeps } from '../../api/route.ts';
 import { ROLES, SCOPES, type Scope } from '../../api/scopes.ts';
 import { defineHandler } from '../../core/handler.ts';
 import { deploy, openEngine } from '../core/runtime-engine.ts';
+import { expectDocumented } from './conformance.ts';
 
 export interface Reply {
   readonly status: number;
@@ -63,9 +64,10 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
   return { ...engine, engine, app, deps, woken, ask };
 }
 
+/** Fails when the answer is not one that the OpenAPI document tells of. */
 export async function askApp(app: App, path: string, options: Ask = {}): Promise<Reply> {
-  const { method = 'GET', body, text, headers = {}, scopes = ROLES.admin } = options;
-  const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+  const { method = 'GET', text, headers = {}, scopes = ROLES.admin } = options;
+  const content = text ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   const request = new Request(`http://api.example${path}`, {
     method,
     headers: {
@@ -78,10 +80,8 @@ export async function askApp(app: App, path: string, options: Ask = {}): Promise
   const response = await app.fetch(request);
   const answered = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return {
-    status: response.status,
-    headers: response.headers,
-    text: answered,
-    body: isJson && answered !== '' ? JSON.parse(answered) : undefined,
-  };
+  const body = isJson && answered !== '' ? JSON.parse(answered) : undefined;
+  const contentType = response.headers.get('content-type') ?? '';
+  expectDocumented({ method, path: path.replace(/\?.*$/, '') }, { status: response.status, contentType, body });
+  return { status: response.status, headers: response.headers, text: answered, body };
 }

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { readStats, type Stats } from '../../core/jobs/stats.ts';
+import { renderMetrics } from '../../core/metrics.ts';
+import { defineRoute } from '../route.ts';
+import type { Status } from '../schemas.ts';
+
+const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<typeof Status>[];
+const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
+const Events = z.record(z.string(), z.number().int());
+
+const StatsDocument = z
+  .object({
+    as_of: z.iso.datetime(),
+    counted_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the jobs were counted; many are within minutes.' }),
+    by_status: Counts.meta({ description: 'Jobs that live. What has finished is in the throughput.' }),
+    by_job_type: z.record(z.string(), Counts),
+    oldest_due_seconds: z.number().nullable().meta({ description: 'How long the oldest due job has waited.' }),
+    oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same of each job type that has one.' }),
+    throughput: z.object({ last_5_minutes: Events, last_hour: Events }).meta({ description: 'Events of each kind.' }),
+    dispatcher_last_round_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Stats' });
+
+export const getStats = defineRoute({
+  method: 'get',
+  path: '/admin/jobs/stats',
+  operation: 'getStats',
+  tag: 'Jobs',
+  summary: 'How things stand',
+  scope: ['jobs:read'],
+  answers: { 200: { description: 'The numbers.', schema: StatsDocument } },
+  run: async ({ db }) => ({ status: 200, body: statsDocument(await readStats(db)) }),
+});
+
+function statsDocument({ asOf, countedAt, jobs, oldestDue, throughput, dispatcherLastRoundAt }: Stats) {
+  const types = Map.groupBy(jobs, ({ jobType }) => jobType);
+  const seconds = oldestDue.map((one) => one.seconds);
+  return {
+    as_of: asOf,
+    counted_at: countedAt,
+    by_status: countLive(jobs),
+    by_job_type: Object.fromEntries([...types].map(([jobType, some]) => [jobType, countLive(some)])),
+    oldest_due_seconds: seconds.length === 0 ? null : Math.max(...seconds),
+    oldest_due: Object.fromEntries(oldestDue.map((one) => [one.jobType, one.seconds])),
+    throughput: {
+      last_5_minutes: Object.fromEntries(throughput.map((one) => [one.event, one.last5Minutes])),
+      last_hour: Object.fromEntries(throughput.map((one) => [one.event, one.lastHour])),
+    },
+    dispatcher_last_round_at: dispatcherLastRoundAt,
+  };
+}
+
+function countLive(jobs: Stats['jobs']): Record<string, number> {
+  const of = (wanted: string) =>
+    jobs.filter(({ status }) => status === wanted).reduce((sum, { count }) => sum + count, 0);
+  return Object.fromEntries(LIVE.map((status) => [status, of(status)]));
+}
+
+export const getMetrics = defineRoute({
+  method: 'get',
+  path: '/metrics',
+  operation: 'getMetrics',
+  tag: 'Health',
+  summary: 'The numbers for Prometheus',
+  scope: ['metrics:read'],
+  answers: { 200: { description: 'Text format 0.0.4.', mediaType: 'text/plain' } },
+  run: async ({ db, deps }) => ({
+    status: 200,
+    text: await renderMetrics(db, { version: deps.version, node: process.versions.node }),
+    headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
+  }),
+});
