@@ -87,7 +87,7 @@ it('move tasks of all, doubled by a redrive from the table in the middle, run ea
     async () => expect(await countJobs(), stack.output().slice(-2000)).toEqual({ succeeded: JOBS }),
     PATIENCE,
   );
-  await mirrorNow(stack);
+  await untilSweptClean();
 
   expect(moved).toBeGreaterThanOrEqual(JOBS);
   expect(ours.moved).toBeGreaterThan(0);
@@ -97,8 +97,15 @@ it('move tasks of all, doubled by a redrive from the table in the middle, run ea
   expect(new Set(effects).size).toBe(JOBS);
   expect(await stack.query('select from millrace.failed_jobs')).toEqual([]);
   expect((await countLetters()).open).toBe(0);
-  expect(await countDeadMessages(stack, 'fragile')).toBe(0);
 }, 180_000);
+
+/** Messages that had bounced often enough may still arrive, although their jobs have moved on. */
+async function untilSweptClean(): Promise<void> {
+  await eventually(async () => {
+    await mirrorNow(stack);
+    expect(await countDeadMessages(stack, 'fragile')).toBe(0);
+  }, PATIENCE);
+}
 
 /** When messages have brought back a tenth of them. */
 async function redriveInTheMiddle(): Promise<{ moved: number }> {
