@@ -1,13 +1,24 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { type SqsEmulator, startSqs } from '../../../local/sqs/server.ts';
 import { sqsContract } from '../../contract/sqs.ts';
 import { OURS } from '../../contract/sqs-servers.ts';
 
-let emulator: SqsEmulator;
+let folder: string;
+let inMemory: SqsEmulator;
+let persisted: SqsEmulator;
 
 beforeAll(async () => {
-  emulator = await startSqs();
+  folder = await mkdtemp(join(tmpdir(), 'sqs-contract-'));
+  inMemory = await startSqs();
+  persisted = await startSqs({ dataFile: join(folder, 'sqs.sqlite') });
 });
-afterAll(() => emulator.close());
+afterAll(async () => {
+  await Promise.all([inMemory.close(), persisted.close()]);
+  await rm(folder, { recursive: true });
+});
 
-sqsContract({ name: OURS, endpoint: () => emulator.endpoint });
+sqsContract({ name: OURS, endpoint: () => inMemory.endpoint });
+sqsContract({ name: 'the SQS emulator with a data file', endpoint: () => persisted.endpoint });

@@ -37,7 +37,7 @@ export function put(
 export function take(
   queue: Queue,
   now: number,
-  options: { max?: number; visibilityMs?: number; deadLetters?: boolean } = {},
+  options: { max?: number; visibilityMs?: number; deadLetters?: boolean; longPoll?: boolean } = {},
 ) {
   return receiveMessages(queue, { max: 10, visibilityMs: 30_000, deadLetters: true, now, ...options });
 }
