@@ -68,7 +68,8 @@ end $$;
 -- Many at once: an array of objects with the arguments of enqueue as keys. All or none. `position` counts from 0.
 create function millrace.enqueue_many(jobs jsonb)
   returns table ("position" bigint, id bigint, deduplicated boolean)
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  -- Memoize would take the answer to one item for the answer to the next that is equal to it: both the first.
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off
   as $$
 #variable_conflict use_column
 declare

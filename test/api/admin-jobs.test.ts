@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { createClient } from '../support/database.ts';
+import { openApi } from './world.ts';
+
+const { ask, pool, test, woken } = await openApi();
+
+const one = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows[0];
+const insert = async () =>
+  (await one(`insert into millrace.jobs (job_type) values ('mail') returning id`)).id as string;
+
+/** A job in another state; answers its id. */
+async function insertAs(status: string): Promise<string> {
+  const id = await insert();
+  const flying = `claim_no = 1, lease_expires_at = now() + interval '1 hour', started_at = now(), attempts = 1`;
+  const changes: Record<string, string> = {
+    pending: '',
+    dispatched: flying,
+    running: flying,
+    failed: `next_retry_at = now() + interval '1 hour', attempts = 1, last_error = 'Error: no'`,
+    dead_letter: `claim_no = 1, attempts = 5, last_error = 'Error: no'`,
+  };
+  const change = [`status = '${status}'`, changes[status]].filter(Boolean).join(', ');
+  await pool.query(`update millrace.jobs_live set ${change} where id = $1`, [id]);
+  if (status === 'dead_letter') {
+    await pool.query(
+      `insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error)
+         values ($1, 1, 'mail', '', 'Error: no')`,
+      [id],
+    );
+    await pool.query(
+      `insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, delay_seconds)
+         values ($1, 1, 1, 'failed', 'Error', 'no', 60)`,
+      [id],
+    );
+  }
+  return id;
+}
+
+async function insertFinished(): Promise<string> {
+  const id = await insert();
+  await pool.query('select millrace.cancel($1)', [id]);
+  return id;
+}
+
+describe('GET /admin/jobs/:id', () => {
+  it('shows a job with its attempts, and its payload to those who may read it', async () => {
+    const id = await insertAs('dead_letter');
+
+    const all = await ask(`/admin/jobs/${id}`);
+    const some = await ask(`/admin/jobs/${id}`, { scopes: ['jobs:read'] });
+
+    expect(all.body).toMatchObject({
+      id,
+      payload: {},
+      payload_restricted: false,
+      waiting: expect.stringContaining('dead'),
+    });
+    expect(all.body.attempt_history).toMatchObject([{ outcome: 'failed', error_message: 'no', delay_seconds: 60 }]);
+    expect(some.body).toMatchObject({ id, payload_restricted: true });
+    expect(some.body).not.toHaveProperty('payload');
+  });
+});
+
+describe('POST /admin/jobs/:id/retry', () => {
+  it('gives a dead job fresh attempts, once, with a line in the name of the caller', async () => {
+    const id = await insertAs('dead_letter');
+    const before = woken.length;
+
+    const first = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
+    const second = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
+
+    expect(first).toMatchObject({ status: 200, body: { id, status: 'pending', attempts: 0, answer: 'redriven' } });
+    expect(second.status).toBe(409);
+    expect(woken.length).toBe(before + 1);
+    expect(await one('select actor, action from millrace.audit_log where job_id = $1', [id])).toEqual({
+      actor: 'key:somebody',
+      action: 'redrive',
+    });
+    const counted = `select sum(count)::int as n from millrace.job_events where event = 'manual_retry' and status = 'pending'`;
+    expect(await one(counted)).toEqual({ n: 1 });
+  });
+
+  it('makes a failed job due now', async () => {
+    const id = await insertAs('failed');
+
+    const { status, body } = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
+
+    expect({ status, answer: body.answer, job: body.status }).toEqual({ status: 200, answer: 'due', job: 'failed' });
+    expect(Date.parse(body.next_retry_at)).toBeLessThanOrEqual(Date.now());
+  });
+
+  it.each(['pending', 'dispatched', 'running'])('answers 409 for a job that is %s', async (status) => {
+    const id = await insertAs(status);
+
+    const reply = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
+
+    expect(reply).toMatchObject({ status: 409, body: { detail: expect.stringContaining(status) } });
+  });
+
+  it('answers 409 while somebody else has the row', async () => {
+    const id = await insertAs('dead_letter');
+    const holder = await createClient(test.url);
+    await holder.query('begin');
+    await holder.query('select from millrace.jobs_live where id = $1 for update', [id]);
+
+    const { status, body } = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
+
+    await holder.query('rollback');
+    expect({ status, type: body.type }).toEqual({ status: 409, type: '/problems/in-progress' });
+  });
+
+  it('answers 404 for a job that is not there', async () => {
+    expect((await ask('/admin/jobs/4711/retry', { method: 'POST' })).status).toBe(404);
+  });
+});
+
+describe('DELETE /admin/jobs/:id', () => {
+  const remove = (id: string) => ask(`/admin/jobs/${id}`, { method: 'DELETE' });
+
+  it.each(['pending', 'failed', 'dead_letter'])('deletes a job that is %s; an audit line stays', async (status) => {
+    const id = await insertAs(status);
+
+    const first = await remove(id);
+    const second = await remove(id);
+
+    expect([first.status, second.status]).toEqual([204, 404]);
+    expect(await one('select actor, action, details from millrace.audit_log where job_id = $1', [id])).toEqual({
+      actor: 'key:somebody',
+      action: 'delete',
+      details: { job_type: 'mail', status },
+    });
+    expect(await one('select count(*)::int as n from millrace.job_attempts where job_id = $1', [id])).toEqual({ n: 0 });
+    const open = `select count(*)::int as n from millrace.dead_letters where job_id = $1 and status = 'open'`;
+    expect(await one(open, [id])).toEqual({ n: 0 });
+  });
+
+  it('deletes a finished job', async () => {
+    const id = await insertFinished();
+
+    const { status } = await remove(id);
+
+    expect(status).toBe(204);
+    expect(await one('select count(*)::int as n from millrace.jobs where id = $1', [id])).toEqual({ n: 0 });
+  });
+
+  it.each(['dispatched', 'running'])('answers 409 for a job that is %s, and leaves it', async (status) => {
+    const id = await insertAs(status);
+
+    const reply = await remove(id);
+
+    expect(reply).toMatchObject({ status: 409, body: { type: '/problems/invalid-state' } });
+    expect(await one('select status from millrace.jobs where id = $1', [id])).toEqual({ status });
+  });
+
+  it('answers 409 while somebody else has the row', async () => {
+    const id = await insert();
+    const holder = await createClient(test.url);
+    await holder.query('begin');
+    await holder.query('select from millrace.jobs_live where id = $1 for update', [id]);
+
+    const { status } = await remove(id);
+
+    await holder.query('rollback');
+    expect(status).toBe(409);
+  });
+});
+
+describe('POST /jobs/:id/cancel', () => {
+  it('asks the handler of a running job, and answers 202', async () => {
+    const id = await insertAs('running');
+
+    const { status, body } = await ask(`/jobs/${id}/cancel`, { method: 'POST' });
+
+    expect({ status, body }).toEqual({ status: 202, body: { id, answer: 'requested' } });
+    const asked = 'select requested_by from millrace.cancel_requests where job_id = $1';
+    expect(await one(asked, [id])).toEqual({ requested_by: 'key:somebody' });
+  });
+});
+
+describe('POST /admin/jobs/process', () => {
+  it('has a round made and tells what it did', async () => {
+    const { status, body } = await ask('/admin/jobs/process', { method: 'POST' });
+
+    expect({ status, body }).toEqual({ status: 200, body: { claimed: 2, sent: 1 } });
+  });
+});

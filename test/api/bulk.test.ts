@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { openApi } from './world.ts';
+
+const { ask, pool, woken } = await openApi();
+
+const post = (body: unknown) => ask('/jobs/bulk', { method: 'POST', body });
+const send = (text: string) => ask('/jobs/bulk', { method: 'POST', text });
+const count = async () => (await pool.query('select count(*)::int as n from millrace.jobs')).rows[0].n as number;
+const jobs = (length: number) => Array.from({ length }, (_, n) => ({ job_type: 'any', payload: { n } }));
+
+describe('POST /jobs/bulk', () => {
+  it('puts a thousand jobs in the table, in their order, and nudges once', async () => {
+    const before = woken.length;
+
+    const { status, body } = await post({ jobs: jobs(1000) });
+
+    const ids = body.items.map(({ id }: { id: string }) => id);
+    const { rows } = await pool.query('select id, payload from millrace.jobs where id = any($1) order by id', [ids]);
+    expect({ status, inserted: body.inserted, failed: body.failed }).toEqual({
+      status: 201,
+      inserted: 1000,
+      failed: 0,
+    });
+    expect(rows.map((row) => row.id)).toEqual(ids);
+    expect(rows.map((row) => row.payload.n)).toEqual(jobs(1000).map(({ payload }) => payload.n));
+    expect(woken.length).toBe(before + 1);
+  });
+
+  it('tells which were there before', async () => {
+    const { body } = await post({
+      jobs: [
+        { job_type: 'any', unique_key: 'twin' },
+        { job_type: 'any', unique_key: 'twin' },
+      ],
+    });
+
+    expect(body).toMatchObject({
+      inserted: 1,
+      deduplicated: 1,
+      items: [{ deduplicated: false }, { deduplicated: true }],
+    });
+    expect(body.items[0].id).toBe(body.items[1].id);
+  });
+
+  it('PAY-01: inserts none of fifty when the 31st is bad, and names it', async () => {
+    const some: unknown[] = jobs(50);
+    some[30] = { job_type: 'any', payload: { note: 'ab\0cd' } };
+    const before = await count();
+
+    const { status, body } = await post({ jobs: some });
+
+    expect(status).toBe(422);
+    expect(body.errors).toEqual([{ in: 'body', pointer: '/jobs/30/payload/note', detail: expect.any(String) }]);
+    expect(await count()).toBe(before);
+  });
+
+  it('PAY-01: inserts the other 49 when each is answered for itself', async () => {
+    const some: unknown[] = jobs(50);
+    some[30] = { job_type: 'any', payload: { note: 'ab\0cd' } };
+    const before = await count();
+
+    const { status, body } = await post({ jobs: some, atomic: false });
+
+    expect({ status, inserted: body.inserted, failed: body.failed }).toEqual({ status: 207, inserted: 49, failed: 1 });
+    expect(body.items[30]).toMatchObject({ index: 30, errors: [{ pointer: '/jobs/30/payload/note' }] });
+    expect(body.items[31]).toMatchObject({ index: 31, id: expect.any(String) });
+    expect(await count()).toBe(before + 49);
+  });
+
+  it('answers all that is wrong with all', async () => {
+    const { body } = await post({
+      jobs: [
+        { job_type: 'nobody' },
+        { job_type: 'any', priority: 11, colour: 1 },
+        5,
+        { job_type: 'mail', payload: {} },
+      ],
+    });
+
+    const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer);
+    expect(pointers).toEqual([
+      '/jobs/0/job_type',
+      '/jobs/1/priority',
+      '/jobs/1/colour',
+      '/jobs/2',
+      '/jobs/3/payload/to',
+    ]);
+  });
+
+  it('PAY-04: keeps the digits of every payload', async () => {
+    const { body } = await send(
+      '{"jobs":[{"job_type":"any","payload":{"p":1.10}},{"job_type":"any","payload":[1e2,12345678901234567890.5]}]}',
+    );
+
+    const ids = body.items.map(({ id }: { id: string }) => id);
+    const { rows } = await pool.query('select payload::text as p from millrace.jobs where id = any($1) order by id', [
+      ids,
+    ]);
+    expect(rows.map(({ p }) => p)).toEqual(['{"p": 1.10}', '[100, 12345678901234567890.5]']);
+  });
+
+  it.each([
+    ['no jobs', { jobs: [] }],
+    ['1,001 jobs', { jobs: jobs(1001) }],
+    ['a list', jobs(1)],
+  ])('answers 422 for %s', async (_name, body) => {
+    expect((await post(body)).status).toBe(422);
+  });
+
+  it('answers 413 for more than a mebibyte', async () => {
+    const { status } = await post({ jobs: [{ job_type: 'any', payload: 'x'.repeat(1_048_576) }] });
+
+    expect(status).toBe(413);
+  });
+});
