@@ -10,7 +10,6 @@ export interface DispatcherFunction {
    * second round is for the others. Never throws: what is lost costs a job the wait for the next tick.
    */
   wake(): Promise<void>;
-  close(): void;
 }
 
 const WAKE_EVERY_MS = 1000;
@@ -35,7 +34,6 @@ export function openDispatcherFunction(functionName: string, log: Log): Dispatch
         log.warn('nudge_failed', { function: functionName, error });
       });
     },
-    close: () => client.destroy(),
   };
 }
 

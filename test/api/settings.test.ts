@@ -1,0 +1,55 @@
+import { describe, expect, it, vi } from 'vitest';
+import { readAuthentication } from '../../api/auth/settings.ts';
+
+const db = { query: () => Promise.reject(new Error('nobody is asked at start')) };
+
+function read(environment: Record<string, string>) {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    return readAuthentication(db);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
+
+const IAM = { MILLRACE_API_IAM_SCOPES: '{"arn:aws:sts::1:assumed-role/OnCall/*": ["operator"]}' };
+const JWT = { MILLRACE_API_JWT_ISSUER: 'https://issuer.example', MILLRACE_API_JWT_AUDIENCE: 'millrace' };
+
+describe('WEB-03: the start', () => {
+  it.each([
+    ['without a mode', {}, /^MILLRACE_API_AUTH: expected some of api-key, iam, jwt, none/],
+    ['with an unknown mode', { MILLRACE_API_AUTH: 'basic' }, /^MILLRACE_API_AUTH: .* got "basic"/],
+    ['with none beside another', { MILLRACE_API_AUTH: 'none,api-key' }, /^MILLRACE_API_AUTH/],
+    ['with none and no address', { MILLRACE_API_AUTH: 'none' }, /^MILLRACE_API_URL/],
+    [
+      'with none and an address that others reach',
+      { MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'https://api.example' },
+      /^MILLRACE_API_URL: .*loopback/,
+    ],
+    ['with none and all addresses', { MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://0.0.0.0:1' }, /loopback/],
+    ['with iam and no rules', { MILLRACE_API_AUTH: 'iam' }, /^MILLRACE_API_IAM_SCOPES/],
+    ['with rules that are no JSON', { MILLRACE_API_AUTH: 'iam', MILLRACE_API_IAM_SCOPES: 'all' }, /got "all"/],
+    [
+      'with an unknown scope',
+      { MILLRACE_API_AUTH: 'iam', MILLRACE_API_IAM_SCOPES: '{"*": ["root"]}' },
+      /scopes or roles/,
+    ],
+    ['with jwt and no issuer', { MILLRACE_API_AUTH: 'jwt' }, /^MILLRACE_API_JWT_ISSUER/],
+    [
+      'with a symmetric signature',
+      { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ALGORITHMS: 'HS256' },
+      /^MILLRACE_API_JWT_ALGORITHMS/,
+    ],
+  ])('is refused %s', (_name, environment, message) => {
+    expect(() => read(environment)).toThrow(message);
+  });
+
+  it.each([
+    [{ MILLRACE_API_AUTH: 'api-key' }, 1],
+    [{ MILLRACE_API_AUTH: 'api-key, iam,jwt', ...IAM, ...JWT }, 3],
+    [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://127.0.0.1:8377' }, 1],
+    [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://[::1]:8377' }, 1],
+  ])('takes %j', (environment, ways) => {
+    expect(read(environment)).toHaveLength(ways);
+  });
+});

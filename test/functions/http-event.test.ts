@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { type HttpEvent, toRequest, toResult } from '../../functions/http-event.ts';
+
+const event = (changes: Partial<HttpEvent> & { method?: string } = {}): HttpEvent => ({
+  rawPath: '/jobs',
+  rawQueryString: '',
+  headers: { host: 'api.example', 'content-type': 'application/json' },
+  isBase64Encoded: false,
+  requestContext: { requestId: 'r', domainName: 'api.example', http: { method: changes.method ?? 'GET' } },
+  ...changes,
+});
+
+it('makes a request of an event: path, query, headers and body, as text or in base64', async () => {
+  const body = '{"note":"ü😀"}';
+
+  const text = toRequest(event({ method: 'POST', rawPath: '/a%20b', rawQueryString: 'x=1&x=2', body }));
+  const encoded = toRequest(
+    event({ method: 'POST', body: Buffer.from(body).toString('base64'), isBase64Encoded: true }),
+  );
+
+  expect(text.url).toBe('https://api.example/a%20b?x=1&x=2');
+  expect(text.headers.get('host')).toBe('api.example');
+  expect(await text.text()).toBe(body);
+  expect(await encoded.text()).toBe(body);
+});
+
+it.each(['GET', 'HEAD'])('leaves out the body that %s must not have', async (method) => {
+  const request = toRequest(event({ method, body: 'x' }));
+
+  expect(await request.text()).toBe('');
+});
+
+it.each(['TRACE', 'CONNECT', 'TRACK'])('takes %s for another method that nothing here has', (method) => {
+  expect(toRequest(event({ method })).method).toBe('OPTIONS');
+});
+
+it.each(['*', 'http://else.example/'])('takes the target %s for a path', (rawPath) => {
+  expect(new URL(toRequest(event({ rawPath })).url).host).toBe('api.example');
+});
+
+it('makes an answer of a response', async () => {
+  const result = await toResult(new Response('ü', { status: 201, headers: { location: '/jobs/1' } }));
+
+  expect(result).toMatchObject({
+    statusCode: 201,
+    body: 'ü',
+    isBase64Encoded: false,
+    headers: { location: '/jobs/1' },
+  });
+});
