@@ -35,6 +35,7 @@ export const FAUXQS_FAULTS: readonly string[] = [
   'a receive with a visibility timeout of 0 brings a message once and leaves it visible',
   'a redrive policy to a queue that does not exist is refused',
   'a second PurgeQueue within 60 seconds is refused',
+  'a task that has ended tells how many it had to move and moved, and has no handle any more',
   'an attribute with a reserved name, an empty value or no number in a Number is refused',
   'an entry with a delay of 901 seconds fails alone',
   'an unknown queue attribute is refused',

@@ -26,6 +26,7 @@ export const MINISTACK_FAULTS: readonly string[] = [
   'a rated move runs one task at a time, can be cancelled, and leaves the rest',
   'a redrive policy to a queue that does not exist is refused',
   'a second PurgeQueue within 60 seconds is refused',
+  'a task that has ended tells how many it had to move and moved, and has no handle any more',
   'a visibility of 43201 seconds is refused',
   'a wait of 21 seconds is refused',
   'an attribute with a reserved name, an empty value or no number in a Number is refused',

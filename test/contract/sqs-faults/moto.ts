@@ -29,6 +29,7 @@ export const MOTO_FAULTS: readonly string[] = [
   'a rate of 1 a second moves three messages in no less than two seconds',
   'a rate of 501 is refused',
   'a rated move runs one task at a time, can be cancelled, and leaves the rest',
+  'a task that has ended tells how many it had to move and moved, and has no handle any more',
   'an attribute with a reserved name, an empty value or no number in a Number is refused',
   'an empty body is refused',
   "an entry with an invalid character fails alone, as the sender's fault",
