@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/faults/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-server.ts'],
     fileParallelism: false,
     testTimeout: 600_000,
     hookTimeout: 60_000,
