@@ -18,13 +18,18 @@ export interface DeadLetterGroup {
   readonly lastDiedAt: Date;
 }
 
-// Errors are long: they are looked up for the groups that are answered, and not carried through the counting.
+// Errors are long: they are looked up for the groups that are answered, and not carried through the counting. Counted a
+// handler first, since to find the distinct ones of a group would sort all its dead letters.
 const GROUP_DEAD_LETTERS = `
-  with counted as (
-    select d.fingerprint, count(*)::integer as jobs, min(d.died_at) as first_died_at, max(d.died_at) as last_died_at,
-           max(d.id) as newest_id,
-           array_agg(distinct concat_ws('.', d.job_type, nullif(d.routing_key, ''))) as handlers
-      from millrace.matching_dead_letters($1::jsonb) d group by d.fingerprint
+  with by_handler as (
+    select d.fingerprint, concat_ws('.', d.job_type, nullif(d.routing_key, '')) as handler, count(*) as jobs,
+           min(d.died_at) as first_died_at, max(d.died_at) as last_died_at, max(d.id) as newest_id
+      from millrace.matching_dead_letters($1::jsonb) d group by d.fingerprint, d.job_type, d.routing_key
+  ), counted as (
+    select b.fingerprint, sum(b.jobs)::integer as jobs, min(b.first_died_at) as first_died_at,
+           max(b.last_died_at) as last_died_at, max(b.newest_id) as newest_id,
+           array_agg(distinct b.handler) as handlers
+      from by_handler b group by b.fingerprint
   ), largest as (
     select c.*, sum(c.jobs) over ()::integer as total, count(*) over ()::integer as groups
       from counted c order by c.jobs desc, c.last_died_at desc limit $2

@@ -50,7 +50,7 @@ export interface JobPage {
 }
 
 /** The most rows that one page looks at. It may end there with few jobs or none, and say where to go on. */
-const MOST_ROWS = 30_000;
+const MOST_ROWS = 20_000;
 
 // One of the four ways is taken, by $1; the planner sees that the others are not. The rare states have an index each,
 // so that millions of others do not stand before them; what is in flight is little, and sorted.

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
+
+const GREET = (most: number) => `
+import { z } from 'zod';
+import { defineHandler } from '../../core/handler.ts';
+
+export default defineHandler({
+  jobType: 'greet',
+  payload: z.object({ name: z.string().max(${most}) }),
+  run: async ({ payload }) => ({ greeting: \`Hello, \${payload.name}\` }),
+});
+`;
+
+let project: Project;
+let stack: RunningStack;
+beforeAll(async () => {
+  project = await makeProject({ 'greet.ts': GREET(5) });
+  stack = await startUp(project);
+});
+afterAll(async () => {
+  await stack?.stop();
+  await project?.remove();
+});
+
+const ask = async (path: string, body?: unknown) => {
+  const response = await fetch(`${stack.state.apiUrl}${path}`, {
+    ...(body !== undefined && {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: a test asks for whatever it expects
+  const document: any = await response.json();
+  return { status: response.status, location: response.headers.get('location'), body: document };
+};
+
+describe('the API of npm start', () => {
+  it('is where dev.json and the banner say, and needs no credential', async () => {
+    const { status, body } = await ask('/readyz');
+
+    expect({ status, body }).toMatchObject({ status: 200, body: { status: 'ok' } });
+    expect(stack.output()).toContain(`API        ${stack.state.apiUrl}`);
+  });
+
+  it('enqueues a job and follows it to its end', async () => {
+    const { status, location } = await ask('/jobs', { job_type: 'greet', payload: { name: 'Ada' } });
+
+    const done = await eventually(
+      async () => {
+        const reply = await ask(location as string);
+        expect(reply.body.status, stack.output()).toBe('succeeded');
+        return reply;
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+
+    expect(status).toBe(201);
+    expect(done.body.result).toEqual({ greeting: 'Hello, Ada' });
+  });
+
+  it('refuses a payload that the handler would, and takes it once the handler does', async () => {
+    const before = await ask('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
+    await project.writeHandler('greet.ts', GREET(50));
+
+    const after = await eventually(
+      async () => {
+        const reply = await ask('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
+        expect(reply.status, stack.output()).toBe(201);
+        return reply;
+      },
+      { timeout: 20_000, interval: 200 },
+    );
+
+    expect(before).toMatchObject({ status: 422, body: { errors: [{ pointer: '/payload/name' }] } });
+    expect(after.body.job_type).toBe('greet');
+  });
+
+  it('has the dispatcher make a round', async () => {
+    const { status, body } = await ask('/admin/jobs/process', {});
+
+    expect({ status, body }).toEqual({ status: 200, body: { claimed: expect.any(Number), sent: expect.any(Number) } });
+  });
+});
