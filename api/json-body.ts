@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { invalidBody, Problem } from './problem.ts';
 
 /** A body has at most so many bytes. */
-export const MOST_BODY_BYTES = 1_048_576;
+const MOST_BODY_BYTES = 1_048_576;
 const DEEPEST = 500;
 
 /** A body that was read: once as JavaScript has it, once with every digit. */

@@ -147,3 +147,40 @@ describe('the filters of GET /admin/jobs', () => {
     expect(await found(query)).toEqual(expected);
   });
 });
+
+describe('a page that has looked at its share of rows', () => {
+  it('ends there, and the next goes on, until the only job is found', async () => {
+    const { rows } = await insert('needle', 1);
+    await insert('hay', 45_000);
+
+    const { body: first } = await ask('/admin/jobs?job_type=needle');
+    const found = await walk('/admin/jobs?job_type=needle');
+
+    expect(first).toMatchObject({ items: [], has_more: true, next_cursor: expect.any(String) });
+    expect(found).toEqual([rows[0].id]);
+  });
+
+  it('reads rare states off their own index, however many others there are', async () => {
+    const { rows } = await pool.query(`
+      insert into millrace.jobs_live (job_type, status, attempts, max_attempts, claim_no)
+        values ('needle_dead', 'dead_letter', 1, 1, 1) returning id`);
+    await insert('hay', 25_000);
+
+    const { body } = await ask('/admin/jobs?status=dead_letter&job_type=needle_dead');
+
+    expect(body.items.map(({ id }: { id: string }) => id)).toEqual([rows[0].id]);
+    expect(body.has_more).toBe(false);
+  });
+
+  it('does the same for dead letters', async () => {
+    await pool.query(`
+      insert into millrace.dead_letters (job_type, last_error) values ('d', 'Error: needle');
+      insert into millrace.dead_letters (job_type, last_error) select 'd', 'Error: hay' from generate_series(1, 25000)`);
+
+    const { body: first } = await ask('/admin/dlq?error=needle');
+    const found = await walk('/admin/dlq?error=needle');
+
+    expect(first).toMatchObject({ items: [], has_more: true });
+    expect(found).toHaveLength(1);
+  });
+});
