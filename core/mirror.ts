@@ -65,7 +65,9 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   }
   const tasks = await tasksOf(deps, name, state);
   const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
-  const begunAt = await noteCheck(db, url, { depth, moving, movedAt: tasks?.[0]?.startedAt });
+  // One that found nothing took nothing.
+  const movedAt = tasks?.find(({ moved }) => moved > 0)?.startedAt;
+  const begunAt = await noteCheck(db, url, { depth, moving, movedAt });
   // A redrive receives like anybody: what is peeked at just then would be left behind.
   if (moving) return;
   const swept = await sweep(deps, { url, name, until });

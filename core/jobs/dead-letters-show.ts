@@ -38,7 +38,7 @@ export async function showDeadLetter(
   return rows[0];
 }
 
-// Materialized: before its first analyze, Postgres takes the open ones for so few that it would walk them all each time.
+// Materialized: before its first analyze, Postgres takes the open ones for so few that it would walk all each time.
 const EXPORT_DEAD_LETTERS = `
   with page as materialized (select * from millrace.dead_letters where id = any($1::bigint[]))
   select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,

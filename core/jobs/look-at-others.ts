@@ -3,8 +3,8 @@ import type { RetryPolicy } from '../retry-policy.ts';
 import type { LiveRow, StartAnswer, StartBatch, StartRequest } from './start.ts';
 import type { Begun } from './start-claimed.ts';
 
-// Starts nothing, but ends what somebody wanted cancelled before it starts. Rows that are held are skipped, never waited
-// for. The answer shows the row as it stood before, so that the table of verdicts can be applied.
+// Starts nothing, but ends what somebody wanted cancelled before it starts. Rows that are held are skipped and never
+// waited for. The answer shows the row as it stood before, so that the table of verdicts can be applied.
 const LOOK_AT_JOBS = `
   with input as materialized (
     select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])

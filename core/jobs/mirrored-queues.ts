@@ -75,7 +75,9 @@ const NOTE_SWEEP = `
       where q.queue_url = $1
       returning q.complete_before_at, q.moved_at
   ), gone as materialized (
-    select d.id, case when d.message_sent_at + make_interval(secs => $5) < millrace.clock() then 'SQS keeps a message no longer'
+    select d.id,
+           case
+             when d.message_sent_at + make_interval(secs => $5) < millrace.clock() then 'SQS keeps a message no longer'
              when n.moved_at > d.last_seen_at then 'a move task took it'
              else 'gone from the queue: deleted or purged' end as reason
       from millrace.dead_letters d, noted n

@@ -106,18 +106,21 @@ it('sends none before the message can have arrived', async () => {
   expect(engine.queues.bodies(QUEUE)).toEqual([]);
 });
 
-it('sends none soon after a move task: what it took is on its way', async () => {
+it.each([
+  ['sends none soon after a move task: what it took is on its way', 1, 0],
+  ['minds no move task that took nothing', 0, 1],
+])('%s', async (_name, moved, carriers) => {
   const { body } = await world.dead();
   await world.put(body);
   await engine.advance(HOUR);
   await world.mirror();
   await world.sqs.purgeQueue({ QueueUrl: world.dlq });
   const startedAt = await engine.sql<{ at: Date }>(`select millrace.clock() + interval '2 hours' as at`);
-  const task = { handle: 'x', status: 'COMPLETED', moved: 1, toMove: 1, failureReason: undefined } as const;
+  const task = { handle: undefined, status: 'COMPLETED', moved, toMove: moved, failureReason: undefined } as const;
 
   await twoSweeps({ moveTasks: async () => [{ ...task, startedAt: startedAt[0]!.at }] });
 
-  expect(engine.queues.bodies(QUEUE)).toEqual([]);
+  expect(engine.queues.bodies(QUEUE)).toHaveLength(carriers);
 });
 
 it('gives a dead job that never had a handler one, as soon as there is a handler', async () => {

@@ -112,20 +112,6 @@ it('leaves the message of a job that was not started and whose row is held', asy
   expect(await world.bodies(world.dlq)).toEqual([records[0]!.body]);
 });
 
-it('does nothing while the depth is what was seen, and sweeps all the same after a quarter of an hour', async () => {
-  const { body } = await world.dead();
-  await world.put(body);
-  await world.mirror();
-  await world.mirror();
-  const sweeps = world.logged('mirrored').length;
-
-  await engine.advance(16 * 60);
-  await world.mirror();
-
-  expect(sweeps).toBe(1);
-  expect(world.logged('mirrored')).toHaveLength(2);
-});
-
 it('stands back while a move task runs', async () => {
   const { body } = await world.dead();
   await world.put(body, body, body);
@@ -191,29 +177,4 @@ it('ends in time in a queue without end, and says that it was not covered', asyn
 
   expect((await world.rows()).length).toBeGreaterThan(0);
   expect(world.logged('mirror_not_covered')).toMatchObject([{ depth: 200_000, level: 'warn' }]);
-});
-
-it('sweeps though the depth is the same: one letter went, another came', async () => {
-  const first = await world.dead();
-  await world.put(first.body);
-  await world.mirror();
-  await engine.sql('delete from millrace.failed_jobs where job_id = $1', [first.id]);
-  await world.sqs.purgeQueue({ QueueUrl: world.dlq });
-  const second = await world.dead();
-  await world.put(second.body);
-
-  await world.mirror();
-
-  expect((await world.rows()).find(({ job_id }) => job_id === second.id)).toMatchObject({ seen: true });
-});
-
-it('sweeps as soon as a letter is redriven from the table, and deletes its message', async () => {
-  const { id, body } = await world.dead();
-  await world.put(body);
-  await world.mirror();
-  await engine.sql('select millrace.retry($1)', [id]);
-
-  await world.mirror();
-
-  expect(await world.bodies(world.dlq)).toEqual([]);
 });
