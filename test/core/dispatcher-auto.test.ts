@@ -78,11 +78,7 @@ describe('a run in mode auto', () => {
           )
           .then(idle),
     ],
-    [
-      'a rated redrive is under way',
-      9,
-      () => pool.query(`select millrace.start_redrive('{}', 0.001)`),
-    ],
+    ['a rated redrive is under way', 9, () => pool.query(`select millrace.start_redrive('{}', 0.001)`)],
   ])('when %s it sleeps %d times', async (_what, expected, arrange) => {
     await deploy(db, { jobType: 'mail' });
     await idle();
