@@ -11,6 +11,7 @@ import {
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './queue-batches.ts';
+import { DEAD_LETTER_RETENTION_SECONDS } from './timing.ts';
 
 /** A message as it lies in a queue. */
 export interface PeekedMessage {
@@ -108,7 +109,8 @@ async function describe(client: SQSClient, queueUrl: string): Promise<QueueState
     return {
       arn: Attributes.QueueArn ?? '',
       depth: visible + Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0),
-      retentionSeconds: Number(Attributes.MessageRetentionPeriod ?? 0),
+      // Not every server tells it.
+      retentionSeconds: Number(Attributes.MessageRetentionPeriod ?? DEAD_LETTER_RETENTION_SECONDS),
     };
   } catch (error) {
     if (error instanceof QueueDoesNotExist) return undefined;

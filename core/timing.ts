@@ -21,6 +21,8 @@ export const OVERRUN_SECONDS = 2;
 export const SETTLE_RESERVE_SECONDS = 5;
 /** SQS keeps a message of a source queue this long: 4 days. */
 export const SOURCE_RETENTION_SECONDS = 345_600;
+/** SQS keeps a message of a dead-letter queue this long, counted from its sending: 14 days, the most it can. */
+export const DEAD_LETTER_RETENTION_SECONDS = 1_209_600;
 /** A message goes to the dead-letter queue after this many receives. */
 export const MAX_RECEIVE_COUNT = 5;
 

@@ -7,15 +7,18 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { HandlerDefinition } from '../core/handler.ts';
 import { deadLetterQueueName, queueName } from '../core/naming.ts';
-import { MAX_RECEIVE_COUNT, SOURCE_RETENTION_SECONDS, timingOf } from '../core/timing.ts';
+import {
+  DEAD_LETTER_RETENTION_SECONDS,
+  MAX_RECEIVE_COUNT,
+  SOURCE_RETENTION_SECONDS,
+  timingOf,
+} from '../core/timing.ts';
 
 export interface HandlerQueues {
   readonly queueUrl: string;
   readonly queueArn: string;
   readonly deadLetterQueueUrl: string;
 }
-
-const DEAD_LETTER_RETENTION_SECONDS = 14 * 86_400;
 
 export function openSqsClient(endpoint: string, region: string): SQSClient {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
