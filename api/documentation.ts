@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DOCS_POLICY, docsPage } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 import { defineRoute, type Route } from './route.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Queryable } from '../core/database.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import type { HandlerDefinition } from '../core/handler.ts';

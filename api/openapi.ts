@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AnswerShape, Route } from './route.ts';
 import { ProblemDocument } from './schemas.ts';
 import { SCOPES } from './scopes.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type JsonBody, pointer } from './json-body.ts';
 import { type Fault, invalid, Problem } from './problem.ts';
 import type { Route } from './route.ts';

@@ -24,6 +24,7 @@ const TITLES = {
   'validation-failed': [422, 'The request does not hold'],
   'internal-error': [500, 'Something failed here'],
   'dispatcher-unavailable': [503, 'The dispatcher does not answer'],
+  'issuer-unavailable': [503, 'The issuer of the tokens does not answer'],
   'database-unavailable': [503, 'The database does not answer'],
   'database-read-only': [503, 'The database takes no changes'],
   'query-timeout': [503, 'The database took too long'],

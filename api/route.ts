@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Database, Queryable } from '../core/database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import type { HandlerDefinition } from '../core/handler.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { SCOPES } from './scopes.ts';
 
 const LAST_ID = 2n ** 63n - 1n;

@@ -93,6 +93,8 @@ function sentence(log: LogLine): string {
       return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job})`;
     case 'job_snoozed':
       return `snoozed      ${error}  (again in ${roughly(log.retry_in_s)})`;
+    case 'http':
+      return `${log.method} ${log.path} answered ${log.status}  ${log.ms} ms`;
     case 'message_not_started':
       return `message not started: ${log.step}`;
     default:

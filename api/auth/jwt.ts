@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Authenticate } from '../caller.ts';
+import { Problem } from '../problem.ts';
 import { SCOPES, type Scope } from '../scopes.ts';
 import { bearerToken } from './bearer-token.ts';
 
@@ -28,10 +29,20 @@ export function jwtAuthentication({ issuer, audience, jwks, algorithms }: JwtSet
       const { payload } = await jwtVerify(token, keys, demands);
       return { name: `jwt:${payload.sub}`, id: `jwt:${payload.sub}`, scopes: new Set(scopesOf(payload)) };
     } catch (error) {
-      if (!(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout) throw error;
-      return { refused: `the token is not accepted: ${error.message}` };
+      if (isTokensFault(error)) return { refused: `the token is not accepted: ${error.message}` };
+      throw unavailable(error);
     }
   };
+}
+
+function unavailable(cause: unknown): Problem {
+  const detail = "the issuer's keys cannot be had: try again in a few seconds";
+  return new Problem('issuer-unavailable', detail, { cause, headers: { 'Retry-After': '5' } });
+}
+
+/** As against the issuer's, which is away or answers something else than keys. */
+function isTokensFault(error: unknown): error is errors.JOSEError {
+  return error instanceof errors.JOSEError && /^ERR_(JWT|JWS|JOSE_ALG|JOSE_NOT|JWKS_NO|JWKS_MULTIPLE)/.test(error.code);
 }
 
 /** Words separated by spaces, or a list of them; those that are none of ours are somebody else's. */

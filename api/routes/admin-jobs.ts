@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { deleteJob } from '../../core/jobs/delete-job.ts';
 import { type PageFilter, pageJobs } from '../../core/jobs/page-jobs.ts';
 import { retry } from '../../core/jobs/retry.ts';

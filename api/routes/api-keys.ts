@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { seconds } from '../../core/duration.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
 import { snakeCase } from '../../core/json-document.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { pageAudit } from '../../core/jobs/page-audit.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { pageDocument, startOf } from '../paging.ts';

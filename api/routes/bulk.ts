@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EnqueueClient } from '../../core/jobs/enqueue.ts';
 import { type Enqueued, insertJobs, type NewJob } from '../../core/jobs/enqueue.ts';
 import type { JsonBody } from '../json-body.ts';

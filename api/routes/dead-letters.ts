@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
 import type { PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';

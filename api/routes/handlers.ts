@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Queryable } from '../../core/database.ts';
 import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-list.ts';
 import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { checkReady } from '../../core/jobs/begin-request.ts';
 import { databaseProblem } from '../database-problem.ts';
 import { Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
 import { readLiveJob } from '../../core/jobs/page-jobs.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readStats, type Stats } from '../../core/jobs/stats.ts';
 import { renderMetrics } from '../../core/metrics.ts';
 import { defineRoute } from '../route.ts';

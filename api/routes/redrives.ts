@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
 import { cancelRedrive, type RedriveOperation, readRedrive, startRedrive } from '../../core/jobs/redrive-operation.ts';
 import { snakeCase } from '../../core/json-document.ts';

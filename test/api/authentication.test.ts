@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -108,8 +108,8 @@ describe('jwt', async () => {
   const jwk = { ...(await exportJWK(good.publicKey)), kid: 'k1', alg: 'ES256' };
   const issuer = 'https://issuer.example';
 
-  async function open() {
-    const server = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
+  async function open(answer: RequestListener = (_request, response) => response.end(JSON.stringify({ keys: [jwk] }))) {
+    const server = createServer(answer);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -142,6 +142,19 @@ describe('jwt', async () => {
     const { status } = await askApp(app, '/admin/jobs', bearer(await token(changes)));
 
     expect(status).toBe(expected);
+  });
+
+  it.each([
+    ['is away', undefined],
+    ['answers an error', (_request: unknown, response: ServerResponse) => response.writeHead(500).end()],
+    ['answers no keys', (_request: unknown, response: ServerResponse) => response.end('<html>')],
+  ])('answers 503 while the issuer %s', async (_name, answer) => {
+    const app = await open(answer ?? ((request) => request.socket.destroy()));
+
+    const { status, headers, body } = await askApp(app, '/admin/jobs', bearer(await token()));
+
+    expect({ status, type: body.type }).toEqual({ status: 503, type: '/problems/issuer-unavailable' });
+    expect(headers.get('retry-after')).toBe('5');
   });
 
   it('takes no token that says it needs no signature, or is signed with a public secret', async () => {

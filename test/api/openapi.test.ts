@@ -14,6 +14,12 @@ it('is a valid OpenAPI 3.1 document, open to everybody', async () => {
   expect(result).toMatchObject({ valid: true });
 });
 
+it('is the contract that was agreed on: a change of it is seen in review', async () => {
+  const { body } = await ask('/openapi.json');
+
+  await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot('./openapi.snap');
+});
+
 it('names a Job, a tag for its operations, and every operation once', async () => {
   const { body } = await ask('/openapi.json');
 

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type App, createApp } from '../../api/app.ts';
 import type { Authenticate } from '../../api/caller.ts';
 import type { ApiDeps } from '../../api/route.ts';

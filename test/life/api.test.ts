@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 
 const GREET = (most: number) => `
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineHandler } from '../../core/handler.ts';
 
 export default defineHandler({
