@@ -11,6 +11,18 @@ create function millrace.clock() returns timestamptz
 revoke execute on function millrace.clock() from public;
 grant execute on function millrace.clock() to millrace_app, millrace_operator, millrace_runtime;
 
+-- Who acts: the login, or whoever the API, which has one login for all its callers, says for this transaction. Nobody
+-- without the rights of the runtime can speak in another's name.
+create function millrace.actor() returns text
+  language sql stable
+  set search_path = pg_catalog, pg_temp
+  as $$
+  select case when pg_has_role(session_user, 'millrace_runtime', 'member')
+    then coalesce(nullif(current_setting('millrace.actor', true), ''), session_user) else session_user end
+$$;
+revoke execute on function millrace.actor() from public;
+grant execute on function millrace.actor() to millrace_app, millrace_operator, millrace_runtime;
+
 -- `epoch` is in every message. It is redrawn after a restore or clone, so that messages of the other life of this
 -- database are not taken for ours.
 create table millrace.installation (

@@ -79,7 +79,7 @@ grant select on millrace.dead_letter_queues to millrace_operator;
 create table millrace.cancel_requests (
   job_id bigint primary key,
   requested_at timestamptz not null default millrace.clock(),
-  requested_by text not null default session_user
+  requested_by text not null default millrace.actor()
 );
 grant select, insert, delete on millrace.cancel_requests to millrace_runtime;
 grant select on millrace.cancel_requests to millrace_operator;
@@ -117,7 +117,7 @@ create table millrace.operations (
   skipped_count bigint not null default 0,
   -- Up to when the rate is used up.
   stepped_at timestamptz not null default millrace.clock(),
-  requested_by text not null default session_user,
+  requested_by text not null default millrace.actor(),
   created_at timestamptz not null default millrace.clock(),
   updated_at timestamptz not null default millrace.clock(),
   finished_at timestamptz
@@ -126,7 +126,7 @@ create table millrace.operations (
 create table millrace.audit_log (
   id bigint generated always as identity primary key,
   at timestamptz not null default millrace.clock(),
-  actor text not null default session_user,
+  actor text not null default millrace.actor(),
   action text not null,
   job_id bigint,
   details jsonb not null default '{}'

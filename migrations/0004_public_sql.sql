@@ -142,7 +142,7 @@ create function millrace.finish_cancelled(job_ids bigint[], reason text) returns
     delete from millrace.cancel_requests c using gone where c.job_id = gone.id
   ), mirrored as (
     update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = session_user, resolution = reason
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = reason
       from gone where d.job_id = gone.id and d.status = 'open'
   )
   select id from gone
@@ -157,7 +157,7 @@ begin
   perform from millrace.jobs_live j
     where j.id = cancel.id and j.status in ('pending', 'failed', 'dead_letter') for update skip locked;
   if found then
-    perform millrace.finish_cancelled(array[cancel.id], 'cancelled by ' || session_user);
+    perform millrace.finish_cancelled(array[cancel.id], 'cancelled by ' || millrace.actor());
     insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
     return 'cancelled';
   end if;
@@ -191,7 +191,7 @@ create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text
       returning j.id
   ), mirrored as (
     update millrace.dead_letters d
-      set status = 'redriven', resolved_at = millrace.clock(), resolved_by = session_user, resolution = door
+      set status = 'redriven', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = door
       from wanted w where d.job_id = w.id and d.status = 'open'
   ), remembered as (
     insert into millrace.job_attempts (job_id, claim_no, attempt, outcome)
@@ -253,7 +253,7 @@ create function millrace.discard_failed_job() returns trigger
 begin
   if old.job_id is null then
     update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = session_user, resolution = 'deleted'
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = 'deleted'
       where d.id = old.id and d.status = 'open';
     return old;
   end if;
@@ -264,7 +264,7 @@ begin
   if not found then
     return null;
   end if;
-  perform millrace.finish_cancelled(array[old.job_id], 'discarded by ' || session_user);
+  perform millrace.finish_cancelled(array[old.job_id], 'discarded by ' || millrace.actor());
   insert into millrace.audit_log (action, job_id) values ('discard', old.job_id);
   return old;
 end $$;

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { checkReady } from '../../core/jobs/begin-request.ts';
-import { databaseProblem } from '../database-problem.ts';
+import { isMigrated } from '../../core/jobs/begin-request.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
@@ -29,10 +28,9 @@ export const readyz = defineRoute({
   detached: true,
   answers: { 200: { description: 'It can.', schema: Health }, 503: { description: 'It cannot.' } },
   run: async ({ deps }) => {
-    await checkReady(deps.db).catch((cause: unknown) => {
-      const detail = 'the database does not answer, or its schema is older than this release: run the migrations';
-      throw databaseProblem(cause) ?? new Problem('database-unavailable', detail, { cause });
-    });
+    if (!(await isMigrated(deps.db))) {
+      throw new Problem('database-unavailable', 'the schema is older than this release: run the migrations');
+    }
     return { status: 200, body: { status: 'ok', version: deps.version } };
   },
 });

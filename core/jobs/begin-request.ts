@@ -17,9 +17,13 @@ export async function beginRequest(tx: Queryable, { statementMs, lockMs, actor }
   await tx.query(BEGIN_REQUEST, [String(statementMs), String(lockMs), actor]);
 }
 
-const CHECK_READY = `select millrace.actor() as actor`;
+/** The newest migration that this code needs: the last of the folder. */
+export const NEWEST_MIGRATION = '0008_hot_path';
 
-/** Throws when the database cannot be reached, or its schema is older than this code. */
-export async function checkReady(db: Queryable): Promise<void> {
-  await db.query(CHECK_READY);
+const FIND_MIGRATION = `select from millrace.migrations where name = $1`;
+
+/** Whether the schema is new enough for this code; throws when the database cannot be reached or was never set up. */
+export async function isMigrated(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query(FIND_MIGRATION, [NEWEST_MIGRATION]);
+  return rowCount > 0;
 }

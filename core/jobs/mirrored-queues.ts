@@ -85,7 +85,7 @@ const NOTE_SWEEP = `
       order by d.id for update of d skip locked
   )
   update millrace.dead_letters d
-    set status = 'expired', resolved_at = millrace.clock(), resolved_by = session_user, resolution = g.reason
+    set status = 'expired', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.reason
     from gone g where d.id = g.id`;
 
 /** Remembers a sweep, and closes the strays that have left the queue. */

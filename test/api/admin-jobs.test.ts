@@ -1,40 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../support/database.ts';
+import { insertInState } from './job-states.ts';
 import { openApi } from './world.ts';
 
 const { ask, pool, test, woken } = await openApi();
 
 const one = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows[0];
+const insertAs = (status: string) => insertInState(pool, status);
 const insert = async () =>
   (await one(`insert into millrace.jobs (job_type) values ('mail') returning id`)).id as string;
-
-/** A job in another state; answers its id. */
-async function insertAs(status: string): Promise<string> {
-  const id = await insert();
-  const flying = `claim_no = 1, lease_expires_at = now() + interval '1 hour', started_at = now(), attempts = 1`;
-  const changes: Record<string, string> = {
-    pending: '',
-    dispatched: flying,
-    running: flying,
-    failed: `next_retry_at = now() + interval '1 hour', attempts = 1, last_error = 'Error: no'`,
-    dead_letter: `claim_no = 1, attempts = 5, last_error = 'Error: no'`,
-  };
-  const change = [`status = '${status}'`, changes[status]].filter(Boolean).join(', ');
-  await pool.query(`update millrace.jobs_live set ${change} where id = $1`, [id]);
-  if (status === 'dead_letter') {
-    await pool.query(
-      `insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error)
-         values ($1, 1, 'mail', '', 'Error: no')`,
-      [id],
-    );
-    await pool.query(
-      `insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, delay_seconds)
-         values ($1, 1, 1, 'failed', 'Error', 'no', 60)`,
-      [id],
-    );
-  }
-  return id;
-}
 
 async function insertFinished(): Promise<string> {
   const id = await insert();
@@ -162,18 +136,6 @@ describe('DELETE /admin/jobs/:id', () => {
 
     await holder.query('rollback');
     expect(status).toBe(409);
-  });
-});
-
-describe('POST /jobs/:id/cancel', () => {
-  it('asks the handler of a running job, and answers 202', async () => {
-    const id = await insertAs('running');
-
-    const { status, body } = await ask(`/jobs/${id}/cancel`, { method: 'POST' });
-
-    expect({ status, body }).toEqual({ status: 202, body: { id, answer: 'requested' } });
-    const asked = 'select requested_by from millrace.cancel_requests where job_id = $1';
-    expect(await one(asked, [id])).toEqual({ requested_by: 'key:somebody' });
   });
 });
 

@@ -3,6 +3,8 @@ import { createApp } from '../../api/app.ts';
 import { ROUTES } from '../../api/routes.ts';
 import { SCOPES } from '../../api/scopes.ts';
 import { openDatabase } from '../../core/database.ts';
+import { NEWEST_MIGRATION } from '../../core/jobs/begin-request.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../core/migration-files.ts';
 import { createClient } from '../support/database.ts';
 import { askApp, openApi } from './world.ts';
 
@@ -101,6 +103,24 @@ it('puts the id of the request on every answer and every line of the log', async
   const lines = (deps.log as never as { lines: Record<string, unknown>[] }).lines.filter((line) => line.request === id);
   expect(body.request_id).toBe(id);
   expect(lines).toMatchObject([{ event: 'http', method: 'GET', path: '/admin/jobs/4711', status: 404 }]);
+});
+
+describe('GET /readyz', () => {
+  it('asks for the newest migration of the folder', () => {
+    expect(NEWEST_MIGRATION).toBe(readMigrations(MIGRATIONS_FOLDER).at(-1)?.name);
+  });
+
+  it('answers 503 and what to do while it is missing', async () => {
+    await pool.query('delete from millrace.migrations where name = $1', [NEWEST_MIGRATION]);
+
+    const { status, body } = await ask('/readyz');
+
+    await pool.query(`insert into millrace.migrations (name, checksum) values ($1, '')`, [NEWEST_MIGRATION]);
+    expect({ status, detail: body.detail }).toEqual({
+      status: 503,
+      detail: expect.stringContaining('run the migrations'),
+    });
+  });
 });
 
 describe('a database in trouble', () => {

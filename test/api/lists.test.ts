@@ -175,7 +175,8 @@ describe('a page that has looked at its share of rows', () => {
   it('does the same for dead letters', async () => {
     await pool.query(`
       insert into millrace.dead_letters (job_type, last_error) values ('d', 'Error: needle');
-      insert into millrace.dead_letters (job_type, last_error) select 'd', 'Error: hay' from generate_series(1, 25000)`);
+      insert into millrace.dead_letters (job_type, last_error) 
+        select 'd', 'Error: hay' from generate_series(1, 25000)`);
 
     const { body: first } = await ask('/admin/dlq?error=needle');
     const found = await walk('/admin/dlq?error=needle');

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { createLogin } from '../core/runtime-engine.ts';
+import { createClient } from '../support/database.ts';
+import { insertInState } from './job-states.ts';
+import { openApi } from './world.ts';
+
+const { ask, pool, test } = await openApi();
+
+const one = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows[0];
+const insertAs = (status: string) => insertInState(pool, status);
+
+describe('POST /jobs/:id/cancel', () => {
+  it('cancels a dead job in the name of the caller', async () => {
+    const id = await insertAs('dead_letter');
+
+    await ask(`/jobs/${id}/cancel`, { method: 'POST' });
+
+    expect(await one('select last_error from millrace.jobs where id = $1', [id])).toEqual({
+      last_error: 'cancelled by key:somebody',
+    });
+    expect(await one('select status, resolved_by from millrace.dead_letters where job_id = $1', [id])).toEqual({
+      status: 'discarded',
+      resolved_by: 'key:somebody',
+    });
+  });
+
+  it('lets no login without the rights of the runtime speak in the name of another', async () => {
+    const id = await insertAs('dead_letter');
+    const operator = await createLogin(test, 'millrace_operator');
+    const client = await createClient(operator.url);
+
+    await client.query(`set millrace.actor = 'key:somebody'`);
+    await client.query('select millrace.cancel($1)', [id]);
+
+    const { rows } = await pool.query('select actor from millrace.audit_log where job_id = $1', [id]);
+    expect(rows).toEqual([{ actor: operator.name }]);
+  });
+
+  it('asks the handler of a running job, and answers 202', async () => {
+    const id = await insertAs('running');
+
+    const { status, body } = await ask(`/jobs/${id}/cancel`, { method: 'POST' });
+
+    expect({ status, body }).toEqual({ status: 202, body: { id, answer: 'requested' } });
+    const asked = 'select requested_by from millrace.cancel_requests where job_id = $1';
+    expect(await one(asked, [id])).toEqual({ requested_by: 'key:somebody' });
+  });
+});
