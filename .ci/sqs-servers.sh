@@ -91,7 +91,6 @@ else
 fi
 
 # The minute-long behaviours wait beside the others.
-export SQS_CONTRACT_MINUTE_LONG=1
 contract='SQS_CONTRACT_ELASTICMQ=$ELASTICMQ_URL vitest run --config test/contract/servers.config.ts'
 .ci/elasticmq.sh bash -c "$contract"
 [ -n "${SQS_CONTRACT_MOTO:-}" ] || { echo 'sqs-servers.sh: moto did not run' >&2; exit 1; }
