@@ -80,9 +80,20 @@ const GATE = {
   403: { description: 'It lacks the scope.' },
 };
 
-function responses({ answers, scope }: Route, schemas: Json): Json {
+/** What comes of the parts that an operation takes. */
+function partAnswers({ params, query, body, idempotent }: Route): Record<string, AnswerShape> {
+  return {
+    ...((params || query || body) && { 422: { description: 'A part of it does not hold: see errors.' } }),
+    ...((query || body) && { 400: { description: 'It cannot be read, or its cursor is not one of this list.' } }),
+    ...(body && { 413: { description: 'The body is too large.' }, 415: { description: 'The body is not JSON.' } }),
+    ...(idempotent && { 409: { description: 'The Idempotency-Key stands for another request, or one at work.' } }),
+  };
+}
+
+function responses(route: Route, schemas: Json): Json {
+  const { answers, scope } = route;
   const problem = { 'application/problem+json': { schema: toSchema(ProblemDocument, schemas, 'output') } };
-  const all: Record<string, AnswerShape> = { ...(scope === 'none' ? {} : GATE), ...answers };
+  const all: Record<string, AnswerShape> = { ...(scope === 'none' ? {} : GATE), ...partAnswers(route), ...answers };
   const own = Object.entries(all).map(([status, { description, schema, mediaType = 'application/json', headers }]) => {
     const success = { [mediaType]: { schema: schema === undefined ? {} : toSchema(schema, schemas, 'output') } };
     const content = Number(status) >= 400 ? problem : success;
@@ -96,7 +107,7 @@ function responses({ answers, scope }: Route, schemas: Json): Json {
       },
     ] as const;
   });
-  const others = { description: 'The request does not hold, or something failed: see detail.', content: problem };
+  const others = { description: 'Something failed, here or in the database: see detail.', content: problem };
   return { ...Object.fromEntries(own), default: others };
 }
 

@@ -26,6 +26,7 @@ export const enqueueJob = defineRoute({
   answers: {
     201: { description: 'It is in the table.', schema: Enqueued, headers: { Location: 'Where to follow it.' } },
     200: { description: 'A live job has the unique_key: this is that one.', schema: Enqueued },
+    404: { description: 'No handler for such jobs is deployed.' },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
