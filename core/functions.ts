@@ -18,10 +18,9 @@ const NUDGE_TWICE = { nudge: true, again: true };
 
 /** The dispatcher by the name of its function. Region, credentials and endpoint come from the environment. */
 export function openDispatcherFunction(functionName: string, log: Log): DispatcherFunction {
-  const client = new LambdaClient({
-    maxAttempts: 2,
-    requestHandler: { connectionTimeout: 2000, requestTimeout: 25_000, throwOnRequestTimeout: true },
-  });
+  const client = openClient({ maxAttempts: 2, requestTimeout: 25_000 });
+  // An enqueue waits for this one, and can do without it.
+  const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 });
   let wokenAt = Number.NEGATIVE_INFINITY;
   return {
     processNow: () => invokeAndWait(client, functionName),
@@ -29,12 +28,19 @@ export function openDispatcherFunction(functionName: string, log: Log): Dispatch
       if (performance.now() - wokenAt < WAKE_EVERY_MS) return;
       wokenAt = performance.now();
       const command = { FunctionName: functionName, InvocationType: 'Event', Payload: toBytes(NUDGE_TWICE) } as const;
-      await client.send(new InvokeCommand(command)).catch((error: unknown) => {
+      await waker.send(new InvokeCommand(command)).catch((error: unknown) => {
         wokenAt = Number.NEGATIVE_INFINITY;
         log.warn('nudge_failed', { function: functionName, error });
       });
     },
   };
+}
+
+function openClient({ maxAttempts, requestTimeout }: { maxAttempts: number; requestTimeout: number }): LambdaClient {
+  return new LambdaClient({
+    maxAttempts,
+    requestHandler: { connectionTimeout: 1000, requestTimeout, throwOnRequestTimeout: true },
+  });
 }
 
 async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {

@@ -14,10 +14,17 @@ export function loopbackAuthentication(): Authenticate {
   return async (request) => {
     const host = (request.headers.get('host') ?? new URL(request.url).host).replace(/:\d+$/, '');
     if (!isLoopback(host)) return { refused: 'without authentication only requests to a loopback address are served' };
-    const site = request.headers.get('sec-fetch-site');
-    if (site !== null && site !== 'same-origin' && site !== 'none') {
+    if (isFromElsewhere(request)) {
       return { refused: 'without authentication no request that another site makes is served' };
     }
     return { name: 'loopback', id: 'loopback', scopes: new Set(SCOPES) };
   };
+}
+
+/** Every browser of today says so by the first header; older ones at least by the second, on what changes something. */
+function isFromElsewhere(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site') ?? 'none';
+  const origin = request.headers.get('origin');
+  const isForeign = origin !== null && URL.parse(origin)?.host !== request.headers.get('host');
+  return isForeign || (site !== 'same-origin' && site !== 'none');
 }

@@ -186,6 +186,9 @@ describe('none', () => {
     ['127.0.0.1.evil.example', {}, 401],
     ['localhost', { 'sec-fetch-site': 'cross-site' }, 401],
     ['localhost', { 'sec-fetch-site': 'same-origin' }, 200],
+    ['localhost:1', { origin: 'http://localhost:1' }, 200],
+    ['localhost:1', { origin: 'http://localhost:2' }, 401],
+    ['localhost', { origin: 'null' }, 401],
   ])('serves %s with %j: %i', async (host, headers, expected) => {
     const { status } = await askApp(app, '/admin/jobs', { headers: { host, ...headers } });
 
