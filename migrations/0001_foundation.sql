@@ -84,6 +84,7 @@ create table millrace.dispatches (
 create index dispatches_unconfirmed on millrace.dispatches (claimed_at) where sent_at is null and released_at is null;
 grant select, insert, update, delete on millrace.dispatches to millrace_runtime;
 grant select on millrace.dispatches to millrace_operator;
+grant select on sequence millrace.dispatches_claim_no_seq to millrace_runtime;
 
 -- The dispatcher that registered last goes on looping; an older one sees a higher number and leaves.
 create table millrace.dispatcher_runs (

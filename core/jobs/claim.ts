@@ -18,11 +18,14 @@ const LOCK_OPEN_HANDLERS = `
     order by job_type, routing_key
     for update skip locked`;
 
+// Every tenth claim goes by age alone, so that a stream of urgent jobs leaves a tenth to the others of its handler.
 // One index range for each handler and priority, so that neither paused types nor far futures are walked. The claim
 // number is drawn here, after the locks: drawn before them, a lower number could commit after a higher one. Rows are
 // found again by arrays, not by joins: a join is planned for a thousand rows and reads a table of 100,000 as a whole.
 const CLAIM_DUE_JOBS = `
-  with open as materialized (
+  with turn as materialized (
+    select last_value % 10 = 9 as by_age from millrace.dispatches_claim_no_seq
+  ), open as materialized (
     select h.job_type, h.routing_key, h.queue_url, h.dispatched_lease_seconds, h.max_in_flight,
            h.max_in_flight_floor, h.max_in_flight_cap,
            (select count(*)::integer from millrace.jobs_live j
@@ -30,13 +33,13 @@ const CLAIM_DUE_JOBS = `
       from unnest($1::text[], $2::text[]) as o(job_type, routing_key)
       join millrace.handlers h using (job_type, routing_key)
   ), candidates as materialized (
-    select c.id, c.priority, c.due_at, o.job_type, o.routing_key,
-           row_number() over (partition by o.job_type, o.routing_key order by c.priority, c.due_at, c.id) as place,
+    select c.id, c.rank, c.due_at, o.job_type, o.routing_key,
+           row_number() over (partition by o.job_type, o.routing_key order by c.rank, c.due_at, c.id) as place,
            o.max_in_flight - o.in_flight as room
       from open o
       cross join generate_series(0, 9) as p(priority)
       cross join lateral (
-        select j.id, j.priority, j.due_at from millrace.jobs_live j
+        select j.id, case when t.by_age then 0 else j.priority end as rank, j.due_at from millrace.jobs_live j, turn t
           where j.job_type = o.job_type and j.routing_key = o.routing_key and j.priority = p.priority::smallint
             and j.due_at is not null and j.due_at <= millrace.clock()
           order by j.due_at, j.id
@@ -44,16 +47,17 @@ const CLAIM_DUE_JOBS = `
       ) c
       where o.max_in_flight > o.in_flight
   ), picked as materialized (
-    select id, priority, due_at from candidates where place <= room order by priority, due_at, id limit $3::integer
+    select id, rank, due_at from candidates where place <= room order by rank, due_at, id limit $3::integer
   ), free as materialized (
-    select j.id, j.priority, j.due_at from millrace.jobs_live j
+    select j.id, case when (select by_age from turn) then 0 else j.priority end as rank, j.due_at
+      from millrace.jobs_live j
       where j.id = any(array(select id from picked)) and j.due_at <= millrace.clock()
       order by j.id
       for update of j skip locked
   ), beyond as materialized (
     -- Somebody holds rows of these: without a second look, behind them, their handlers would stand still as long as he
     -- does. It locks as it goes, up to the room of each handler, so only then is it worth its price.
-    select c.id, c.priority, c.due_at from open o
+    select c.id, case when (select by_age from turn) then 0 else c.priority end as rank, c.due_at from open o
       cross join lateral (
         select j.id, j.priority, j.due_at from generate_series(0, 9) as p(priority)
           cross join lateral (
@@ -68,10 +72,10 @@ const CLAIM_DUE_JOBS = `
       ) c
       where o.max_in_flight > o.in_flight and (select count(*) from free) < (select count(*) from picked)
   ), locked as materialized (
-    select id, priority, due_at from (
+    select id, rank, due_at from (
       select * from free where (select count(*) from free) = (select count(*) from picked)
       union all select * from beyond) l
-      order by priority, due_at, id limit $3::integer
+      order by rank, due_at, id limit $3::integer
   ), dispatch as (
     insert into millrace.dispatches (claimed_count)
       select count(*) from locked having count(*) > 0
@@ -106,11 +110,11 @@ const CLAIM_DUE_JOBS = `
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
          group_key as "groupKey"
-    from claimed join locked using (id) order by priority, due_at, id`;
+    from claimed join locked using (id) order by rank, due_at, id`;
 
 /**
  * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
- * and id. They are stamped with one new claim number and are the caller's to send.
+ * and id; every tenth time without regard to priority. They are stamped with one new claim number and are the caller's to send.
  */
 export async function claim(db: Database, limit: number): Promise<ClaimedJob[]> {
   return db.transaction(async (tx) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatcherSettings, runDispatcher } from '../../../core/dispatcher.ts';
+import { claim } from '../../../core/jobs/claim.ts';
 import { systemTime } from '../../../core/time.ts';
 import {
   deploy,
@@ -91,5 +92,24 @@ describe('CLM-08', () => {
 
     expect(sentTo('small')).toBe(1);
     expect(sentTo('big')).toBe(7500);
+  });
+
+  it('a stream of urgent jobs that fills every claim leaves a tenth of them to others of its handler', async () => {
+    const {
+      rows: [low],
+    } = await pool.query(`insert into millrace.jobs (job_type, priority) values ('big', 9) returning id::text`);
+    let claims = 0;
+    let sent = false;
+
+    while (!sent && claims < 20) {
+      await pool.query(`insert into millrace.jobs (job_type, priority) select 'big', 0 from generate_series(1, 1500)`);
+      const jobs = await claim(db, 1000);
+      claims += 1;
+      sent = jobs.some(({ id }) => id === low.id);
+      await pool.query(`delete from millrace.jobs_live where status = 'dispatched'`);
+    }
+
+    expect(sent).toBe(true);
+    expect(claims).toBeLessThanOrEqual(10);
   });
 });
