@@ -19,7 +19,7 @@ it('runs from a folder whose name has spaces and more', async () => {
   // Postgres, which refuses root, has to get in.
   await chmod(outer, 0o755);
   await mkdir(folder);
-  for (const name of ['cli', 'core', 'functions', 'infra', 'local', 'migrations', 'package.json']) {
+  for (const name of ['api', 'cli', 'core', 'functions', 'infra', 'local', 'migrations', 'package.json']) {
     await cp(join(ROOT, name), join(folder, name), { recursive: true });
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
