@@ -96,7 +96,7 @@ function sentence(log: LogLine): string {
     case 'http':
       return `${log.method} ${log.path} answered ${log.status}  ${log.ms} ms`;
     case 'message_not_started':
-      return `message not started: ${log.step}`;
+      return log.step === 'redrive' ? 'redriven, by a move task of SQS' : `message not started: ${log.step}`;
     default:
       return mirrorSentence(log) ?? [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
   }
