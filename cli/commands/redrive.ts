@@ -97,8 +97,8 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
     return;
   }
   for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
-  say(`${counted(preview.matched, 'dead letter')} match, ${count(preview.movable)} would be moved${estimate(preview)}`);
-  whisper('Nothing was done.');
+  say(`${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`);
+  if (preview.movable > 0) whisper('Nothing was done: leave --dry-run out to do it.');
 }
 
 /** Nothing is there to be moved: why, and the number that says so. */

@@ -58,7 +58,7 @@ describe('CLI-01: redrive', () => {
       'gone\t3\tno: deploy its handler first\nmail\t2\tyes, then waits: paused\n-\t1\tno: nobody',
     );
     for (const sentence of [
-      '6 dead letters match, 2 would be moved, in about 4 s at 0.5/s',
+      '6 dead letters found, 2 would be moved, in about 4 s at 0.5/s',
       '3 jobs: no handler for gone: deploy it first',
       '1 message of nobody',
       'mail is paused: its 2 jobs will wait',
