@@ -4,12 +4,15 @@ import { readVersion } from '../local/version.ts';
 import { examples } from './action.ts';
 import { CommandFailure } from './command-failure.ts';
 import { addDlq } from './commands/dlq.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addEnqueue } from './commands/enqueue.ts';
+import { addHandlers } from './commands/handlers.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addSql } from './commands/sql.ts';
+import { addStats } from './commands/stats.ts';
 import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
@@ -25,6 +28,9 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addJobs,
   addDlq,
   addRedrive,
+  addStats,
+  addHandlers,
+  addDoctor,
   addMail,
   addMigrate,
 ];

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
 import { examples } from '../action.ts';
 import { addJobsCancel } from './jobs-cancel.ts';
+import { addJobsDelete } from './jobs-delete.ts';
 import { addJobsList } from './jobs-list.ts';
 import { addJobsRetry } from './jobs-retry.ts';
 import { addJobsShow } from './jobs-show.ts';
+import { addJobsWait } from './jobs-wait.ts';
 
-/** `millrace jobs list | show | retry | cancel` */
+/** `millrace jobs list | show | wait | retry | cancel | delete` */
 export function addJobs(program: Command): void {
-  const jobs = program.command('jobs').description('list, show, retry or cancel jobs');
+  const jobs = program.command('jobs').description('list, show, wait for, retry, cancel or delete jobs');
   jobs.addHelpText('before', examples('jobs list', 'jobs show 1', 'jobs cancel 1'));
-  for (const add of [addJobsList, addJobsShow, addJobsRetry, addJobsCancel]) add(jobs);
+  for (const add of [addJobsList, addJobsShow, addJobsWait, addJobsRetry, addJobsCancel, addJobsDelete]) add(jobs);
 }

@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { Database } from '../../core/database.ts';
+import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-list.ts';
+import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
+import { type HandlerAddress, handlerName } from '../../core/naming.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { snakeCase, toJson } from '../json.ts';
+import { type GlobalOptions, withDatabase } from '../target.ts';
+import { print, printRows, say, suggest } from '../terminal.ts';
+
+const HEADINGS = ['HANDLER', 'STATE', 'IN FLIGHT', 'TIMEOUT', 'TRIES', 'DEPLOYED'];
+const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
+
+/** `millrace handlers [list] | pause | resume` */
+export function addHandlers(program: Command): void {
+  const handlers = program.command('handlers').description('list handlers, pause them or let them go on');
+  handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
+  handlers
+    .command('list', { isDefault: true })
+    .description('every handler that is deployed, and what keeps it')
+    .action(
+      action(async (options: GlobalOptions) => {
+        const found = await withDatabase(options, (db) => listHandlers(db));
+        tell(found, options);
+        return undefined;
+      }),
+    );
+  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', pauseHandler);
+  addChange(handlers, 'resume', 'claim for them again', resumeHandler);
+}
+
+function addChange(
+  handlers: Command,
+  verb: 'pause' | 'resume',
+  description: string,
+  change: (db: Database, address: HandlerAddress) => Promise<void>,
+): void {
+  handlers
+    .command(verb)
+    .argument('<handler...>', 'such as send_reminder, or index_record.vector with a routing key', addresses)
+    .description(description)
+    .addHelpText('before', examples(`handlers ${verb} send_reminder`))
+    .action(
+      action(async (options: GlobalOptions, wanted: HandlerAddress[]) => {
+        const found = await withDatabase(options, async (db) => {
+          const known = await Promise.all(wanted.map((address) => listHandlers(db, address)));
+          const missing = wanted.filter((_address, index) => known[index]?.length === 0).map(handlerName);
+          if (missing.length > 0) {
+            throw new CommandFailure(
+              EXIT.notFound,
+              `no handler ${missing.join(', ')} is deployed: npx millrace handlers`,
+            );
+          }
+          for (const address of wanted) await change(db, address);
+          return (await Promise.all(wanted.map((address) => listHandlers(db, address)))).flat();
+        });
+        tell(found, options);
+        if (verb === 'pause') suggest(`npx millrace handlers resume ${wanted.map(handlerName).join(' ')}`);
+        return undefined;
+      }),
+    );
+}
+
+function tell(handlers: readonly RegisteredHandler[], { json }: GlobalOptions): void {
+  if (json) print(toJson({ items: handlers.map(snakeCase) }));
+  else if (handlers.length === 0) say('no handler is deployed: a file in functions/handlers is one');
+  else printRows(HEADINGS, handlers.map(toRow));
+}
+
+function toRow(handler: RegisteredHandler) {
+  const { inFlight, maxInFlight, timeoutSeconds, maxAttempts, deployedAt } = handler;
+  const flight = `${inFlight} of ${maxInFlight}`;
+  return [handlerName(handler), stateOf(handler), flight, `${timeoutSeconds} s`, maxAttempts, deployedAt];
+}
+
+function stateOf({ pausedAt, heldUntil, holdReason }: RegisteredHandler): string {
+  if (pausedAt !== null) return `paused since ${pausedAt.toISOString()}`;
+  if (heldUntil !== null) return `held until ${heldUntil.toISOString()}: ${holdReason}`;
+  return 'open';
+}
+
+function addresses(text: string, before: readonly HandlerAddress[] = []): HandlerAddress[] {
+  const [, jobType, routingKey = ''] = NAME.exec(text) ?? [];
+  if (jobType === undefined) {
+    throw new InvalidArgumentError('Expected a handler such as send_reminder, or index_record.vector.');
+  }
+  return [...before, { jobType, routingKey }];
+}

@@ -1,0 +1,50 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Database } from '../../core/database.ts';
+import { type Duration, seconds } from '../../core/duration.ts';
+import { type ShownJob, showJob } from '../../core/jobs/show.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { jobDocument } from '../job-document.ts';
+import { toJson } from '../json.ts';
+import { withDatabase } from '../target.ts';
+import { print, suggest } from '../terminal.ts';
+import { duration, jobId } from '../values.ts';
+
+const POLL_MS = 250;
+
+/** `millrace jobs wait` */
+export function addJobsWait(jobs: Command): void {
+  jobs
+    .command('wait')
+    .argument('<id>', 'the id of a job', jobId)
+    .description('wait until a job has ended: 0 it succeeded, 1 it ended otherwise, 8 it has not ended in time')
+    .option('--timeout <duration>', 'the longest wait', duration, '5m')
+    .addHelpText('before', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
+    .action(
+      action<{ timeout: Duration }>(async (options, id: string) => {
+        const shown = await withDatabase(options, (db) => untilEnd(db, id, seconds(options.timeout, 'timeout')));
+        const { status } = shown.job;
+        if (options.json) print(toJson(jobDocument(shown)));
+        else print(status);
+        if (status === 'succeeded') return EXIT.done;
+        suggest(`npx millrace jobs show ${id}`);
+        return hasEnded(shown) ? EXIT.failed : EXIT.checkFailed;
+      }),
+    );
+}
+
+async function untilEnd(db: Database, id: string, longest: number): Promise<ShownJob> {
+  const end = performance.now() + longest * 1000;
+  for (;;) {
+    const shown = await showJob(db, id);
+    if (shown === undefined) throw new CommandFailure(EXIT.notFound, `there is no job ${id}`);
+    if (hasEnded(shown) || performance.now() >= end) return shown;
+    await wait(POLL_MS);
+  }
+}
+
+function hasEnded({ job }: ShownJob): boolean {
+  return ['succeeded', 'skipped', 'cancelled', 'dead_letter'].includes(job.status);
+}
