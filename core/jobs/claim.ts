@@ -114,7 +114,8 @@ const CLAIM_DUE_JOBS = `
 
 /**
  * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
- * and id; every tenth time without regard to priority. They are stamped with one new claim number and are the caller's to send.
+ * and id; every tenth time without regard to priority. They are stamped with one new claim number and are the
+ * caller's to send.
  */
 export async function claim(db: Database, limit: number): Promise<ClaimedJob[]> {
   return db.transaction(async (tx) => {

@@ -143,7 +143,7 @@ describe('doctor', () => {
     ['paused handlers', 'update millrace.handlers set paused_at = millrace.clock()'],
     [
       'held handlers',
-      `update millrace.handlers set held_until = millrace.clock() + interval '1 h', hold_reason = 'its queue does not exist'`,
+      `update millrace.handlers set held_until = millrace.clock() + interval '1 h', hold_reason = 'no queue'`,
     ],
     ['jobs without a handler', `insert into millrace.jobs (job_type) values ('typo_x')`],
     ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],

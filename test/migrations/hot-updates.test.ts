@@ -11,7 +11,8 @@ const COUNT = `
 it('starts jobs without touching an index, whatever the lists of rare states have', async () => {
   const client = await createClient(database.url);
   await client.query(`
-    insert into millrace.jobs_live (job_type, status, max_attempts, claim_no, lease_expires_at, dispatched_at, unique_key)
+    insert into millrace.jobs_live
+        (job_type, status, max_attempts, claim_no, lease_expires_at, dispatched_at, unique_key)
       select 'mail', 'dispatched', 5, 1, now(), now(), n::text from generate_series(1, 500) n`);
 
   await client.query('begin');
