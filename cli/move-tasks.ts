@@ -6,6 +6,8 @@ import { howFar, openProgress } from './progress.ts';
 import { sqsFailure } from './sqs-failure.ts';
 
 const POLL_MS = 500;
+/** A task that has not shown for so many looks will not: some servers forget one as soon as it ends. */
+const LOOKS_IN_VAIN = 10;
 
 /** A dead-letter queue before anything is moved. */
 export interface SeenQueue {
@@ -24,7 +26,7 @@ export interface SeenQueue {
 export interface EndedMove {
   readonly name: string;
   readonly url: string;
-  readonly status: MoveTask['status'] | 'NOT_STARTED';
+  readonly status: MoveTask['status'] | 'NOT_STARTED' | 'UNKNOWN';
   readonly moved: number;
   readonly toMove: number;
   /** What is still in the queue. */
@@ -59,6 +61,8 @@ interface Move {
   readonly handle: string;
   readonly failure: CommandFailure | undefined;
   task: MoveTask | undefined;
+  /** Looks at the queue that did not find the task. */
+  missed: number;
 }
 
 export interface MoveOptions {
@@ -84,7 +88,7 @@ export async function moveAll(
         await Promise.all(started.map(({ handle }) => queues.cancelMove(handle).catch(() => undefined)));
       }
       await Promise.all(started.map((move) => refresh(queues, move)));
-      if (started.every(({ task }) => task !== undefined && !isActive(task))) break;
+      if (started.every(hasEnded)) break;
       progress.show(`move tasks: ${howFar(sum(started, 'moved'), sum(started, 'toMove'))}`);
       await wait(POLL_MS, undefined, { signal: cancelled ? undefined : interrupted }).catch(() => undefined);
     }
@@ -96,9 +100,9 @@ export async function moveAll(
 
 async function start(queues: DeadLetterQueues, queue: SeenQueue, rate: number | undefined): Promise<Move> {
   try {
-    return { queue, handle: await queues.startMove(queue.arn, rate), failure: undefined, task: undefined };
+    return { queue, handle: await queues.startMove(queue.arn, rate), failure: undefined, task: undefined, missed: 0 };
   } catch (error) {
-    return { queue, handle: '', failure: sqsFailure(error, queue.name), task: undefined };
+    return { queue, handle: '', failure: sqsFailure(error, queue.name), task: undefined, missed: 0 };
   }
 }
 
@@ -108,20 +112,26 @@ async function refresh(queues: DeadLetterQueues, move: Move): Promise<void> {
     throw sqsFailure(error, `${move.queue.name}, whose move task goes on`);
   });
   const before = move.queue.task?.startedAt.getTime() ?? 0;
-  move.task =
-    tasks.find(({ handle }) => handle === move.handle) ?? tasks.find((one) => one.startedAt.getTime() > before);
+  const isNew = (task: MoveTask) => task.startedAt.getTime() > before;
+  const found = tasks.find(({ handle }) => handle === move.handle) ?? tasks.find(isNew);
+  if (found === undefined) move.missed += 1;
+  else Object.assign(move, { task: found, missed: 0 });
+}
+
+function hasEnded({ task, missed }: Move): boolean {
+  return missed >= LOOKS_IN_VAIN || (missed === 0 && task !== undefined && !isActive(task));
 }
 
 function sum(moves: readonly Move[], field: 'moved' | 'toMove'): number {
   return moves.reduce((total, { task, queue }) => total + (task?.[field] ?? (field === 'toMove' ? queue.depth : 0)), 0);
 }
 
-async function end(queues: DeadLetterQueues, { queue, task, failure }: Move): Promise<EndedMove> {
+async function end(queues: DeadLetterQueues, { queue, task, missed, failure }: Move): Promise<EndedMove> {
   const { name, url, depth } = queue;
   const after = await queues.describe(url).catch(() => undefined);
   return {
     ...{ name, url, failure, failureReason: task?.failureReason },
-    status: task?.status ?? 'NOT_STARTED',
+    status: failure ? 'NOT_STARTED' : missed > 0 || task === undefined ? 'UNKNOWN' : task.status,
     moved: task?.moved ?? 0,
     toMove: task?.toMove ?? depth,
     left: after?.depth ?? 0,

@@ -102,6 +102,8 @@ function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitC
     const { name, status, failure, failureReason = '', left } = move;
     if (failure) sayError(failure.message);
     if (status === 'FAILED') sayError(`${name}: ${explain(failureReason)}`);
+    if (status === 'UNKNOWN')
+      sayError(`${name}: SQS does not tell how the move ended; ${counted(left, 'message')} left`);
     if (status === 'CANCELLED') say(`${name}: the move is cancelled; what was moved stays moved`);
     if (status === 'COMPLETED' && left > 0) {
       warn(`${name}: ${counted(left, 'message')} left: somebody looked at them, or they just died; run it again`);

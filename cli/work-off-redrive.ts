@@ -9,6 +9,9 @@ const STEP_PAUSE_MS = 200;
 const WATCH_PAUSE_MS = 500;
 const LONGEST_STILLNESS_MS = 10_000;
 
+const ROW_IS_HELD = 'somebody holds rows of these jobs in a transaction that is open';
+const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle it wakes up once a minute.';
+
 export interface WorkOff {
   readonly db: Database;
   readonly id: string;
@@ -36,7 +39,7 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
       const moved = now.done > done;
       if (stillness(moved)) {
         progress.clear();
-        warn('nothing has moved for a while: is the dispatcher running? When idle it wakes up once a minute.');
+        warn(`nothing has moved for a while: ${rate === undefined ? ROW_IS_HELD : DISPATCHER_IS_AWAY}`);
       }
       done = now.done;
       if (rate !== undefined || !moved) await pause(rate === undefined ? STEP_PAUSE_MS : WATCH_PAUSE_MS, interrupted);

@@ -43,10 +43,14 @@ export function addDlqDiscard(dlq: Command): void {
     .addHelpText('before', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
     .action(
       action<DiscardOptions>(async (options, ids: string[] = []) => {
-        if (options.stray !== undefined)
-          return withDatabase(options, (db) => discardOne(db, options.stray ?? '', options));
         const filter = toFilter(options, ids);
-        requireChoice(filter, options.all);
+        const { stray, all } = options;
+        if (stray !== undefined) {
+          const more = all || Object.values(filter).some((part) => part !== undefined);
+          if (more) throw new CommandFailure(EXIT.usage, '--stray names one message: leave the rest out');
+          return withDatabase(options, (db) => discardOne(db, stray, options));
+        }
+        requireChoice(filter, all);
         return withDatabase(options, async (db) => discardMany(db, await pinFilter(db, filter), options));
       }),
     );

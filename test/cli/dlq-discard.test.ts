@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { openDeadLetters } from './dead-letters.ts';
+import { startCli } from './run-cli.ts';
 
-const { run, bury, stray, statusOf, pool, operator } = await openDeadLetters();
+const { run, bury, stray, statusOf, pool, operator, env } = await openDeadLetters();
 
 describe('CLI-01: dlq discard', () => {
   it('gives up what matches and leaves the rest', async () => {
@@ -84,13 +86,40 @@ describe('CLI-01: dlq discard', () => {
     expect(id).toMatchObject({ code: 3, stderr: 'error: job 999999999 does not exist\n' });
   });
 
+  it('stops at Ctrl-C, and tells how many are discarded', async () => {
+    await stray();
+    await bury({ count: 1500 });
+    const client = await createClient(pool.options.connectionString!);
+    await client.query('begin');
+    await client.query('select from millrace.dead_letters where job_id is null for update');
+    const { process: child, ended } = startCli(['dlq', 'discard', '--all', '--yes', '--json'], { env });
+    await eventually(
+      async () => {
+        const { rows } = await pool.query(
+          `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock'`,
+        );
+        expect(rows).toHaveLength(1);
+      },
+      { timeout: 20_000 },
+    );
+    // The signal comes before the answer, for which the database has 999 rows to do yet.
+    child.kill('SIGINT');
+    await client.query('rollback');
+
+    const { code, stdout, stderr } = await ended;
+
+    expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, discarded: 1000 });
+    expect(stderr).toContain('interrupted: 1,000 dead letters of 1501 discarded, and they stay discarded');
+  });
+
   it('discards one stray', async () => {
     const [first, second] = [await stray(), await stray()];
 
     const done = await run('dlq', 'discard', '--stray', first, '--yes', '--json');
     const again = await run('dlq', 'discard', '--stray', first, '--yes', '--json');
+    const more = await run('dlq', 'discard', '--stray', second, '--all', '--yes', '--json');
 
-    expect(done.code).toBe(0);
+    expect([done.code, more.code]).toEqual([0, 2]);
     expect(again).toEqual({ code: 3, stdout: '', stderr: `error: there is no open stray ${first}\n` });
     const { rows } = await pool.query(`select id::text from millrace.dead_letters where status = 'open'`);
     expect(rows).toEqual([{ id: second }]);
