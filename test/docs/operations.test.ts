@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CLOUDWATCH_METRICS, PROMETHEUS_METRICS } from '../../core/metric-table.ts';
+import { eventually } from '../support/eventually.ts';
+import { tableBelow } from './documents.ts';
+import { deadScenes } from './operations-dead.ts';
+import { jobScenes } from './operations-jobs.ts';
+import { BUILD_REPORT, lateScenes, OLD_REPORT } from './operations-late.ts';
+import { page, settings, symptoms, toPattern } from './operations-page.ts';
+import { PATIENCE, type Scene, type Stood, tidy } from './operations-scene.ts';
+import { databaseScenes } from './operations-tables.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
+
+const scenes: Readonly<Record<string, Scene>> = { ...lateScenes, ...jobScenes, ...deadScenes, ...databaseScenes };
+
+/** They find something wrong wherever the page has them typed. */
+const ENDS: Readonly<Record<string, number>> = { 'npx millrace doctor': 8, 'npx millrace migrate status': 1 };
+
+let terminal: Terminal;
+
+beforeAll(async () => {
+  terminal = await openTerminal();
+  await terminal.project.writeHandler('build-report.ts', BUILD_REPORT);
+  await terminal.project.writeHandler('old-report.ts', OLD_REPORT);
+  const deployed = "select from millrace.handlers where job_type in ('build_report', 'old_report')";
+  await eventually(async () => expect(await terminal.stack.query(deployed)).toHaveLength(2), PATIENCE);
+});
+afterAll(() => terminal?.close());
+
+it('provokes every symptom of the page', () => {
+  expect(Object.keys(scenes).toSorted()).toEqual(symptoms.map(({ heading }) => heading).toSorted());
+});
+
+/** The words of the page, about what stands there now. */
+function filled(text: string, stood: Stood): string {
+  return Object.entries(stood).reduce((words, [placeholder, value]) => words.replaceAll(placeholder, value), text);
+}
+
+it.each(symptoms)(
+  'names the cause when: $heading',
+  async ({ heading, steps }) => {
+    const scene = scenes[heading] as Scene;
+    await tidy(terminal);
+    const stood = await scene.provoke(terminal);
+
+    const told = [];
+    for (const { command, says } of steps) {
+      const { code, stdout, stderr } = await terminal.attempt(`${settings} && ${filled(command, stood)}`);
+      const output = `${stdout}\n${stderr}`;
+      const missing = says.filter((words) => !toPattern(filled(words, stood)).test(output));
+      told.push({ command, code, missing, ...(missing.length > 0 && { output }) });
+    }
+
+    await scene.relieve(terminal, stood);
+    expect(told).toEqual(steps.map(({ command }) => ({ command, code: ENDS[command] ?? 0, missing: [] })));
+  },
+  90_000,
+);
+
+it('says what every command answers', () => {
+  const silent = symptoms.flatMap(({ steps }) => steps).filter(({ says }) => says.length === 0);
+
+  expect(silent.map(({ command }) => command)).toEqual([
+    'npx millrace mail start',
+    'npx millrace sql "select millrace.renew_epoch()"',
+  ]);
+});
+
+it('names numbers that are published, and every gauge of trouble', () => {
+  const rows = tableBelow(page, 'The numbers that tell');
+  const names = (column: number) => rows.flatMap((row) => row[column]?.match(/(?<=`)[A-Za-z_]+(?=`)/g) ?? []);
+
+  const [prometheus, cloudwatch] = [names(1), names(2)];
+
+  expect(prometheus.filter((name) => name !== 'dead_lettered' && !(name in PROMETHEUS_METRICS))).toEqual([]);
+  expect(cloudwatch.filter((name) => !(name in CLOUDWATCH_METRICS))).toEqual([]);
+  expect(rows).toHaveLength(5);
+});
