@@ -10,6 +10,7 @@ import { addHandlers } from './commands/handlers.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addProcess } from './commands/process.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addSql } from './commands/sql.ts';
 import { addStats } from './commands/stats.ts';
@@ -30,6 +31,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addRedrive,
   addStats,
   addHandlers,
+  addProcess,
   addDoctor,
   addMail,
   addMigrate,

@@ -12,15 +12,25 @@ export interface DispatcherFunction {
   wake(): Promise<void>;
 }
 
+/** Where Lambda is, when not where the environment says. */
+export interface LambdaAddress {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}
+
 const WAKE_EVERY_MS = 1000;
 const NUDGE = { nudge: true };
 const NUDGE_TWICE = { nudge: true, again: true };
 
-/** The dispatcher by the name of its function. Region, credentials and endpoint come from the environment. */
-export function openDispatcherFunction(functionName: string, log: Log): DispatcherFunction {
-  const client = openClient({ maxAttempts: 2, requestTimeout: 25_000 });
+/**
+ * The dispatcher by the name of its function. Region, credentials and endpoint come from the environment, unless they
+ * are given.
+ */
+export function openDispatcherFunction(functionName: string, log: Log, address?: LambdaAddress): DispatcherFunction {
+  const client = openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address);
   // An enqueue waits for this one, and can do without it.
-  const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 });
+  const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 }, address);
   let wokenAt = Number.NEGATIVE_INFINITY;
   return {
     processNow: () => invokeAndWait(client, functionName),
@@ -36,10 +46,14 @@ export function openDispatcherFunction(functionName: string, log: Log): Dispatch
   };
 }
 
-function openClient({ maxAttempts, requestTimeout }: { maxAttempts: number; requestTimeout: number }): LambdaClient {
+function openClient(
+  { maxAttempts, requestTimeout }: { maxAttempts: number; requestTimeout: number },
+  address: LambdaAddress | undefined,
+): LambdaClient {
   return new LambdaClient({
     maxAttempts,
     requestHandler: { connectionTimeout: 1000, requestTimeout, throwOnRequestTimeout: true },
+    ...address,
   });
 }
 
