@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { SCOPES } from '../core/scopes.ts';
 import type { AnswerShape, Route } from './route.ts';
 import { ProblemDocument } from './schemas.ts';
-import { SCOPES } from './scopes.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,9 +3,9 @@ import type { Database, Queryable } from '../core/database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import type { HandlerDefinition } from '../core/handler.ts';
 import type { Log } from '../core/log.ts';
+import type { Scope } from '../core/scopes.ts';
 import type { Authenticate, Caller, GatewayFacts } from './caller.ts';
 import type { JsonBody } from './json-body.ts';
-import type { Scope } from './scopes.ts';
 
 export interface ApiDeps {
   readonly db: Database;

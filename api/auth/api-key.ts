@@ -1,7 +1,7 @@
 import type { Queryable } from '../../core/database.ts';
 import { checkApiKey } from '../../core/jobs/api-keys.ts';
+import { expandScopes } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
-import { expandScopes } from '../scopes.ts';
 import { bearerToken } from './bearer-token.ts';
 
 /** `Authorization: Bearer millrace_<id>_<secret>` */

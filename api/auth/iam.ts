@@ -1,5 +1,5 @@
+import type { Scope } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
-import type { Scope } from '../scopes.ts';
 
 /** Callers whose ARN fits the pattern, in which `*` stands for any text, have these scopes. */
 export interface IamRule {

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { SCOPES, type Scope } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 import { Problem } from '../problem.ts';
-import { SCOPES, type Scope } from '../scopes.ts';
 import { bearerToken } from './bearer-token.ts';
 
 export interface JwtSettings {

@@ -1,5 +1,5 @@
+import { SCOPES } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
-import { SCOPES } from '../scopes.ts';
 
 /** Whether an address can be reached from its own machine alone. */
 export function isLoopback(host: string): boolean {

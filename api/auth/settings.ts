@@ -1,8 +1,8 @@
 import { optionalSetting, setting } from '../../core/config.ts';
 import type { Queryable } from '../../core/database.ts';
 import { SettingError } from '../../core/errors.ts';
+import { expandScopes } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
-import { expandScopes } from '../scopes.ts';
 import { apiKeyAuthentication } from './api-key.ts';
 import { type IamRule, iamAuthentication } from './iam.ts';
 import { jwtAuthentication } from './jwt.ts';

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { seconds } from '../../core/duration.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
 import { snakeCase } from '../../core/json-document.ts';
+import { expandScopes, ROLES, type Role, SCOPES } from '../../core/scopes.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams, PageQuery, pageOf, Words } from '../schemas.ts';
-import { expandScopes, ROLES, type Role, SCOPES } from '../scopes.ts';
 
 const TAG = 'API keys';
 const KEY = {

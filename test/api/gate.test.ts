@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { ROUTES } from '../../api/routes.ts';
-import { SCOPES } from '../../api/scopes.ts';
 import { openDatabase } from '../../core/database.ts';
 import { NEWEST_MIGRATION } from '../../core/jobs/begin-request.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from '../../core/migration-files.ts';
+import { SCOPES } from '../../core/scopes.ts';
 import { createClient } from '../support/database.ts';
 import { askApp, openApi } from './world.ts';
 

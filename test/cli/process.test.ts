@@ -83,7 +83,12 @@ describe('process', () => {
 
   it.each([
     ['is missing', { status: 404, type: 'ResourceNotFoundException' }, 3, 'there is no such function'],
-    ['is forbidden', { status: 403, type: 'AccessDeniedException' }, 4, 'Lambda does not allow it: these AWS credentials lack the right'],
+    [
+      'is forbidden',
+      { status: 403, type: 'AccessDeniedException' },
+      4,
+      'Lambda does not allow it: these AWS credentials lack the right',
+    ],
     ['is throttled', { status: 429, type: 'TooManyRequestsException' }, 1, 'it is throttled'],
   ])('says so when the function %s', async (_what, { status, type }, code, sentence) => {
     answer = { status, headers: { 'x-amzn-errortype': type }, body: '{}' };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ROUTES } from '../../api/routes.ts';
-import { ROLES, SCOPES } from '../../api/scopes.ts';
+import { ROLES, SCOPES } from '../../core/scopes.ts';
 import { ROOT, readDocument, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/api.md');

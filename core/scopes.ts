@@ -1,4 +1,4 @@
-/** What a caller may do. */
+/** What a caller of the API may do. */
 export const SCOPES = [
   'jobs:enqueue',
   'jobs:read',
