@@ -173,7 +173,8 @@ begin
 end $$;
 
 -- The one redrive behind every door: dead_letter under this claim becomes pending with fresh attempts. A null claim
--- stands for whatever the row has. Whoever comes second finds nothing to do and gets no row.
+-- stands for whatever the row has. Whoever comes second finds nothing to do and gets no row. A suspect stays one: what
+-- killed its process once may do so again, and its batch-mates with it.
 create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
   language sql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -185,7 +186,7 @@ create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text
       order by j.id for update of j skip locked
   ), revived as (
     update millrace.jobs_live j
-      set status = 'pending', run_at = millrace.clock(), hold_until = null, attempts = 0, losses = 0, suspect = false,
+      set status = 'pending', run_at = millrace.clock(), hold_until = null, attempts = 0, losses = 0,
           updated_at = millrace.clock()
       from wanted w where j.id = w.id
       returning j.id
