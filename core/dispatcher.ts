@@ -13,7 +13,7 @@ import { rescue } from './rescue.ts';
 import { noteTally, openTally, type Tally } from './tally.ts';
 import type { Time } from './time.ts';
 
-/** auto: loop while there is something to do; loop: always; tick: drain once. */
+/** auto: loop while there is something to do; loop: always; tick: drain once, but loop for a redrive with a rate. */
 export type DispatchMode = 'auto' | 'loop' | 'tick';
 
 export interface DispatcherDeps {
@@ -92,8 +92,8 @@ async function isDone(
 ): Promise<boolean> {
   const { worked } = await round(deps, run);
   await keepUp(deps, run);
-  const { runNo: latest, active } = await beat(deps.db, worked);
-  const done = latest !== runNo || mode === 'tick' || (mode === 'auto' && !active);
+  const { runNo: latest, active, paced } = await beat(deps.db, worked);
+  const done = latest !== runNo || (mode === 'tick' && !paced) || (mode === 'auto' && !active);
   if (done) await noteTally(deps.db, run.tally);
   return done;
 }

@@ -27,20 +27,65 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
 $$;
 
+-- What is wrong with the filter of a redrive, or null. Nothing means everything by leaving something out.
+create function millrace.redrive_filter_fault(filter jsonb) returns text
+  language plpgsql immutable
+  as $$
+declare
+  key text;
+  value jsonb;
+  expected text;
+  fits boolean;
+begin
+  if filter is null or jsonb_typeof(filter) <> 'object' then
+    return format('filter: expected an object such as {"job_types": ["send_reminder"]} or {"all": true}, got %s',
+      coalesce(filter::text, 'null'));
+  end if;
+  for key, value in select * from jsonb_each(filter) loop
+    expected := case key
+      when 'job_types' then 'an array of job types'
+      when 'job_ids' then 'an array of jobs'' ids'
+      when 'routing_key' then 'a text'
+      when 'error' then 'a part of the error''s text'
+      when 'group' then 'the beginning of a fingerprint'
+      when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'limit' then 'a whole number of jobs, at least 1'
+      when 'all' then 'true, or leave it out' end;
+    if expected is null then
+      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
+    end if;
+    fits := case
+        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")' and not value @? '$[*] ? (@.type() <> "string")'
+        when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array")' and not exists (
+          select from jsonb_array_elements(case jsonb_typeof(value) when 'array' then value else '[]' end) e
+            where e #>> '{}' is null or e #>> '{}' !~ '^[0-9]{1,18}$')
+        when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
+        when key = 'all' then value = 'true'
+        when key = 'since' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^\d{4}-\d\d-\d\d'
+        else jsonb_typeof(value) = 'string' end;
+    if not fits then
+      return format('%s: expected %s, got %s', key, expected, value);
+    end if;
+  end loop;
+  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
+    return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
+  end if;
+  return null;
+end $$;
+
 -- Begins a redrive of what matches now; what dies later is not touched. With a rate the dispatcher works it off, at so
--- many jobs a second; without one whoever calls step_redrive, or the dispatcher in its next round. `limit` in the filter
--- is the most jobs.
+-- many jobs a second; without one whoever calls step_redrive, or the dispatcher in its next round. Beside the keys of
+-- matching_dead_letters the filter knows `limit`, the most jobs, and `all`, true when nothing else is said.
 create function millrace.start_redrive(filter jsonb, rate_per_second double precision default null) returns bigint
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
 declare
-  unknown text := (select k from jsonb_object_keys(start_redrive.filter) k
-    where k not in ('job_types', 'routing_key', 'job_ids', 'since', 'error', 'group', 'limit') limit 1);
+  fault text := millrace.redrive_filter_fault(filter);
   meant jsonb;
   operation_id bigint;
 begin
-  if unknown is not null then
-    raise exception 'start_redrive: unknown key % in the filter', unknown using errcode = 'invalid_parameter_value';
+  if fault is not null then
+    raise exception 'start_redrive: %', fault using errcode = 'invalid_parameter_value';
   end if;
   if not coalesce(rate_per_second > 0 and rate_per_second <= 10000, true) then
     raise exception 'start_redrive: rate_per_second: expected more than 0 and at most 10000 jobs a second, got %',
@@ -72,8 +117,8 @@ begin
   select * into o from millrace.operations
     where id = operation_id and kind = 'redrive' and status = 'running' for update skip locked;
   if found then
-    -- After a longer break it does not make up for more than two minutes, the longest time between two rounds.
-    earned_from := greatest(o.stepped_at, millrace.clock() - interval '2 minutes');
+    -- What a break kept from moving does not come in one burst: it makes up for five seconds, or for one job.
+    earned_from := greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second)));
     allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)));
     room := (o.filter ->> 'limit')::bigint - o.done_count;
     select count(*) as jobs, max(d.id) as last_id, array_agg(d.job_id) as job_ids, array_agg(d.claim_no) as claim_nos
@@ -116,8 +161,8 @@ begin
 end $$;
 
 revoke execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
-  millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
-  millrace.cancel_redrive(bigint) from public;
+  millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
+  millrace.step_redrive(bigint, integer), millrace.cancel_redrive(bigint) from public;
 grant execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
   millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
   millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;

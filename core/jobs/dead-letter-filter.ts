@@ -22,11 +22,12 @@ export interface DeadLetterFilter {
 export function filterJson(filter: DeadLetterFilter, now: Date, limit?: number): string {
   const { jobTypes, routingKey, jobIds, since, error, group } = filter;
   const from = since === undefined || since instanceof Date ? since : ago(now, since);
-  return JSON.stringify({
-    ...(jobTypes?.length ? { job_types: jobTypes } : {}),
-    ...(jobIds?.length ? { job_ids: jobIds } : {}),
-    ...{ routing_key: routingKey, since: from, error, group, limit },
-  });
+  const parts = {
+    ...{ job_types: jobTypes?.length ? jobTypes : undefined, job_ids: jobIds?.length ? jobIds : undefined },
+    ...{ routing_key: routingKey, since: from, error, group },
+  };
+  const all = Object.values(parts).every((part) => part === undefined) || undefined;
+  return JSON.stringify({ ...parts, limit, all });
 }
 
 function ago(now: Date, since: Duration): Date {

@@ -28,19 +28,22 @@ const BEAT = `
                    and j.priority = p.priority::smallint and j.due_at is not null
                    and j.due_at < millrace.clock() + interval '1 minute' limit 1) due)
           then millrace.clock() else r.last_active_at end
-    returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active`;
+    returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active,
+      exists (select from millrace.operations o where o.status = 'running' and o.rate_per_second > 0) as paced`;
 
 export interface Beat {
   /** The run that registered last. */
   readonly runNo: string;
   /** Something happened in the last ten minutes or will within one. */
   readonly active: boolean;
+  /** A redrive with a rate runs: it needs a round a second. */
+  readonly paced: boolean;
 }
 
 /** Notes that a round was made, and reads whether the loop should go on. */
 export async function beat(db: Database, worked: boolean): Promise<Beat> {
   const { rows } = await db.query<Beat>(BEAT, [worked]);
-  return rows[0] ?? { runNo: '0', active: false };
+  return rows[0] ?? { runNo: '0', active: false, paced: false };
 }
 
 const TAKE_HOURLY_WORK = `

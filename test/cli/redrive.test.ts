@@ -71,7 +71,7 @@ describe('CLI-01: redrive', () => {
 
   it('tells of a redrive that runs already', async () => {
     await bury();
-    await pool.query(`select millrace.start_redrive('{}', 0.001)`);
+    await pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`);
 
     const { stderr } = await run('redrive', '--all', '--dry-run');
 

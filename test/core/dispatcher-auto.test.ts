@@ -78,7 +78,7 @@ describe('a run in mode auto', () => {
           )
           .then(idle),
     ],
-    ['a rated redrive is under way', 9, () => pool.query(`select millrace.start_redrive('{}', 0.001)`)],
+    ['a rated redrive is under way', 9, () => pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`)],
   ])('when %s it sleeps %d times', async (_what, expected, arrange) => {
     await deploy(db, { jobType: 'mail' });
     await idle();
@@ -89,4 +89,17 @@ describe('a run in mode auto', () => {
 
     expect(sleeps).toBe(expected);
   });
+});
+
+it.each([
+  ['a redrive with a rate runs', 0.001, 9],
+  ['one without a rate runs', null, 0],
+])('in mode tick, while %s, its rate being %s, a run sleeps %s times', async (_what, rate, expected) => {
+  await pool.query(`select millrace.start_redrive('{"all": true}', $1)`, [rate]);
+  const time = stillTime();
+
+  await runDispatcher(depsWith(time), { ...settings, mode: 'tick', windowMs: 10_000 });
+  await pool.query('delete from millrace.operations');
+
+  expect(time.sleeps).toBe(expected);
 });

@@ -78,7 +78,29 @@ it('keeps to its rate, also after a long break', async () => {
   await engine.advance(3600);
   const muchLater = await stepRedrive(engine.db, id, 3);
 
-  expect([atOnce, later, atOnceAgain, muchLater].map((one) => one?.done)).toEqual([0, 2, 2, 5]);
+  expect([atOnce, later, atOnceAgain, muchLater].map((one) => one?.done)).toEqual([0, 2, 2, 4]);
+});
+
+it('sends no burst after an outage: it makes up for five seconds', async () => {
+  await bury(30);
+  const id = await startRedrive(engine.db, {}, { rate: 2 });
+  await engine.advance(90);
+
+  const after = await stepRedrive(engine.db, id, 1000);
+
+  expect(after?.done).toBe(10);
+});
+
+it('moves one job however slow the rate', async () => {
+  await bury(2);
+  const id = await startRedrive(engine.db, {}, { rate: 0.01 });
+  await engine.advance(99);
+  const before = await stepRedrive(engine.db, id, 10);
+  await engine.advance(1);
+
+  const after = await stepRedrive(engine.db, id, 10);
+
+  expect([before?.done, after?.done]).toEqual([0, 1]);
 });
 
 it('touches nothing that dies after it began', async () => {
@@ -166,8 +188,38 @@ it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
   await expect(starting).rejects.toThrow(/rate_per_second: expected more than 0 and at most 10000/);
 });
 
-it('refuses an unknown key in a filter that comes by SQL', async () => {
-  const starting = engine.sql(`select millrace.start_redrive('{"jobtype": "work"}')`);
+it.each([
+  [null, /filter: expected an object such as .*, got null/],
+  ['"work"', /filter: expected an object such as .*, got "work"/],
+  ['{"jobtype": "work"}', /jobtype: unknown key; the keys are job_types, .* and all/],
+  ['{"job_types": "work"}', /job_types: expected an array of job types, got "work"/],
+  ['{"job_types": [1]}', /job_types: expected an array of job types, got \[1\]/],
+  ['{"job_types": null}', /job_types: expected an array of job types, got null/],
+  ['{"job_ids": ["abc"]}', /job_ids: expected an array of jobs' ids, got \["abc"\]/],
+  ['{"job_ids": [null]}', /job_ids: expected an array of jobs' ids/],
+  ['{"error": 5}', /error: expected a part of the error's text, got 5/],
+  ['{"since": "yesterday"}', /since: expected a time such as "2026-01-31T12:00:00Z", got "yesterday"/],
+  ['{"limit": 0, "all": true}', /limit: expected a whole number of jobs, at least 1, got 0/],
+  ['{"all": false}', /all: expected true, or leave it out, got false/],
+  ['{}', /this means every dead letter; if that is wanted, say so with {"all": true}/],
+  ['{"limit": 5}', /this means every dead letter/],
+])('refuses by SQL the filter %s', async (filter, message) => {
+  await bury(1);
 
-  await expect(starting).rejects.toThrow(/unknown key jobtype/);
+  const starting = engine.sql('select millrace.start_redrive($1::jsonb)', [filter]);
+
+  await expect(starting).rejects.toThrow(message);
+  expect(await statuses()).toEqual({ dead_letter: 1 });
+});
+
+it('counts jobs alone, and messages that are nobody’s as skipped', async () => {
+  await bury(3);
+  await engine.sql(
+    `insert into millrace.dead_letters (job_type, routing_key, queue_name, last_error, died_at)
+       select 'work', '', 'q', 'stray', millrace.clock() from generate_series(1, 2)`,
+  );
+
+  const last = await stepToEnd(await startRedrive(engine.db, {}));
+
+  expect(last).toMatchObject({ status: 'done', expected: 3, done: 3, skipped: 2 });
 });

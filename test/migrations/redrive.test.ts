@@ -34,7 +34,7 @@ it('of a filter is begun and worked off by an operator, and every line of the au
 
 it('is cancelled by an operator', async () => {
   await jobIn(engine, 'dead_letter');
-  const operation = await ask(`select millrace.start_redrive('{}', 0.001)`);
+  const operation = await ask(`select millrace.start_redrive('{"all": true}', 0.001)`);
 
   const cancelled = await ask('select millrace.cancel_redrive($1)', operation);
   const again = await ask('select millrace.cancel_redrive($1)', operation);
@@ -47,7 +47,7 @@ it('is refused to an application', async () => {
   const client = await createClient(engine.test.url);
   await client.query('set role millrace_app');
 
-  const starting = client.query(`select millrace.start_redrive('{}')`);
+  const starting = client.query(`select millrace.start_redrive('{"all": true}')`);
 
   await expect(starting).rejects.toThrow(/permission denied/);
 });
