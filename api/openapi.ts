@@ -63,8 +63,16 @@ function parameters(route: Route, schemas: Json): Json[] {
       return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
     }),
   );
-  return route.idempotent ? [...named, IDEMPOTENCY_KEY] : named;
+  return [...named, ...(route.idempotent ? [IDEMPOTENCY_KEY] : []), ...(route.traced ? [TRACEPARENT] : [])];
 }
+
+const TRACEPARENT = {
+  name: 'traceparent',
+  in: 'header',
+  required: false,
+  description: 'The trace of the caller, as W3C has it: attempts link to it. One that is malformed is ignored.',
+  schema: { type: 'string' },
+};
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',

@@ -33,7 +33,7 @@ export interface ApiRequest<Params, Query, Body> {
   /** As it was sent; undefined when there was none. */
   readonly json: JsonBody | undefined;
   readonly caller: Caller;
-  /** Of the trace in which the caller asks, as W3C has it. */
+  /** Of the trace in which the caller asks; undefined without one, or when it is malformed. */
   readonly traceparent: string | undefined;
   /** One transaction for everything the route does, with the limits of a request. */
   readonly db: Queryable;
@@ -79,6 +79,8 @@ export interface Route {
   readonly answers: Readonly<Record<number, AnswerShape>>;
   /** Takes an Idempotency-Key. */
   readonly idempotent?: boolean;
+  /** Gives the caller's traceparent to what it makes. */
+  readonly traced?: boolean;
   /** Needs no transaction: it asks the database for nothing. */
   readonly detached?: boolean;
   readonly run: (request: ApiRequest<never, never, never>) => Promise<Answer>;

@@ -4,6 +4,7 @@ import { beginRequest } from '../core/jobs/begin-request.ts';
 import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/jobs/idempotency.ts';
 import { toJson } from '../core/json-document.ts';
 import type { Log } from '../core/log.ts';
+import { readTraceparent } from '../core/tracing.ts';
 import type { Caller } from './caller.ts';
 import type { JsonBody } from './json-body.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -24,7 +25,7 @@ export interface Admitted extends ParsedRequest {
 
 /** Does the work of a route, in one transaction with the key that makes it happen once. */
 export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
-  const traceparent = readTraceparent(admitted.request);
+  const traceparent = readTraceparent(admitted.request.headers.get('traceparent') ?? '');
   const run = (db: Queryable) => route.run({ ...admitted, traceparent, db, deps } as never);
   const key = idempotencyKey(route, admitted);
   if (route.detached) return run(deps.db);
@@ -63,12 +64,6 @@ async function runOnce(
   const body = answer.text ?? toJson(answer.body);
   await keepAnswer(tx, key, { status: answer.status, location: answer.headers?.Location ?? null, body });
   return { ...answer, text: body };
-}
-
-/** What is no traceparent is ignored, as the standard says. */
-function readTraceparent(request: Request): string | undefined {
-  const header = request.headers.get('traceparent') ?? '';
-  return /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(header) ? header : undefined;
 }
 
 /** The key may stand in quotes, as the draft of the standard has it, or bare. */

@@ -4,6 +4,7 @@ import {
   isSpanContextValid,
   type Link,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
@@ -15,7 +16,8 @@ import type { Ending } from './jobs/settle.ts';
 // process every call below does nothing.
 const tracer = trace.getTracer('millrace');
 const SYSTEM = 'millrace';
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+// A later version may add parts, and is read as far as we know it.
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /** Runs an enqueue in a span of its own, which is the trace that its jobs carry. */
 export async function traceCreate<T>(
@@ -84,14 +86,29 @@ async function inSpan<T>(
 
 /** W3C's header, as `jobs.traceparent` holds it; undefined outside any trace. */
 function traceparentOf(span: Span): string | undefined {
-  const { traceId, spanId, traceFlags } = span.spanContext();
-  if (!isSpanContextValid(span.spanContext())) return undefined;
+  return isSpanContextValid(span.spanContext()) ? toTraceparent(span.spanContext()) : undefined;
+}
+
+/** A caller's header `traceparent` as `jobs.traceparent` holds it; undefined for one that is to be ignored. */
+export function readTraceparent(header: string): string | undefined {
+  const context = parseTraceparent(header);
+  return context && toTraceparent(context);
+}
+
+function toTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
 function linksTo(traceparent: string | null): Link[] {
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
-  if (traceId === undefined || spanId === undefined) return [];
-  const traceFlags = Number.parseInt(flags ?? '0', 16) & TraceFlags.SAMPLED;
-  return [{ context: { traceId, spanId, traceFlags, isRemote: true } }];
+  const context = parseTraceparent(traceparent ?? '');
+  return context === undefined ? [] : [{ context }];
+}
+
+/** Undefined for what W3C calls invalid: another shape, or ids of zeros alone. */
+function parseTraceparent(text: string): SpanContext | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(text) ?? [];
+  if (version === '00' && more !== undefined) return undefined;
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+  const context = { traceId, spanId, traceFlags, isRemote: true };
+  return isSpanContextValid(context) ? context : undefined;
 }

@@ -34,6 +34,7 @@ export const enqueueJobs = defineRoute({
   summary: 'Enqueue up to 1,000 jobs',
   scope: ['jobs:enqueue'],
   idempotent: true,
+  traced: true,
   // Its items are checked one by one, so that what is wrong with one need not concern the others.
   body: z.strictObject({ jobs: z.array(z.unknown()).min(1).max(MOST_JOBS), atomic }),
   bodyShown: z.object({ jobs: ManyJobs, atomic }).meta({ id: 'BulkJobs' }),

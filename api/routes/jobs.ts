@@ -22,6 +22,7 @@ export const enqueueJob = defineRoute({
   summary: 'Enqueue a job',
   scope: ['jobs:enqueue'],
   idempotent: true,
+  traced: true,
   body: NewJobBody,
   answers: {
     201: { description: 'It is in the table.', schema: Enqueued, headers: { Location: 'Where to follow it.' } },

@@ -1,0 +1,74 @@
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { createApp } from '../../api/app.ts';
+import { openLog } from '../../core/log.ts';
+import { SCOPES } from '../../core/scopes.ts';
+import { openEngine } from '../support/engine.ts';
+import { askApp } from './world.ts';
+
+// As an application sets it up.
+const exporter = new InMemorySpanExporter();
+const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+trace.setGlobalTracerProvider(provider);
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+
+const engine = await openEngine({ maxAttempts: 1 });
+const app = createApp({
+  db: engine.db,
+  catalog: [engine.definition],
+  dispatcher: { processNow: async () => ({ claimed: 0, sent: 0 }), wake: async () => undefined },
+  authentication: [async () => ({ name: 'key:shop', id: 'key:1', scopes: new Set(SCOPES) })],
+  log: openLog(() => undefined),
+  version: '1.2.3',
+});
+beforeEach(() => exporter.reset());
+afterAll(() => provider.shutdown());
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const SPAN = 'b7ad6b7169203331';
+const JOB = { job_type: 'work', payload: {} };
+
+async function ask(path: string, body: unknown, traceparent: string) {
+  const { status } = await askApp(app, path, { method: 'POST', body, headers: { traceparent } });
+  await engine.dispatch();
+  await engine.run(engine.queues.receive('memory://work', 10));
+  const attempts = exporter.getFinishedSpans().filter(({ name }) => name === 'process work');
+  const links = attempts.map((attempt) => attempt.links.map((link) => link.context));
+  return { status, links };
+}
+
+it.each([
+  ['as it is', `00-${TRACE}-${SPAN}-01`, 1],
+  ['that is not sampled', `00-${TRACE}-${SPAN}-00`, 0],
+  ['of a later version, as far as this one goes', `cc-${TRACE}-${SPAN}-01-what-is-new`, 1],
+])('an attempt links to the trace of the request %s', async (_name, traceparent, traceFlags) => {
+  const { status, links } = await ask('/jobs', JOB, traceparent);
+
+  expect(status).toBe(201);
+  expect(links).toMatchObject([[{ traceId: TRACE, spanId: SPAN, traceFlags, isRemote: true }]]);
+});
+
+it('attempts of jobs that came together link to the one trace of their request', async () => {
+  const { status, links } = await ask('/jobs/bulk', { jobs: [JOB, JOB, JOB] }, `00-${TRACE}-${SPAN}-01`);
+
+  expect(status).toBe(201);
+  expect(links).toMatchObject([[{ spanId: SPAN }], [{ spanId: SPAN }], [{ spanId: SPAN }]]);
+});
+
+it.each([
+  ['nonsense', 'nonsense'],
+  ['capitals', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
+  ['a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
+  ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
+  ['the forbidden version', `ff-${TRACE}-${SPAN}-01`],
+  ['more than version 00 has', `00-${TRACE}-${SPAN}-01-more`],
+  ['two of them', `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
+])('takes the job and no trace from %s', async (_name, traceparent) => {
+  const one = await ask('/jobs', JOB, traceparent);
+  const { rows } = await engine.database.pool.query('select traceparent from millrace.jobs');
+
+  expect(one).toEqual({ status: 201, links: [[]] });
+  expect(rows).toEqual([{ traceparent: null }]);
+});
