@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ROLES } from '../../core/scopes.ts';
 import { createLogin } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
 import { insertInState } from './job-states.ts';
@@ -44,5 +45,21 @@ describe('POST /jobs/:id/cancel', () => {
     expect({ status, body }).toEqual({ status: 202, body: { id, answer: 'requested' } });
     const asked = 'select requested_by from millrace.cancel_requests where job_id = $1';
     expect(await one(asked, [id])).toEqual({ requested_by: 'key:somebody' });
+  });
+
+  it.each([
+    ['producer', 200],
+    ['operator', 200],
+    ['viewer', 403],
+  ] as const)('answers a %s with %i', async (role, expected) => {
+    const id = await insertAs('pending');
+
+    const { status } = await ask(`/jobs/${id}/cancel`, { method: 'POST', scopes: ROLES[role] });
+
+    const left = await one('select status from millrace.jobs where id = $1', [id]);
+    expect({ status, left }).toEqual({
+      status: expected,
+      left: { status: expected === 200 ? 'cancelled' : 'pending' },
+    });
   });
 });
