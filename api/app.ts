@@ -28,8 +28,8 @@ export function createApp(deps: ApiDeps): App {
     app.all(pattern, (c) => respond(deps, c, (gate) => refuseMethod(deps, routes, c, gate)));
   }
   app.notFound((c) =>
-    respond(deps, c, async ({ facts }) => {
-      await authenticate(deps, c.req.raw, facts);
+    respond(deps, c, async (gate) => {
+      await identify(deps, c, gate);
       throw new Problem('not-found', 'there is no such path: see /docs for those that there are');
     }),
   );
@@ -39,22 +39,29 @@ export function createApp(deps: ApiDeps): App {
 interface Gate {
   readonly requestId: string;
   readonly facts: GatewayFacts;
-  readonly log: Log;
+  /** Names the caller on every line as soon as it is known. */
+  log: Log;
 }
 
 const ANYBODY: Caller = { name: 'anybody', id: 'anybody', scopes: new Set() };
 
 /** In this order: who is it, may they, does the request hold, and only then the work. */
-async function pass(deps: ApiDeps, route: Route, c: Context, { facts, log }: Gate): Promise<Answer> {
-  const caller = route.scope === 'none' ? ANYBODY : await authenticate(deps, c.req.raw, facts);
+async function pass(deps: ApiDeps, route: Route, c: Context, gate: Gate): Promise<Answer> {
+  const caller = route.scope === 'none' ? ANYBODY : await identify(deps, c, gate);
   authorize(route, caller);
   const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
   const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
-  return serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: log.child({ caller: caller.name }) });
+  return serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: gate.log });
 }
 
-async function refuseMethod(deps: ApiDeps, routes: readonly Route[], c: Context, { facts }: Gate): Promise<Answer> {
-  if (routes.every(({ scope }) => scope !== 'none')) await authenticate(deps, c.req.raw, facts);
+async function identify(deps: ApiDeps, c: Context, gate: Gate): Promise<Caller> {
+  const caller = await authenticate(deps, c.req.raw, gate.facts);
+  gate.log = gate.log.child({ actor: caller.name });
+  return caller;
+}
+
+async function refuseMethod(deps: ApiDeps, routes: readonly Route[], c: Context, gate: Gate): Promise<Answer> {
+  if (routes.every(({ scope }) => scope !== 'none')) await identify(deps, c, gate);
   const allowed = routes.map(({ method }) => method.toUpperCase()).join(', ');
   throw new Problem('method-not-allowed', `this path takes ${allowed}`, { headers: { Allow: allowed } });
 }
@@ -63,15 +70,17 @@ async function refuseMethod(deps: ApiDeps, routes: readonly Route[], c: Context,
 async function respond(deps: ApiDeps, c: Context, work: (gate: Gate) => Promise<Answer>): Promise<Response> {
   const facts = deps.gatewayFacts?.(c.env) ?? {};
   const requestId = facts.requestId ?? randomUUID();
-  const log = deps.log.child({ request: requestId });
+  const gate: Gate = { requestId, facts, log: deps.log.child({ request_id: requestId }) };
   const begun = performance.now();
-  const answer = await work({ requestId, facts, log }).catch((error: unknown) => toAnswer(error, requestId, log));
+  const answer = await work(gate).catch((error: unknown) => toAnswer(error, gate));
   const ms = Math.round(performance.now() - begun);
-  log.info('http', { method: c.req.method, path: c.req.path, status: answer.status, ms });
+  const { method, path } = c.req;
+  const message = `${method} ${path} answered ${answer.status}`;
+  gate.log.info('http', { message, method, path, http_status: answer.status, duration_ms: ms });
   return toResponse(answer, requestId);
 }
 
-function toAnswer(error: unknown, requestId: string, log: Log): Answer {
+function toAnswer(error: unknown, { requestId, log }: Gate): Answer {
   const problem = error instanceof Problem ? error : (databaseProblem(error) ?? internal(error));
   if (problem.status >= 500) log.error('request_failed', { problem: problem.kind, error: problem.cause });
   const headers = { 'Content-Type': 'application/problem+json', ...problem.options.headers };

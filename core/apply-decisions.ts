@@ -1,5 +1,6 @@
 import { type BatchDeps, bounce, type Disposal } from './batch.ts';
 import { type Decision, type Delivery, decide, type Step } from './decide.ts';
+import { deliveryFields } from './job-lines.ts';
 import { adopt } from './jobs/adopt.ts';
 import { readFinished } from './jobs/finished.ts';
 import { redrive } from './jobs/redrive.ts';
@@ -29,7 +30,7 @@ export async function applyDecisions(
     decision: decide({ delivery, answer, handler: deps.definition }),
   }));
   for (const { delivery, decision } of judged) {
-    const fields = { job: delivery.message.jobId, message_id: delivery.messageId, step: decision.step };
+    const fields = { ...deliveryFields(delivery), step: decision.step };
     if (decision.alarm) deps.log.error('message_unexpected', { ...fields, reason: decision.alarm });
     else deps.log.info('message_not_started', fields);
   }

@@ -31,5 +31,5 @@ export async function carry({ db, queues, log }: CarryDeps): Promise<void> {
   const sent = verdicts.filter(({ kind }) => kind === 'sent').length;
   await confirm(db, first.claimNo, { sent, refused: verdicts.length - sent });
   const reason = verdicts.find(({ kind }) => kind !== 'sent')?.reason;
-  log.warn('carriers_sent', { claim: first.claimNo, jobs: carried.length, sent, reason });
+  log.warn('carriers_sent', { dispatch_id: first.claimNo, jobs: carried.length, sent, reason });
 }

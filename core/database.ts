@@ -51,7 +51,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     allowExitOnIdle: true,
   });
   // Without a listener the death of an idle connection would end the process.
-  pool.on('error', (error) => options.log.warn('database_connection_lost', { error: error.message }));
+  pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
   return {
     query: (text, values) => again(() => withClient(pool, (client) => run(client, text, values))),
     transaction: (work) => again(() => withClient(pool, (client) => inTransaction(client, work))),

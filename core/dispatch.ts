@@ -6,6 +6,7 @@ import { holdHandlers } from './jobs/hold.ts';
 import { type Release, release } from './jobs/release.ts';
 import type { Log } from './log.ts';
 import { encodeMessage } from './message.ts';
+import { queueNameOf } from './naming.ts';
 import type { Outgoing, Queues, SendVerdict } from './queues.ts';
 import { type Tally, tallySends } from './tally.ts';
 
@@ -49,7 +50,7 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
   await release(deps.db, releases);
   const sent = jobs.length - releases.length;
   await confirm(deps.db, first.claimNo, { sent, refused: releases.length });
-  deps.log.info('dispatched', { claim: first.claimNo, claimed: jobs.length, sent });
+  deps.log.info('dispatched', { dispatch_id: first.claimNo, claimed: jobs.length, sent });
   return { claimed: jobs.length, sent };
 }
 
@@ -76,7 +77,12 @@ function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts }:
     const kinds = Object.fromEntries(
       [...Map.groupBy(unsent, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length]),
     );
-    deps.log.error('send_refused', { queue: queueUrl, claim: claimNo, ...kinds, reason: example.reason });
+    deps.log.error('send_refused', {
+      queue: queueNameOf(queueUrl),
+      dispatch_id: claimNo,
+      ...kinds,
+      reason: example.reason,
+    });
   }
   return unsent.map(({ id, kind, reason }) => {
     if (kind === 'rejected') return { id, claimNo, holdSeconds: 0, fatal: `SQS refused the message: ${reason}` };

@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import { type Log, SERVICE } from './log.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE, type CloudWatchName } from './metric-table.ts';
 
 /** A value, or several observations of one metric. */
@@ -10,7 +10,6 @@ export interface Metrics {
   put(values: MetricValues, jobType?: string): void;
 }
 
-const SERVICE = 'millrace';
 /** CloudWatch takes 100 values a metric in one line. */
 const MOST_VALUES = 100;
 /** Each value of a dimension is a metric that is paid for; what comes after these is called `other`. */

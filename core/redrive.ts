@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { runningRedrives, stepRedrive } from './jobs/redrive-operation.ts';
+import { type RedriveOperation, runningRedrives, stepRedrive } from './jobs/redrive-operation.ts';
 import type { Log } from './log.ts';
 
 /** Jobs that one statement moves: its row locks are held for a quarter of a second at most. */
@@ -11,14 +11,18 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
   for (const before of await runningRedrives(db)) {
     // One that fails must not hold up the jobs of others.
     const after = await stepRedrive(db, before.id, REDRIVE_STEP).catch((error: unknown) => {
-      log.error('redrive_failed', { redrive: before.id, error });
+      log.error('redrive_failed', { ...redriveFields(before), error });
     });
     if (!after) continue;
     moved += after.done - before.done;
     if (after.status === 'done')
-      log.info('redrive_done', { redrive: after.id, jobs: after.done, skipped: after.skipped });
+      log.info('redrive_done', { ...redriveFields(after), jobs: after.done, skipped: after.skipped });
     else if (after.done > before.done)
-      log.info('redriven', { redrive: after.id, jobs: after.done, of: after.expected });
+      log.info('redriven', { ...redriveFields(after), jobs: after.done, of: after.expected });
   }
   return moved;
+}
+
+function redriveFields({ id, requestedBy }: RedriveOperation) {
+  return { redrive_id: id, actor: requestedBy };
 }

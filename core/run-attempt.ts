@@ -1,6 +1,7 @@
 import { PayloadInvalid, TimedOut } from './errors.ts';
 import { describeFailure, failureLabels, isInstance } from './failure.ts';
 import type { HandlerDefinition, RunContext } from './handler.ts';
+import { attemptFields } from './job-lines.ts';
 import type { Ending } from './jobs/settle.ts';
 import type { Log } from './log.ts';
 import { Cancel, ChosenOutcome, DeadLetter, RetryAfter, Skip, Snooze } from './outcome.ts';
@@ -86,7 +87,7 @@ function contextOf(
     jobId: attempt.jobId,
     attempt: { number: attempt.number, max: attempt.max },
     signal: given.signal,
-    log: deps.log.child({ job: attempt.jobId, attempt: `${attempt.number}/${attempt.max}` }),
+    log: deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) }),
   };
 }
 

@@ -2,6 +2,7 @@ import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { giveBack } from './give-back.ts';
+import { batchFields } from './job-lines.ts';
 import { type StartAnswer, type StartBatch, type Started, start } from './jobs/start.ts';
 import { findSuspects } from './jobs/suspects.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
@@ -18,7 +19,8 @@ const FIRST_PAUSE_MS = 50;
  * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
  * must stay in SQS.
  */
-export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
+export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
+  const deps = { ...given, log: given.log.child(batchFields(given)) };
   const disposal: Disposal = { failed: new Set(), visible: new Set() };
   const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
   try {
@@ -38,7 +40,7 @@ export async function runBatch(deps: BatchDeps, event: SqsEvent, invocation: Inv
 function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
   const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
   const reason = received > MAX_RECEIVE_COUNT ? 'received too often: has its queue a redrive policy?' : undefined;
-  log.error('message_unreadable', { message_id: record.messageId, reason });
+  log.error('message_unreadable', { sqs_message_id: record.messageId, receive_count: received, reason });
   if (reason === undefined) bounce(disposal, record);
   else disposal.failed.add(record.messageId);
 }
@@ -114,7 +116,9 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   await settleBatch(
     deps,
     run,
-    running.map(({ delivery }, index) => ({ delivery, end: ends[index] as AttemptEnd })),
+    running.map(({ delivery, answer: { waitSeconds } }, index) => {
+      return { delivery, waitSeconds, end: ends[index] as AttemptEnd };
+    }),
   );
   const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
   deps.metrics?.put({ WaitTime: waits, Duration: ends.map(({ durationMs }) => durationMs) }, jobType);

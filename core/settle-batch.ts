@@ -1,13 +1,7 @@
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
-import type { Delivery } from './decide.ts';
+import { deliveryFields, type Ended, logEnding } from './job-lines.ts';
 import { type Settled, type Settlement, settle } from './jobs/settle.ts';
 import { readStandings } from './jobs/standings.ts';
-import type { AttemptEnd } from './run-attempt.ts';
-
-interface Ended {
-  readonly delivery: Delivery;
-  readonly end: AttemptEnd;
-}
 
 /** Time that the last words of an invocation may take, in milliseconds. */
 const LAST_WORDS_MS = 1_000;
@@ -35,7 +29,7 @@ export async function settleBatch(
   }
   // The lease ends them, as it ends the work of a crashed process.
   for (const { delivery } of open) {
-    deps.log.error('settle_given_up', { job: delivery.message.jobId });
+    deps.log.error('settle_given_up', deliveryFields(delivery));
     disposal.failed.add(delivery.messageId);
   }
 }
@@ -50,10 +44,10 @@ async function settleOpen(
   const settled = await settle(deps.db, ended.map(toSettlement), { requestId, log: deps.log });
   const unchanged: Ended[] = [];
   ended.forEach((one, index) => {
-    const { status } = settled[index] as Settled;
-    if (status === null) unchanged.push(one);
-    else note(deps, one, status);
-    if (status === 'dead_letter') bounce(disposal, one.delivery);
+    const answer = settled[index] as Settled;
+    if (answer.status === null) unchanged.push(one);
+    else logEnding(deps, one, answer);
+    if (answer.status === 'dead_letter') bounce(disposal, one.delivery);
   });
   if (unchanged.length === 0) return [];
   const standings = await readStandings(
@@ -67,9 +61,9 @@ async function settleOpen(
     // An earlier try got through, or the lease was over: what the row says now is what counts.
     if (standing?.ours && standing.status === 'dead_letter') bounce(disposal, one.delivery);
     deps.log.warn('outcome_not_ours', {
-      job: one.delivery.message.jobId,
+      ...deliveryFields(one.delivery),
       ended: one.end.ending.kind,
-      status: standing?.status,
+      status: standing?.status ?? undefined,
     });
     return false;
   });
@@ -77,20 +71,4 @@ async function settleOpen(
 
 function toSettlement({ delivery, end }: Ended): Settlement {
   return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, ending: end.ending };
-}
-
-function note({ log, definition }: BatchDeps, { delivery, end }: Ended, status: string): void {
-  const { ending, number, max, durationMs } = end;
-  const fields = {
-    job: delivery.message.jobId,
-    job_type: definition.jobType,
-    ...(definition.routingKey !== '' && { routing_key: definition.routingKey }),
-    attempt: `${number}/${max}`,
-    duration_ms: Math.round(durationMs),
-    ...('error' in ending && { error: `${ending.error.name}: ${ending.error.message}`.slice(0, 500) }),
-    ...('delaySeconds' in ending &&
-      (status === 'failed' || status === 'pending') && { retry_in_s: ending.delaySeconds }),
-  };
-  if (status === 'failed' || status === 'dead_letter') log.warn(`job_${status}`, fields);
-  else log.info(`job_${status === 'pending' ? 'snoozed' : status}`, fields);
 }

@@ -4,7 +4,7 @@ import { readAuthentication } from '../api/auth/settings.ts';
 import { databaseUrl, optionalSetting, setting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openDispatcherFunction } from '../core/functions.ts';
-import { processLog } from '../core/log.ts';
+import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
 
 const db = openDatabase({
@@ -26,5 +26,7 @@ const app = createApp({
 });
 
 /** The Lambda behind the gateway. `#catalog` stands for the deployed handlers and is set when it is bundled. */
-export const handler = async (event: HttpEvent): Promise<HttpResult> =>
-  toResult(await app.fetch(toRequest(event), event));
+export const handler = async (event: HttpEvent, context: LambdaContext): Promise<HttpResult> => {
+  nameInvocation(context);
+  return toResult(await app.fetch(toRequest(event), event));
+};

@@ -3,7 +3,7 @@ import { openDatabase } from '../core/database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
 import { openMetrics } from '../core/emf.ts';
-import { processLog } from '../core/log.ts';
+import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
 import { systemTime } from '../core/time.ts';
 
@@ -22,6 +22,13 @@ const deps = {
   metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
 };
 
+interface Wish {
+  readonly nudge?: boolean;
+  readonly again?: boolean;
+}
+
 /** The Lambda that the schedule wakes every minute. A nudge asks for a round or two and takes over from nobody. */
-export const handler = (event: { nudge?: boolean; again?: boolean } | null): Promise<Dispatched | undefined> =>
-  event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);
+export const handler = (event: Wish | null, context: LambdaContext): Promise<Dispatched | undefined> => {
+  nameInvocation(context);
+  return event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);
+};

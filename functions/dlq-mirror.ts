@@ -2,7 +2,7 @@ import { databaseUrl, metricsByJobType } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
 import { openMetrics } from '../core/emf.ts';
-import { processLog } from '../core/log.ts';
+import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { mirror } from '../core/mirror.ts';
 import { openQueues } from '../core/queues.ts';
 import { systemTime } from '../core/time.ts';
@@ -17,4 +17,7 @@ const deps = {
 };
 
 /** The Lambda that looks into the dead-letter queues every minute. */
-export const handler = (): Promise<void> => mirror(deps);
+export const handler = (_event: unknown, context: LambdaContext): Promise<void> => {
+  nameInvocation(context);
+  return mirror(deps);
+};

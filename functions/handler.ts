@@ -3,7 +3,7 @@ import type { Invocation } from '../core/batch.ts';
 import { databaseUrl, metricsByJobType, setting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openMetrics } from '../core/emf.ts';
-import { processLog } from '../core/log.ts';
+import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
 import { runBatch } from '../core/run-batch.ts';
 import type { BatchResponse, SqsEvent } from '../core/sqs-event.ts';
@@ -22,4 +22,7 @@ const deps = {
 };
 
 /** The Lambda of every handler: `#handler` stands for its file and is set when it is bundled. */
-export const handler = (event: SqsEvent, context: Invocation): Promise<BatchResponse> => runBatch(deps, event, context);
+export const handler = (event: SqsEvent, context: Invocation & LambdaContext): Promise<BatchResponse> => {
+  nameInvocation(context);
+  return runBatch(deps, event, context);
+};

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { oneLine } from '../core/text.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
-import { mirroredSentence, mirrorSentence } from './mirror-lines.ts';
+import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
 
 /** A log line of a function: what core/log.ts wrote. */
 export interface LogLine {
@@ -72,29 +72,28 @@ function shortened(text: string): string {
   return oneLine(text, LONGEST_TEXT);
 }
 
-function subject({ job, job_type, routing_key, queue }: LogLine): string | undefined {
-  if (typeof queue === 'string') return short(queue.split('/').at(-1) ?? queue);
-  if (typeof job !== 'string') return undefined;
+function subject({ job_id, job_type, routing_key, queue }: LogLine): string | undefined {
   const type = [job_type, routing_key].filter((part) => typeof part === 'string').join('.') || 'job';
-  return `${type} ${job}`;
+  if (typeof job_id === 'string') return `${type} ${job_id}`;
+  return typeof queue === 'string' ? short(queue) : undefined;
 }
 
 function sentence(log: LogLine): string {
   const attempt = `attempt ${log.attempt}`;
-  const error = shortened(String(log.error));
+  const error = shortened(errorText(log));
   switch (log.event) {
     case 'dispatched':
-      return `claim ${log.claim}: ${log.sent} of ${log.claimed} jobs sent`;
+      return `claim ${log.dispatch_id}: ${log.sent} of ${log.claimed} jobs sent`;
     case 'job_succeeded':
       return `succeeded    ${attempt}  ${log.duration_ms} ms`;
     case 'job_failed':
-      return `failed       ${attempt}  ${error}  (again in ${roughly(log.retry_in_s)})`;
+      return `failed       ${attempt}  ${error}  (again in ${roughly(log.retry_delay_s)})`;
     case 'job_dead_letter':
-      return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job})`;
+      return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job_id})`;
     case 'job_snoozed':
-      return `snoozed      ${error}  (again in ${roughly(log.retry_in_s)})`;
+      return `snoozed      ${error}  (again in ${roughly(log.retry_delay_s)})`;
     case 'http':
-      return `${log.method} ${log.path} answered ${log.status}  ${log.ms} ms`;
+      return `${log.method} ${log.path} answered ${log.http_status}  ${log.duration_ms} ms`;
     case 'message_not_started':
       return log.step === 'redrive' ? 'redriven, by a move task of SQS' : `message not started: ${log.step}`;
     default:
@@ -106,11 +105,20 @@ function roughly(seconds: unknown): string {
   return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
 }
 
+/** Said elsewhere on the line, or of the machine and not of what happened. */
+const TOLD = new Set([
+  ...['level', 'timestamp', 'service', 'event', 'message', 'job_id', 'job_type', 'routing_key', 'queue'],
+  ...['function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
+]);
+
 function details(log: LogLine): string[] {
-  const known = new Set(['level', 'event', 'job', 'job_type', 'routing_key', 'queue']);
   return Object.entries(log)
-    .filter(([key]) => !known.has(key))
-    .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`);
+    .filter(([key]) => !TOLD.has(key))
+    .map(([key, value]) => `${key}=${key === 'error' ? errorText(log) : text(value)}`);
+}
+
+function text(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** `millrace-local-send_reminder`, a function or a queue, is called `send_reminder` here. */

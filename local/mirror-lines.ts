@@ -14,16 +14,22 @@ export function mirroredSentence(log: LogLine): string | undefined {
   return parts.length === 0 ? undefined : parts.join('; ');
 }
 
+/** `Error: no`: the error of a line, which has its stack as well. */
+export function errorText({ error }: LogLine): string {
+  const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+  return name === undefined ? String(error) : `${name}: ${message}`;
+}
+
 /** What else the mirror has to say. */
 export function mirrorSentence(log: LogLine): string | undefined {
-  const error = oneLine(String(log.error), LONGEST_REASON);
+  const error = oneLine(errorText(log), LONGEST_REASON);
   switch (log.event) {
     case 'mirror_not_covered':
       return `saw ${log.seen} of ${log.depth} messages; the others have to wait for another look`;
     case 'dead_letter_queue_missing':
       return `the queue is missing: ${log.reason}`;
     case 'carriers_sent':
-      return `claim ${log.claim}: ${log.sent} of ${count(log.jobs, 'missing message')} of dead jobs sent anew${because(log)}`;
+      return `claim ${log.dispatch_id}: ${log.sent} of ${count(log.jobs, 'missing message')} of dead jobs sent anew${because(log)}`;
     case 'mirror_failed':
       return `cannot be looked into: ${error}`;
     case 'move_tasks_unknown':

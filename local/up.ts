@@ -95,7 +95,7 @@ async function start(
     if (line !== undefined) say(line);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
     if (log?.event !== 'job_failed') return;
-    failed.add(log.job);
+    failed.add(log.job_id);
     bringLateImage();
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;

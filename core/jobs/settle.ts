@@ -23,6 +23,8 @@ export interface Settlement {
 export interface Settled {
   readonly jobId: string;
   readonly status: JobStatus | null;
+  /** When it is due again, if it waits. */
+  readonly dueAt?: Date | null;
 }
 
 // Every ending of every kind; one probe of the primary key a job, whatever the statistics say. $11 marks a rescue, and
@@ -111,7 +113,9 @@ const SETTLE_ATTEMPTS = `
              (select millrace.timing_bounds() as bounds) b
         group by 1, 2, 3, 4
   )
-  select id as "jobId", status from locked`;
+  select id as "jobId", status,
+         case when status in ('failed', 'pending') then millrace.clock() + make_interval(secs => delay) end as "dueAt"
+    from locked`;
 
 export interface SettleOptions {
   /** Only attempts of this Lambda request; null for a rescue. */
@@ -134,8 +138,8 @@ export async function settle(
     if (!isStatementError(error)) throw error;
     return settleOneByOne(db, settlements, options);
   });
-  const byId = new Map(done.map((row) => [row.jobId, row.status]));
-  return settlements.map(({ jobId }) => ({ jobId, status: byId.get(jobId) ?? null }));
+  const byId = new Map(done.map((row) => [row.jobId, row]));
+  return settlements.map(({ jobId }) => byId.get(jobId) ?? { jobId, status: null });
 }
 
 async function settleAll(db: Database, settlements: readonly Settlement[], { requestId }: SettleOptions) {
@@ -177,7 +181,7 @@ async function settleOne(db: Database, settlement: Settlement, options: SettleOp
       return await settleAll(db, [{ ...settlement, ending }], options);
     } catch (error) {
       if (!isStatementError(error)) throw error;
-      log.error('settle_refused', { job: settlement.jobId, ended: ending.kind, sqlstate: errorCode(error), error });
+      log.error('settle_refused', { job_id: settlement.jobId, ended: ending.kind, sqlstate: errorCode(error), error });
       if (!isUnstorable(error)) return [];
     }
   }

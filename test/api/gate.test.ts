@@ -100,9 +100,11 @@ it('puts the id of the request on every answer and every line of the log', async
   const { headers, body } = await ask('/admin/jobs/4711');
 
   const id = headers.get('x-request-id');
-  const lines = (deps.log as never as { lines: Record<string, unknown>[] }).lines.filter((line) => line.request === id);
+  const lines = (deps.log as never as { lines: Record<string, unknown>[] }).lines.filter(
+    (line) => line.request_id === id,
+  );
   expect(body.request_id).toBe(id);
-  expect(lines).toMatchObject([{ event: 'http', method: 'GET', path: '/admin/jobs/4711', status: 404 }]);
+  expect(lines).toMatchObject([{ event: 'http', method: 'GET', path: '/admin/jobs/4711', http_status: 404 }]);
 });
 
 describe('GET /readyz', () => {

@@ -158,7 +158,7 @@ it('goes on sending while upkeep fails, and says that it does', async () => {
   await pool.query('drop trigger fail on millrace.job_event_totals; drop function public.fail()');
 
   expect(queues.sent).toHaveLength(3);
-  expect(log.events('maintain_failed')[0]).toMatchObject({ level: 'error', error: 'error: no space' });
+  expect(log.events('maintain_failed')[0]).toMatchObject({ level: 'error', error: { message: 'no space' } });
 });
 
 it.each([31 * 86_400, 30 * 86_400 + 1, 3599, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(

@@ -162,7 +162,7 @@ it("takes an outcome that comes after the rescue for nobody's", async () => {
 
   expect(ran).toMatchObject({ failed: [], shown: [] });
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'failed', suspect: true, attempts: 1 });
-  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job: ids[0] }));
+  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job_id: ids[0] }));
 });
 
 it('bounces the message of a job that the rescue declared dead while it ran', async () => {

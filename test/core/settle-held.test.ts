@@ -44,7 +44,7 @@ it.each([
   await holder.query('rollback');
   const again = await settle(engine.db, [{ ...jobs[1]!, ending }], { requestId: 'r', log });
   expect(settled.map((one) => one.status)).toEqual([status, null, status]);
-  expect(log.events('settle_refused')).toMatchObject([{ job: jobs[1]!.jobId, sqlstate: '55P03' }]);
+  expect(log.events('settle_refused')).toMatchObject([{ job_id: jobs[1]!.jobId, sqlstate: '55P03' }]);
   expect(again).toMatchObject([{ status }]);
   expect(seconds).toBeLessThan(10);
 });

@@ -164,7 +164,7 @@ it('drops a result that cannot be stored rather than the outcome, and harms no o
     { requestId: 'r', log },
   );
 
-  expect(log.events('settle_refused').map(({ job, sqlstate }) => [job, sqlstate])).toEqual([
+  expect(log.events('settle_refused').map(({ job_id, sqlstate }) => [job_id, sqlstate])).toEqual([
     [ids[1], '22003'],
     [ids[2], '22P02'],
     [ids[3], '22P05'],
@@ -189,11 +189,11 @@ it('tells which job the database refuses to end and why, and ends the others', a
   await engine.sql('drop trigger refuse on millrace.jobs_live');
 
   expect(statuses(settled)).toEqual([null, 'succeeded']);
-  expect(log.events('settle_refused')).toEqual([
+  expect(log.events('settle_refused')).toMatchObject([
     {
       level: 'error',
       event: 'settle_refused',
-      ...{ job: ids[0], ended: 'succeeded', sqlstate: 'P0007', error: 'error: kept by law' },
+      ...{ job_id: ids[0], ended: 'succeeded', sqlstate: 'P0007', error: { message: 'kept by law' } },
     },
   ]);
 });

@@ -12,11 +12,12 @@ function lineOf(message: string): string {
 }
 
 it('tells an error on one line that cannot drive the terminal, and when it goes on', () => {
-  const log = { level: 'warn', event: 'job_failed', job: '7', job_type: 'a', attempt: 1, error: wild, retry_in_s: 5 };
+  const error = { name: 'E', message: wild, stack: 'E: a\n    at b' };
+  const log = { level: 'warn', event: 'job_failed', job_id: '7', job_type: 'a', attempt: 1, error, retry_delay_s: 5 };
 
   const line = lineOf(JSON.stringify(log));
 
-  expect(line).toContain(`failed       attempt 1  ${shown}  (again in 5 s)`);
+  expect(line).toContain(`failed       attempt 1  E: ${shown.slice(0, -4)}…  (again in 5 s)`);
 });
 
 it.each([
@@ -38,12 +39,18 @@ it.each([
   [{ event: 'mirror_not_covered', queue, seen: 5, depth: 7 }, /a-dlq +saw 5 of 7 messages; the others have to wait/],
   [{ event: 'dead_letter_queue_missing', queue, reason: 'deploy' }, /a-dlq +the queue is missing: deploy$/],
   [
-    { event: 'carriers_sent', claim: '9', jobs: 1, sent: 1 },
+    { event: 'carriers_sent', dispatch_id: '9', jobs: 1, sent: 1 },
     /a +claim 9: 1 of 1 missing message of dead jobs sent anew$/,
   ],
-  [{ event: 'carriers_sent', claim: '9', jobs: 3, sent: 2, reason: 'no' }, /2 of 3 missing messages .* anew: no$/],
-  [{ event: 'mirror_failed', queue, error: wild }, /a-dlq +cannot be looked into: a\ufffd.2Jb c.*…$/],
-  [{ event: 'send_refused', queue: `http://q/${queue}`, claim: '9' }, /a-dlq +send refused {2}claim=9$/],
+  [
+    { event: 'carriers_sent', dispatch_id: '9', jobs: 3, sent: 2, reason: 'no' },
+    /2 of 3 missing messages .* anew: no$/,
+  ],
+  [
+    { event: 'mirror_failed', queue, error: { name: 'E', message: wild } },
+    /a-dlq +cannot be looked into: E: a\ufffd.2Jb c.*…$/,
+  ],
+  [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
 ])('tells of dead-letter queues what an operator wants to know: %j', (log, expected) => {
   const line = lineOf(JSON.stringify({ level: 'info', ...log }));
 

@@ -78,7 +78,7 @@ it.each(FORGED)('a forged message of $what is deleted with an alarm and starts n
   expect(engine.runs).toEqual([]);
   expect(await engine.state(id)).toMatchObject({ status: 'pending', attempts: 0, claim_no: null });
   expect(engine.lines).toContainEqual(
-    expect.objectContaining({ level: 'error', event: 'message_unexpected', job: id, step: 'acknowledge' }),
+    expect.objectContaining({ level: 'error', event: 'message_unexpected', job_id: id, step: 'acknowledge' }),
   );
 });
 

@@ -54,7 +54,7 @@ it.each(BREAKS)('a dead job in a queue whose $what does not spin, and moves on w
   expect(counts).toEqual([1, 2, 3, 4, 5, 6]);
   expect(left).toEqual(ONE_HIDDEN);
   expect(alarms).toMatchObject([
-    { level: 'error', step: 'leave', job: id, reason: expect.stringMatching(/redrive policy/) },
+    { level: 'error', step: 'leave', job_id: id, reason: expect.stringMatching(/redrive policy/) },
   ]);
   expect(later).toEqual([7]);
   expect(mended).toEqual([]);

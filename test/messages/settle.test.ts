@@ -73,7 +73,7 @@ it.each(MEANWHILE)('a run whose job was taken away and $what changes nothing', a
 
   expect(await world.depth(world.work.queueUrl)).toEqual(depth);
   expect(await engine.state(jobId)).toMatchObject({ status, result: null });
-  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job: jobId }));
+  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job_id: jobId }));
 });
 
 it('the message of a job that died by rescue carries the death, and brings the job back', async () => {
@@ -166,7 +166,7 @@ it('a row that is held to the end leaves the message, which is deleted when the 
   await world.pump('work');
 
   expect(left).toEqual(LEFT);
-  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_given_up', job: jobId }));
+  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_given_up', job_id: jobId }));
   expect(await engine.state(jobId)).toMatchObject({ status: 'failed', attempts: 1, suspect: true });
   expect(await world.depth(world.work.queueUrl)).toEqual(GONE);
 });

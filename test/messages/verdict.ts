@@ -81,7 +81,7 @@ export async function judge(world: World, scene: Scene): Promise<{ met: Met; bef
   const change = `${visible - depth.visible} visible, ${hidden - depth.hidden} hidden`;
   const fates = { '0 visible, -1 hidden': 'gone', '1 visible, -1 hidden': 'bounced', '0 visible, 0 hidden': 'left' };
   const fate = (fates as Record<string, Seen['fate']>)[change] ?? 'unclear';
-  const told = engine.lines.filter(({ job, step }) => job === jobId && step !== undefined);
+  const told = engine.lines.filter(({ job_id, step }) => job_id === jobId && step !== undefined);
   const alarms = told.filter(({ level, event }) => level === 'error' && event === 'message_unexpected').length;
   const steps = told.map(({ step }) => step);
   const seen = { ...(await look(world, jobId)), fate, alarms, steps, runs: engine.runs.length };

@@ -19,7 +19,7 @@ const PATIENCE = { timeout: 20_000 };
 
 /** The function, in a process of its own. */
 function startMirror(): ChildProcess {
-  const script = `const { handler } = await import('${MIRROR}'); await handler();`;
+  const script = `const { handler } = await import('${MIRROR}'); await handler({}, { functionName: 'mirror', awsRequestId: '1' });`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     env: { ...process.env, DATABASE_URL: engine.database.url },
     stdio: 'ignore',

@@ -138,7 +138,7 @@ it.each([
   );
   expect(left).toEqual(ids.filter((id) => id !== ids[4]).map((id) => ({ id, status: 'succeeded' })));
   expect(engine.lines).toContainEqual(
-    expect.objectContaining({ level: 'warn', event: 'outcome_not_ours', job: ids[4] }),
+    expect.objectContaining({ level: 'warn', event: 'outcome_not_ours', job_id: ids[4] }),
   );
   expect(await engine.sql('select from millrace.dead_letters')).toEqual([]);
 });

@@ -30,7 +30,7 @@ it('SQS-01: a message delivered again after success runs nothing and changes not
   expect(again).toMatchObject({ failed: [], shown: [] });
   expect(engine.runs).toEqual(ids);
   expect(await everything()).toEqual(before);
-  expect(engine.lines).toMatchObject([{ level: 'info', event: 'message_not_started', job: ids[0] }]);
+  expect(engine.lines).toMatchObject([{ level: 'info', event: 'message_not_started', job_id: ids[0] }]);
 });
 
 it('SQS-01: nor does it after the job was pruned', async () => {

@@ -1,0 +1,65 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openLog } from '../../core/log.ts';
+import { LOG_EVENTS } from '../../core/log-table.ts';
+import { faultsOf } from '../support/log-lines.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+function record() {
+  const lines: Record<string, unknown>[] = [];
+  return { lines, log: openLog((line) => lines.push(JSON.parse(line))) };
+}
+
+it('begins every line with what a log service looks for, and says it in words', () => {
+  const { log, lines } = record();
+
+  log.child({ queue: 'work' }).warn('given_back', { job_type: 'work', jobs: 2, released: 1 });
+
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(lines).toEqual([
+    {
+      ...{ level: 'warn', timestamp: time, service: 'millrace', event: 'given_back', message: 'given back' },
+      ...{ queue: 'work', job_type: 'work', jobs: 2, released: 1 },
+    },
+  ]);
+  expect(faultsOf(lines[0]!)).toEqual([]);
+});
+
+it('tells an error by its parts, those of its cause as well, and cuts what is long', () => {
+  const { log, lines } = record();
+  const error = new RangeError('x'.repeat(5_000), { cause: new Error('deep down') });
+
+  log.error('round_failed', { error, bytes: 5n, words: 'y'.repeat(9_000) });
+
+  expect(lines[0]).toMatchObject({
+    error: { name: 'RangeError', message: expect.stringMatching(/^x{1000}… \(5000 characters\)$/) },
+    bytes: '5',
+    words: expect.stringMatching(/^y{8000}… \(9000 characters\)$/),
+  });
+});
+
+it.each([
+  ['an unknown event', { event: 'something' }, 'something is no event'],
+  ['an unknown field', { event: 'pruned', days: 1, history_rows: 1, job: '1' }, 'job is string'],
+  ['a missing field', { event: 'pruned', days: 1 }, 'history_rows is missing'],
+  ['a field of another type', { event: 'pruned', days: '1', history_rows: 1 }, 'days is string'],
+])('the table refuses %s', (_name, { event, ...fields }, fault) => {
+  const { log, lines } = record();
+
+  log.info(event, fields);
+
+  expect(faultsOf(lines[0]!)).toEqual([fault]);
+});
+
+it('every event in the code is in the table, and the other way round', () => {
+  const files = globSync('{core,api,functions}/**/*.ts', { cwd: ROOT });
+  const texts = files.map((file) => readFileSync(join(ROOT, file), 'utf8'));
+  const written = texts.flatMap((text) => [...text.matchAll(/\blog\.(?:info|warn|error)\(\s*'(\w+)'/g)]);
+
+  const events = new Set(written.map(([, event]) => event));
+
+  const ofAttempts = Object.keys(LOG_EVENTS).filter((event) => event.startsWith('job_'));
+  expect([...events, ...ofAttempts].sort()).toEqual(Object.keys(LOG_EVENTS).sort());
+});

@@ -1,0 +1,29 @@
+import { LOG_EVENTS, LOG_FIELDS } from '../../core/log-table.ts';
+import { CLOUDWATCH_METRICS } from '../../core/metric-table.ts';
+
+const EVERY_LINE = ['level', 'timestamp', 'service', 'event', 'message'];
+const FIELDS: Readonly<Record<string, { readonly type: string }>> = LOG_FIELDS;
+
+/** What of a line is not as the tables of fields and events say. */
+export function faultsOf(line: Readonly<Record<string, unknown>>): string[] {
+  const wanted = LOG_EVENTS[String(line.event)];
+  if (wanted === undefined) return [`${line.event} is no event`];
+  const missing = [...EVERY_LINE, ...wanted].filter((name) => line[name] === undefined);
+  const wrong = Object.entries(line).filter(([name, value]) => !isKnown(name, value));
+  return [
+    ...missing.map((name) => `${name} is missing`),
+    ...wrong.map(([name, value]) => `${name} is ${value === null ? 'null' : typeof value}`),
+    ...(line.error === undefined ? [] : faultsOfError(line.error)),
+  ];
+}
+
+function isKnown(name: string, value: unknown): boolean {
+  // The document of a metric, whose parts another test compares.
+  if (name === '_aws' || name in CLOUDWATCH_METRICS) return true;
+  return value !== null && typeof value === FIELDS[name]?.type;
+}
+
+function faultsOfError(error: unknown): string[] {
+  const { name, message, stack = '' } = error as Record<string, unknown>;
+  return [name, message, stack].every((part) => typeof part === 'string') ? [] : ['error has no name or message'];
+}
