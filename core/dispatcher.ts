@@ -74,7 +74,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       if (registered === undefined && deps.time.now() + pause >= end) throw error;
     }
-    if (deps.time.now() + pause >= end) return;
+    if (deps.time.now() + pause >= end) return registered && leave(registered.run);
     await deps.time.sleep(pause);
   }
 }
@@ -94,7 +94,7 @@ async function isDone(
   await keepUp(deps, run);
   const { runNo: latest, active, paced } = await beat(deps.db, worked);
   const done = latest !== runNo || (mode === 'tick' && !paced) || (mode === 'auto' && !active);
-  if (done) await noteTally(deps.db, run.tally);
+  if (done) await note(run);
   return done;
 }
 
@@ -108,7 +108,7 @@ export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings
   const { dispatched: first } = await round(deps, run);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
-  await noteTally(deps.db, run.tally);
+  await note(run);
   return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
@@ -144,10 +144,20 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
 /** Upkeep can wait, and jobs cannot: they go out also while it fails. */
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
-  run.metrics?.put({ DispatchErrors: [...run.tally.errors.values()].reduce((sum, count) => sum + count, 0) });
-  await noteTally(run.db, run.tally);
+  await note(run);
   await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
   run.maintainedAt = time.now();
+}
+
+async function note({ db, metrics, tally }: Run): Promise<void> {
+  const errors = [...tally.errors.values()].reduce((sum, count) => sum + count, 0);
+  await noteTally(db, tally);
+  metrics?.put({ DispatchErrors: errors });
+}
+
+/** What was done since the last upkeep is noted, if the database is there. */
+async function leave(run: Run): Promise<void> {
+  await note(run).catch((error: unknown) => run.log.error('round_failed', { error }));
 }
 
 async function drain({ time }: DispatcherDeps, run: Run): Promise<Dispatched> {

@@ -48,20 +48,31 @@ export type PrometheusName = keyof typeof PROMETHEUS_METRICS;
 
 export const CLOUDWATCH_NAMESPACE = 'Millrace';
 
-/** In CloudWatch, by dimensions `service` and, unless switched off, `service` and `job_type`. */
+const OF_ALL = [['service']];
+/** Unless told to leave job types out. */
+const BY_JOB_TYPE = [['service'], ['service', 'job_type']];
+
+interface CloudWatchMetric {
+  readonly unit: 'Count' | 'Seconds' | 'Milliseconds';
+  readonly dimensions: readonly (readonly string[])[];
+  /** The function that prints it. */
+  readonly from: 'dispatcher' | 'handler' | 'mirror';
+}
+
+/** In CloudWatch, of which alarms are made. */
 export const CLOUDWATCH_METRICS = {
-  Enqueued: { unit: 'Count', from: 'dispatcher' },
-  Succeeded: { unit: 'Count', from: 'dispatcher' },
-  Failed: { unit: 'Count', from: 'dispatcher' },
-  Retried: { unit: 'Count', from: 'dispatcher' },
-  DeadLettered: { unit: 'Count', from: 'dispatcher' },
-  ManualRetry: { unit: 'Count', from: 'dispatcher' },
-  DueJobs: { unit: 'Count', from: 'mirror' },
-  OldestDueAge: { unit: 'Seconds', from: 'dispatcher' },
-  DispatchErrors: { unit: 'Count', from: 'dispatcher' },
-  WaitTime: { unit: 'Milliseconds', from: 'handler' },
-  Duration: { unit: 'Milliseconds', from: 'handler' },
-  DeadLetterMessages: { unit: 'Count', from: 'mirror' },
-} as const satisfies Record<string, { unit: 'Count' | 'Seconds' | 'Milliseconds'; from: string }>;
+  Enqueued: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  Succeeded: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  Failed: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  Retried: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  DeadLettered: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  ManualRetry: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  DueJobs: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
+  OldestDueAge: { unit: 'Seconds', dimensions: OF_ALL, from: 'dispatcher' },
+  DispatchErrors: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
+  WaitTime: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
+  Duration: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
+  DeadLetterMessages: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
+} as const satisfies Record<string, CloudWatchMetric>;
 
 export type CloudWatchName = keyof typeof CLOUDWATCH_METRICS;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runDispatcher } from '../../core/dispatcher.ts';
+import { runDispatcher, runOnce } from '../../core/dispatcher.ts';
 import { type Metrics, openMetrics } from '../../core/emf.ts';
 import { openLog } from '../../core/log.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../core/metric-table.ts';
@@ -113,4 +113,19 @@ it('the dispatcher publishes every event once, and that nothing is late', async 
     ['OldestDueAge', 0, undefined],
     ['OldestDueAge', 0, undefined],
   ]);
+});
+
+it('a nudge publishes what SQS did not take', async () => {
+  const { metrics, lines } = record();
+  await engine.enqueue();
+  await engine.enqueue();
+  const { db } = engine;
+  const send = async (_queueUrl: string, messages: readonly { id: string }[]) =>
+    messages.map(({ id }) => ({ id, kind: 'refused' as const, reason: 'too many requests' }));
+  const queues = { ...engine.queues, send };
+  const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random, metrics };
+
+  await runOnce(deps, { mode: 'tick', pollIntervalMs: 10, windowMs: 1000, retentionSeconds: 86_400 });
+
+  expect(published(lines)).toEqual([['DispatchErrors', 2, undefined]]);
 });

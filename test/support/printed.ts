@@ -1,0 +1,34 @@
+import { openChildren } from '../../local/children.ts';
+import { parseLogLine } from '../../local/event-lines.ts';
+import { openStack, type Stack } from '../../local/stack.ts';
+import type { Project } from './project.ts';
+
+/** A line that a bundled function wrote to its standard output, as CloudWatch gets it. */
+export interface PrintedLine {
+  readonly functionName: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface RecordedStack extends Stack {
+  readonly lines: readonly PrintedLine[];
+  /** What a function printed that is no line of its log. */
+  readonly others: readonly string[];
+}
+
+/** The whole product in this process, so that the raw lines of its functions can be read. */
+export async function openRecordedStack({ folder }: Project): Promise<RecordedStack> {
+  const children = openChildren();
+  const lines: PrintedLine[] = [];
+  const others: string[] = [];
+  const never = new AbortController().signal;
+  const stack = await openStack({
+    ...{ children, project: folder, retryFactor: 0.01, stop: never, halt: never, say: () => undefined },
+    onEvent: ({ kind, functionName, message }) => {
+      if (kind !== 'log') return;
+      const fields = parseLogLine(message);
+      if (fields === undefined) others.push(`${functionName}: ${message}`);
+      else lines.push({ functionName, fields });
+    },
+  });
+  return { ...stack, lines, others };
+}
