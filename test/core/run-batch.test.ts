@@ -177,9 +177,7 @@ it('leaves a job dead that died beside a copy of its message', async () => {
 
   expect(ran.failed).toEqual([records[0]!.messageId]);
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'dead_letter', attempts: 1 });
-  expect(engine.lines).toContainEqual(
-    expect.objectContaining({ event: 'message_unexpected', sqs_message_id: 'm-copy' }),
-  );
+  expect(engine.lines.filter((line) => line.sqs_message_id === 'm-copy')).toMatchObject([{ level: 'error' }]);
 });
 
 it('redrives a dead job while its batch-mates still run', async () => {
