@@ -18,7 +18,9 @@ export async function confirm(question: string, { json, count = 1 }: ConfirmOpti
   }
   const readline = createInterface({ input: process.stdin, output: process.stderr });
   readline.once('SIGINT', () => process.exit(EXIT.interrupted));
-  const answer = await readline.question(count > MANY ? `${question} Type ${count}: ` : `${question} [y/N] `);
+  const asked = count > MANY ? `${question} Type ${count}: ` : `${question} [y/N] `;
+  // Ctrl-D is no answer, which is a no.
+  const answer = await readline.question(asked).catch(() => '');
   readline.close();
   const agreed = count > MANY ? answer.trim() === String(count) : /^y(es)?$/i.test(answer.trim());
   if (!agreed) throw new CommandFailure(EXIT.unconfirmed, 'nothing was done');

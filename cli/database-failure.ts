@@ -24,6 +24,9 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
   ['08', 'the connection broke'],
 ];
 
+/** What helps whoever may not do what only an operator may. */
+export const GRANT = 'this takes the role millrace_operator: grant millrace_operator to <login>';
+
 /** Turns an error of the database or of the way to it into a sentence and an exit code; others stay as they are. */
 export function databaseFailure(error: unknown, { label }: DatabaseAddress): unknown {
   if (!(error instanceof Error) || error instanceof CommandFailure) return error;
@@ -37,8 +40,7 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
       `${label} does not let us in: check the user and the password of the address`,
     );
   }
-  if (state === '42501')
-    return new CommandFailure(EXIT.refused, `${label}: ${error.message}; use a login with the right`);
+  if (state === '42501') return new CommandFailure(EXIT.refused, `${label}: ${error.message}; ${GRANT}`);
   if (isSchemaMissing(cause, state)) {
     return new CommandFailure(
       EXIT.failed,

@@ -21,6 +21,10 @@ export interface FilterOptions {
 /** How much of a fingerprint is shown; any beginning that only one has will do. */
 const SHOWN_GROUP = 8;
 
+const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --error or --group';
+/** A move task knows no others. */
+export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
+
 export function shortGroup(fingerprint: string | null): string {
   return fingerprint?.slice(0, SHOWN_GROUP) ?? '-';
 }
@@ -52,15 +56,12 @@ export function toFilter(options: FilterOptions, ids: readonly string[] = []): D
  * Everything has to be asked for: a filter that a script left empty must not mean all.
  * @throws CommandFailure unless there is either a filter or --all.
  */
-export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined): void {
+export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined, choices = CHOICES): void {
   const filtered = Object.values(filter).some((part) => part !== undefined);
   if (filtered && all)
     throw new CommandFailure(EXIT.usage, '--all means every dead letter: leave it or the filter out');
   if (filtered || all) return;
-  throw new CommandFailure(
-    EXIT.usage,
-    'say which dead letters: --job-type, --routing-key, --id, --since, --error or --group, or --all for every one',
-  );
+  throw new CommandFailure(EXIT.usage, `say which ${choices}, or --all for every one`);
 }
 
 /** The filter with a fixed time and a whole fingerprint. @throws CommandFailure for a group that is none or several. */

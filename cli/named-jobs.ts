@@ -1,11 +1,46 @@
-import type { NamedJob } from '../core/jobs/dead-letters-preview.ts';
+import type { Queryable } from '../core/database.ts';
+import { type NamedJob, readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
+import { showDeadLetter } from '../core/jobs/dead-letters-show.ts';
+import { showJob } from '../core/jobs/show.ts';
 import { handlerName } from '../core/naming.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-code.ts';
 import { sayError } from './terminal.ts';
 
+/** A job that somebody named, with what explains why it is not moved. */
+export interface ExplainedJob extends NamedJob {
+  /** There is no such job, and a stray has the number. */
+  readonly isStray: boolean;
+  /** By whom it was cancelled or discarded, and when. */
+  readonly cancelled: string | undefined;
+}
+
+/** The jobs of these ids, in their order. */
+export async function explainJobs(db: Queryable, ids: readonly string[]): Promise<ExplainedJob[]> {
+  const explained: ExplainedJob[] = [];
+  for (const job of await readNamedJobs(db, ids)) {
+    const isStray = job.status === null && (await showDeadLetter(db, { strayId: job.id })) !== undefined;
+    explained.push({ ...job, isStray, cancelled: job.status === 'cancelled' ? await tellEnd(db, job.id) : undefined });
+  }
+  return explained;
+}
+
+/** What is to be said of jobs beyond that they do not exist or are not dead, by their ids. */
+export async function explainFailures(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const known = (await explainJobs(db, ids)).filter(({ isStray, cancelled }) => isStray || cancelled !== undefined);
+  return new Map(known.map((job) => [job.id, standing(job)]));
+}
+
+async function tellEnd(db: Queryable, id: string): Promise<string | undefined> {
+  const { lastError, finishedAt } = (await showJob(db, id))?.job ?? {};
+  return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
+}
+
 /** Why a job that somebody named is not moved, as the end of a sentence that begins with it. */
-export function standing({ status, jobType, routingKey, handled }: NamedJob): string {
+export function standing(job: ExplainedJob): string {
+  const { status, jobType, routingKey, handled, isStray, cancelled } = job;
+  if (isStray) return `does not exist; ${job.id} is a stray: npx millrace dlq show --stray ${job.id}`;
   if (status === null) return 'does not exist';
+  if (cancelled !== undefined) return `already cancelled: ${cancelled}`;
   if (status === 'succeeded' || status === 'skipped' || status === 'cancelled') return `already ${status}`;
   if (status !== 'dead_letter') return `is not dead but ${status}`;
   if (handled) return 'is dead, and the rest of the filter leaves it out';
@@ -13,12 +48,12 @@ export function standing({ status, jobType, routingKey, handled }: NamedJob): st
 }
 
 /** Jobs that were named and not moved, each with its reason, for `--json`. */
-export function skippedDocument(jobs: readonly NamedJob[]): Record<string, unknown>[] {
+export function skippedDocument(jobs: readonly ExplainedJob[]): Record<string, unknown>[] {
   return jobs.map((job) => ({ id: job.id, status: job.status, reason: standing(job) }));
 }
 
 /** Says why each of them was not moved; answers the code for it, which is that of failures when others were moved. */
-export function reportSkipped(jobs: readonly NamedJob[], moved: number): ExitCode {
+export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): ExitCode {
   for (const job of jobs) sayError(`job ${job.id} ${standing(job)}`);
   const codes = jobs.map(({ status }) => (status === null ? EXIT.notFound : EXIT.conflict));
   return exitCodeOf(moved > 0 ? [EXIT.done, ...codes] : codes);

@@ -1,18 +1,12 @@
 import type { Database } from '../core/database.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../core/jobs/dead-letters-groups.ts';
 import { listDeadLetters, type PinnedFilter } from '../core/jobs/dead-letters-list.ts';
-import {
-  type NamedJob,
-  type PreviewedHandler,
-  previewRedrive,
-  type RedriveVerdict,
-  readNamedJobs,
-} from '../core/jobs/dead-letters-preview.ts';
+import { type PreviewedHandler, previewRedrive, type RedriveVerdict } from '../core/jobs/dead-letters-preview.ts';
 import { type RedriveOperation, runningRedrives } from '../core/jobs/redrive-operation.ts';
 import { jobOf } from './commands/dlq-list.ts';
 import { shortGroup } from './dead-letter-options.ts';
 import { snakeCase } from './json.ts';
-import { skippedDocument } from './named-jobs.ts';
+import { type ExplainedJob, explainJobs, skippedDocument } from './named-jobs.ts';
 import { count, counted } from './progress.ts';
 import { firstLine } from './terminal.ts';
 
@@ -26,7 +20,7 @@ export interface RedrivePreview {
   /** Redrives that others began. */
   readonly running: readonly RedriveOperation[];
   /** Jobs that were named and would not be moved. */
-  readonly skipped: readonly NamedJob[];
+  readonly skipped: readonly ExplainedJob[];
   readonly rate: number | undefined;
 }
 
@@ -60,7 +54,7 @@ async function findSkipped(db: Database, filter: PinnedFilter, handlers: readonl
   const matching = await listDeadLetters(db, filter, ids.length);
   const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
   const rest = ids.filter((id) => !moved.has(id));
-  return readNamedJobs(db, rest);
+  return explainJobs(db, rest);
 }
 
 export function previewDocument(preview: RedrivePreview): Record<string, unknown> {
@@ -113,7 +107,7 @@ function obstacle(handler: PreviewedHandler): string | undefined {
     case 'no_handler':
       return `${jobs}: no handler for ${jobOf(handler)}: deploy it first`;
     case 'stray':
-      return `${counted(handler.jobs, 'message')} of nobody’s job: npx millrace dlq discard, or redrive --via-sqs`;
+      return `${counted(handler.jobs, 'message')} of nobody’s job: npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows`;
     case 'not_dead':
       return `${jobs} of ${jobOf(handler)}: at work again already`;
   }

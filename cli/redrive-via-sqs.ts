@@ -20,6 +20,7 @@ interface MoveOptions extends GlobalOptions {
 }
 
 const HIGHEST_RATE = 500;
+const FROM_TABLE = 'without --via-sqs, redrive takes dead jobs from the table, wherever their messages are';
 
 /** A redrive by SQS itself: a move task for the dead-letter queue of each handler meant. */
 export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptions): Promise<ExitCode> {
@@ -81,8 +82,11 @@ function preview(seen: readonly SeenQueue[], json: boolean): void {
 
 function nothingToMove(failures: readonly ExitCode[], { json, dryRun }: MoveOptions): ExitCode {
   if (json && !dryRun) print(toJson({ moved: 0, moves: [] }));
-  if (failures.length > 0) return exitCodeOf(failures);
-  throw new CommandFailure(EXIT.notFound, 'there is no message in the dead-letter queues');
+  if (failures.length > 0) {
+    if (failures.includes(EXIT.notFound)) say(FROM_TABLE);
+    return exitCodeOf(failures);
+  }
+  throw new CommandFailure(EXIT.notFound, `there is no message in the dead-letter queues: ${FROM_TABLE}`);
 }
 
 function tell(ended: readonly EndedMove[], json: boolean): void {
@@ -117,5 +121,9 @@ function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitC
 
 function explain(reason: string): string {
   if (!reason.includes('CouldNotDetermineMessageSource')) return `SQS gave up: ${reason}`;
-  return 'SQS gave up at a message that was sent there by hand: it does not know where that came from';
+  return (
+    'SQS gave up at a message that was sent there by hand, since it does not know where that came from: discard it ' +
+    'first (npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows), or redrive without ' +
+    '--via-sqs'
+  );
 }

@@ -1,11 +1,11 @@
 import type { Database } from '../core/database.ts';
 import type { PinnedFilter } from '../core/jobs/dead-letters-list.ts';
-import { findMoved, type NamedJob, readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
+import { findMoved } from '../core/jobs/dead-letters-preview.ts';
 import { type RedriveOperation, startRedrive } from '../core/jobs/redrive-operation.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { interruptible } from './interrupt.ts';
 import { toJson } from './json.ts';
-import { reportSkipped, skippedDocument } from './named-jobs.ts';
+import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from './named-jobs.ts';
 import { count } from './progress.ts';
 import { print, printPairs, say, sayError, suggest } from './terminal.ts';
 import { workOffRedrive } from './work-off-redrive.ts';
@@ -38,10 +38,10 @@ async function findSkipped(db: Database, { id }: RedriveOperation, { jobIds: ids
   if (ids.length === 0) return [];
   const moved = new Set(await findMoved(db, id, ids));
   const rest = ids.filter((one) => !moved.has(one));
-  return readNamedJobs(db, rest);
+  return explainJobs(db, rest);
 }
 
-function tell(end: RedriveOperation, skipped: readonly NamedJob[], json: boolean): void {
+function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {
   const { id, status, done: moved, expected, skipped: left, ratePerSecond: rate } = end;
   if (json) {
     const named = { skipped: skipped.length, skipped_jobs: skippedDocument(skipped) };
@@ -56,7 +56,7 @@ function tell(end: RedriveOperation, skipped: readonly NamedJob[], json: boolean
   ]);
 }
 
-function report(end: RedriveOperation, skipped: readonly NamedJob[], byUs: boolean): ExitCode {
+function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: boolean): ExitCode {
   const { id, status, done, expected } = end;
   if (status === 'cancelled') {
     const by = byUs ? '' : ' by somebody else';

@@ -18,6 +18,7 @@ import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { endOnInterrupt } from './interrupt.ts';
+import { explainSubcommands } from './subcommands.ts';
 import { sayError } from './terminal.ts';
 
 /** Everything that can be typed, in the order of the help. */
@@ -74,6 +75,7 @@ function openProgram(): Command {
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES);
   for (const add of COMMANDS) add(program);
+  explainSubcommands(program);
   return program;
 }
 
@@ -91,10 +93,11 @@ function report(error: unknown): ExitCode {
   return error instanceof SettingError || error instanceof PayloadInvalid ? EXIT.usage : EXIT.failed;
 }
 
-/** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault. */
+/** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault; a full disk is told. */
 function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(process.exitCode ?? EXIT.done);
+    if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
+    sayError(`cannot write to standard output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}`);
+    process.exit(EXIT.failed);
   });
 }

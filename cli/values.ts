@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { Duration } from '../core/duration.ts';
+import { type Duration, seconds } from '../core/duration.ts';
 import type { JobStatus } from '../core/job.ts';
 
 const STATUSES: readonly JobStatus[] = [
@@ -8,6 +8,8 @@ const STATUSES: readonly JobStatus[] = [
 ];
 const LARGEST_ID = 2n ** 63n - 1n;
 const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
+/** Nothing is meant to be further away, and the database knows no time before 4713 BC. */
+const LONGEST_DAYS = 36_500;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
 
 /** @throws InvalidArgumentError, as all of these, which ends the command with exit code 2. */
@@ -45,8 +47,12 @@ export function jobTypes(text: string, before: readonly string[] = []): string[]
 }
 
 export function duration(text: string): Duration {
-  if (DURATION.test(text)) return text;
-  throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 2h or 7d.');
+  if (isDuration(text)) return text;
+  throw new InvalidArgumentError(`Expected a duration such as 30s, 5m, 2h or 7d, at most ${LONGEST_DAYS}d.`);
+}
+
+function isDuration(text: string): boolean {
+  return DURATION.test(text) && seconds(text, 'duration') <= LONGEST_DAYS * 86_400;
 }
 
 export function time(text: string): Date {
@@ -56,9 +62,11 @@ export function time(text: string): Date {
 }
 
 export function timeOrDuration(text: string): Date | Duration {
-  if (DURATION.test(text)) return text;
+  if (isDuration(text)) return text;
   if (/^\d{4}-/.test(text)) return time(text);
-  throw new InvalidArgumentError('Expected how long ago, such as 1h or 7d, or a time such as 2030-01-31T12:00:00Z.');
+  throw new InvalidArgumentError(
+    `Expected how long ago, such as 1h or 7d and at most ${LONGEST_DAYS}d, or a time such as 2030-01-31T12:00:00Z.`,
+  );
 }
 
 export function whole(least: number, most: number): (text: string) => number {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
-import type { PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
+import type { ListedDeadLetter, PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { pageDocument, startOf } from '../paging.ts';
@@ -33,7 +33,7 @@ export function toDeadLetterFilter({ job_type, routing_key, id, since, error, gr
 
 const DeadLetter = z
   .object({
-    id: z.string().meta({ description: 'Of the dead letter.' }),
+    dead_letter_id: z.string(),
     job_id: z.string().nullable().meta({ description: "Null for a message that is nobody's job." }),
     job_type: z.string().nullable(),
     routing_key: z.string().nullable(),
@@ -46,6 +46,11 @@ const DeadLetter = z
     last_seen_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'DeadLetter' });
+
+/** Without a bare `id`, which everywhere else is that of a job. */
+function toDocument({ id, ...letter }: ListedDeadLetter): Record<string, unknown> {
+  return { dead_letter_id: id, ...snakeCase(letter) };
+}
 
 export const listDeadLetters = defineRoute({
   method: 'get',
@@ -60,7 +65,7 @@ export const listDeadLetters = defineRoute({
     const { limit, cursor, page, ...question } = query;
     const start = startOf({ limit, cursor, page }, question);
     const { deadLetters, next } = await pageDeadLetters(db, toDeadLetterFilter(question), start);
-    return { status: 200, body: pageDocument(deadLetters.map(snakeCase), next, question) };
+    return { status: 200, body: pageDocument(deadLetters.map(toDocument), next, question) };
   },
 });
 

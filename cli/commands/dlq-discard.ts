@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Database } from '../../core/database.ts';
 import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
 import { listDeadLetters, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
-import { type NamedJob, readNamedJobs } from '../../core/jobs/dead-letters-preview.ts';
 import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/jobs/discard.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -18,7 +17,7 @@ import {
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptible } from '../interrupt.ts';
 import { toJson } from '../json.ts';
-import { reportSkipped, skippedDocument } from '../named-jobs.ts';
+import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../named-jobs.ts';
 import { counted, howFar, openProgress } from '../progress.ts';
 import { type GlobalOptions, withDatabase } from '../target.ts';
 import { firstLine, print, printPairs, printRows, say, sayError, suggest } from '../terminal.ts';
@@ -81,7 +80,7 @@ async function discardMany(db: Database, filter: PinnedFilter, options: Options)
   const { discarded, left, stopped } = await interruptible((signal) =>
     discardAll(db, { filter, untilId, count, signal }),
   );
-  const leftJobs = await readNamedJobs(db, left);
+  const leftJobs = await explainJobs(db, left);
   tell({ discarded, left: leftJobs, skipped }, json);
   for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
   if (stopped) {
@@ -93,11 +92,11 @@ async function discardMany(db: Database, filter: PinnedFilter, options: Options)
 }
 
 /** Jobs that were named and are not among what matches. */
-async function findSkipped(db: Database, filter: PinnedFilter): Promise<NamedJob[]> {
+async function findSkipped(db: Database, filter: PinnedFilter): Promise<ExplainedJob[]> {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
   const found = new Set((await listDeadLetters(db, filter, ids.length)).map((letter) => letter.jobId));
-  return readNamedJobs(
+  return explainJobs(
     db,
     ids.filter((id) => !found.has(id)),
   );
@@ -141,8 +140,8 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
 
 interface Told {
   readonly discarded: number;
-  readonly left: readonly NamedJob[];
-  readonly skipped: readonly NamedJob[];
+  readonly left: readonly ExplainedJob[];
+  readonly skipped: readonly ExplainedJob[];
 }
 
 function tell({ discarded, left, skipped }: Told, json: boolean): void {

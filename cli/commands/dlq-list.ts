@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { type ListedDeadLetter, listDeadLetters } from '../../core/jobs/dead-letters-list.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
+import { listedDocument } from '../dead-letter-document.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
-import { snakeCase, toJson } from '../json.ts';
+import { toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';
 import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
 import { whole } from '../values.ts';
@@ -24,7 +25,7 @@ export function addDlqList(dlq: Command): void {
         const found = await withDatabase(options, async (db) =>
           listDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
         );
-        if (options.json) print(toJson({ items: found.map(snakeCase) }));
+        if (options.json) print(toJson({ items: found.map(listedDocument) }));
         else show(found);
         return undefined;
       }),

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Database } from '../../core/database.ts';
 import { type ShownGroup, showGroup } from '../../core/jobs/dead-letters-groups.ts';
-import { type NamedJob, readNamedJobs } from '../../core/jobs/dead-letters-preview.ts';
 import { type ShownDeadLetter, showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -9,7 +8,7 @@ import { deadLetterDocument } from '../dead-letter-document.ts';
 import { findGroup, shortGroup } from '../dead-letter-options.ts';
 import { EXIT } from '../exit-code.ts';
 import { indentJson, snakeCase, toJson } from '../json.ts';
-import { standing } from '../named-jobs.ts';
+import { type ExplainedJob, explainJobs, standing } from '../named-jobs.ts';
 import { type GlobalOptions, withDatabase } from '../target.ts';
 import { isTable, print, printPairs, suggest } from '../terminal.ts';
 import { group as groupValue, jobId } from '../values.ts';
@@ -68,8 +67,8 @@ async function tellOne(db: Database, wanted: Exclude<Wanted, { group: string }>,
 
 async function whyNot(db: Database, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
   if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
-  const [job] = await readNamedJobs(db, [wanted.jobId]);
-  const known = job as NamedJob;
+  const [job] = await explainJobs(db, [wanted.jobId]);
+  const known = job as ExplainedJob;
   return new CommandFailure(
     known.status === null ? EXIT.notFound : EXIT.conflict,
     `job ${known.id} ${standing(known)}`,

@@ -4,6 +4,7 @@ import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
 import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
 import { toJson } from '../json.ts';
+import { explainFailures } from '../named-jobs.ts';
 import { withDatabase } from '../target.ts';
 import { print, printRows, sayError, suggest } from '../terminal.ts';
 import { jobIds } from '../values.ts';
@@ -35,10 +36,17 @@ export function addJobsCancel(jobs: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         if (ids.length > 1 && !options.yes) await confirm(`Cancel ${ids.length} jobs?`, options);
-        const answers = await withDatabase(options, async (db) => {
+        const { answers, reasons } = await withDatabase(options, async (db) => {
           const done: Cancelled[] = [];
           for (const id of new Set(ids)) done.push({ id, answer: await cancel(db, id) });
-          return done;
+          const failed = done.filter(({ answer }) => FAILURES[answer] !== undefined);
+          return {
+            answers: done,
+            reasons: await explainFailures(
+              db,
+              failed.map(({ id }) => id),
+            ),
+          };
         });
         if (options.json) print(toJson(answers));
         else
@@ -46,14 +54,14 @@ export function addJobsCancel(jobs: Command): void {
             ['ID', 'ANSWER'],
             answers.map(({ id, answer }) => [id, answer]),
           );
-        return report(answers);
+        return report(answers, reasons);
       }),
     );
 }
 
-function report(answers: readonly Cancelled[]): ExitCode {
+function report(answers: readonly Cancelled[], reasons: ReadonlyMap<string, string>): ExitCode {
   const failed = answers.filter(({ answer }) => FAILURES[answer] !== undefined);
-  for (const { id, answer } of failed) sayError(`job ${id} ${MEANING[answer]}`);
+  for (const { id, answer } of failed) sayError(`job ${id} ${reasons.get(id) ?? MEANING[answer]}`);
   for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);
   return exitCodeOf(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));
 }

@@ -4,6 +4,7 @@ import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
 import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
 import { toJson } from '../json.ts';
+import { explainFailures } from '../named-jobs.ts';
 import { withDatabase } from '../target.ts';
 import { print, printRows, sayError, suggest } from '../terminal.ts';
 import { jobIds } from '../values.ts';
@@ -38,10 +39,17 @@ export function addJobsRetry(jobs: Command): void {
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);
         if (wanted.size > 1 && !options.yes) await confirm(`Try ${wanted.size} jobs again?`, options);
-        const answers = await withDatabase(options, async (db) => {
+        const { answers, reasons } = await withDatabase(options, async (db) => {
           const done: Retried[] = [];
           for (const id of wanted) done.push({ id, answer: await retry(db, id) });
-          return done;
+          const failed = done.filter(({ answer }) => FAILURES[answer] !== undefined);
+          return {
+            answers: done,
+            reasons: await explainFailures(
+              db,
+              failed.map(({ id }) => id),
+            ),
+          };
         });
         if (options.json) print(toJson(answers));
         else
@@ -49,14 +57,14 @@ export function addJobsRetry(jobs: Command): void {
             ['ID', 'ANSWER'],
             answers.map(({ id, answer }) => [id, answer]),
           );
-        return report(answers);
+        return report(answers, reasons);
       }),
     );
 }
 
-function report(answers: readonly Retried[]): ExitCode {
+function report(answers: readonly Retried[], reasons: ReadonlyMap<string, string>): ExitCode {
   const failed = answers.filter(({ answer }) => FAILURES[answer] !== undefined);
-  for (const { id, answer } of failed) sayError(`job ${id} ${MEANING[answer]}`);
+  for (const { id, answer } of failed) sayError(`job ${id} ${reasons.get(id) ?? MEANING[answer]}`);
   const moved = answers.find((one) => !failed.includes(one));
   if (moved) suggest(`npx millrace jobs show ${moved.id}`);
   return exitCodeOf(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));

@@ -4,7 +4,14 @@ import type { DeadLetterFilter } from '../../core/jobs/dead-letter-filter.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { confirm } from '../confirm.ts';
-import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
+import {
+  addFilterOptions,
+  type FilterOptions,
+  pinFilter,
+  QUEUE_CHOICES,
+  requireChoice,
+  toFilter,
+} from '../dead-letter-options.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { toJson } from '../json.ts';
 import { reportSkipped, skippedDocument } from '../named-jobs.ts';
@@ -38,7 +45,8 @@ const MORE_HELP = `
 With --rate the dispatcher does the work, and wakes up within a minute if it is idle; without it this command does it,
 as fast as it goes. Ctrl-C cancels the redrive: what was moved stays moved. Should this command die, the dispatcher goes
 on with it; select millrace.cancel_redrive(<its number>) stops it then.
-With --via-sqs one move task a queue takes everything that is in it, strays too; only --job-type, --routing-key, --all
+With --via-sqs one move task a queue takes everything that is in it; at a message that was sent there by hand SQS gives
+up. Only --job-type, --routing-key, --all
 and a --rate of 1 to 500 go with it. SQS is that of the running stack, or the one that the AWS environment names.
 Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
 
@@ -65,7 +73,7 @@ export function addRedrive(program: Command): void {
     .action(
       action<RedriveOptions>(async (options, ids: string[] = []) => {
         const filter = toFilter(options, ids);
-        requireChoice(filter, options.all);
+        requireChoice(filter, options.all, options.viaSqs ? QUEUE_CHOICES : undefined);
         if (options.viaSqs) return redriveViaSqs(filter, options);
         return withDatabase(options, (db) => redrive(db, filter, options));
       }),

@@ -32,6 +32,8 @@ describe('GET /admin/dlq', () => {
 
     expect(first.body).toMatchObject({ has_more: true, items: [{ job_type: 'mail', attempts: 1 }, {}, {}] });
     expect(second.body).toMatchObject({ has_more: false, next_cursor: null, items: [{}, {}] });
+    expect(first.body.items[0]).toMatchObject({ dead_letter_id: expect.any(String), job_id: expect.any(String) });
+    expect(first.body.items[0]).not.toHaveProperty('id');
     expect((await ask(`/admin/dlq?cursor=${first.body.next_cursor}`)).status).toBe(400);
   });
 

@@ -35,6 +35,14 @@ it.each([
   expect(asked()).toContain(count > 100 ? 'Sure? Type 101:' : 'Sure? [y/N]');
 });
 
+it('takes Ctrl-D for a no', async () => {
+  answering('\u0004');
+
+  const confirming = confirm('Sure?', {});
+
+  await expect(confirming).rejects.toMatchObject({ exitCode: 6, message: 'nothing was done' });
+});
+
 it.each([
   ['', 1],
   ['n', 1],

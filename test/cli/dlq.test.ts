@@ -70,6 +70,18 @@ describe('CLI-01: dlq list', () => {
     expect(lines[1]).toMatch(new RegExp(`^${id}\tmail\t5/5\t20[^\t]+\t-\t[0-9a-f]{8}\tboom$`));
   });
 
+  it('has no id in its document but that of the job, so that it can be piped into redrive', async () => {
+    const [id] = await bury();
+    const number = await stray();
+
+    const { stdout } = await run('dlq', 'list', '--json');
+
+    const [first, second] = JSON.parse(stdout).items;
+    expect(first).toMatchObject({ dead_letter_id: number, job_id: null });
+    expect(second).toMatchObject({ job_id: id });
+    expect([first, second].map((letter) => 'id' in letter)).toEqual([false, false]);
+  });
+
   it('keeps to every filter, and to the limit', async () => {
     const [a, b] = await bury({ count: 2 });
     const [c] = await bury({ error: 'the Disk is full', jobType: 'other' });
@@ -95,6 +107,7 @@ describe('CLI-01: dlq list', () => {
     [['--error', ' '], 2, "Expected a part of the error's text"],
     [['--id', '1,x'], 2, 'Expected the id of a job'],
     [['--limit', '0'], 2, 'Expected a whole number'],
+    [['--since', '1000000000d'], 2, 'Expected how long ago, such as 1h or 7d and at most 36500d'],
     [['--bogus'], 2, "unknown option '--bogus'"],
   ])('refuses %j', async (options, expected, sentence) => {
     const { code, stdout, stderr } = await run('dlq', 'list', '--json', ...options);
@@ -166,4 +179,48 @@ describe('CLI-01: dlq show', () => {
     expect(both).toMatchObject({ code: 2, stdout: '' });
     expect(noStray).toEqual({ code: 3, stdout: '', stderr: 'error: there is no open stray 2\n' });
   });
+});
+
+it.each([
+  [['dlq', 'foo'], 'unknown command dlq foo: expected dlq groups, list, show, discard, export'],
+  [['jobs', 'foo'], 'unknown command jobs foo: expected jobs list, show, wait'],
+  [['handlers', 'foo', '--json'], 'unknown command handlers foo: expected handlers list, pause, resume'],
+  [['mail', 'foo'], 'unknown command mail foo: expected mail show, stop, start'],
+])('names the commands that there are: %j', async (args, sentence) => {
+  const { code, stdout, stderr } = await run(...args);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(sentence);
+});
+
+it.each([
+  [['dlq', 'show', 'N'], 3],
+  [['dlq', 'discard', 'N', '--yes'], 3],
+  [['redrive', 'N', '--yes'], 3],
+  [['jobs', 'retry', 'N'], 3],
+  [['jobs', 'cancel', 'N'], 3],
+])('tells that a number is that of a stray: %j', async (args, expected) => {
+  await pool.query(`select setval('millrace.dead_letters_id_seq', 900000 + (random() * 90000)::integer)`);
+  const number = await stray();
+
+  const { code, stderr } = await run(...args.map((word) => (word === 'N' ? number : word)));
+
+  expect(code).toBe(expected);
+  expect(stderr).toContain(`error: job ${number} does not exist; ${number} is a stray: npx millrace dlq show --stray`);
+});
+
+it.each([
+  [['dlq', 'show', 'N']],
+  [['dlq', 'discard', 'N', '--yes']],
+  [['redrive', 'N', '--yes']],
+  [['jobs', 'retry', 'N']],
+  [['jobs', 'cancel', 'N']],
+])('tells who discarded a job, and when: %j', async (args) => {
+  const [id] = await bury();
+  await run('dlq', 'discard', id!, '--yes');
+
+  const { code, stderr } = await run(...args.map((word) => (word === 'N' ? id! : word)));
+
+  expect(code).toBe(5);
+  expect(stderr).toMatch(new RegExp(`job ${id} already cancelled: discarded by \\S+ at 20\\d\\d-\\S+Z\n`));
 });

@@ -90,7 +90,7 @@ describe('redrive --via-sqs', () => {
     [['--all', '--limit', '5'], 'a move task takes everything in the queue'],
     [['--all', '--rate', '0.5'], 'a whole number of messages a second, 1 to 500'],
     [['--all', '--rate', '501'], 'a whole number of messages a second, 1 to 500'],
-    [[], '--all for every one'],
+    [[], 'say which queues: --job-type or --routing-key, or --all for every one'],
   ])('refuses %j', async (options, sentence) => {
     const { code, answer, stderr } = await redrive(...options);
 
@@ -140,7 +140,7 @@ describe('redrive --via-sqs tells in a sentence', () => {
 
     const [empty, none] = await Promise.all([redrive('--job-type', 'empty'), redrive('--job-type', 'nobody')]);
 
-    expect(empty).toMatchObject({ code: 3, stderr: 'error: there is no message in the dead-letter queues\n' });
+    expect(empty).toMatchObject({ code: 3, stderr: expect.stringContaining('without --via-sqs, redrive takes') });
     expect(none).toMatchObject({ code: 3, stderr: 'error: no handler is like that, so there is no queue of it\n' });
   });
 
@@ -159,6 +159,7 @@ describe('redrive --via-sqs tells in a sentence', () => {
     expect(running).toMatchObject({ code: 5, stderr: expect.stringContaining('busy: a move task is running there') });
     expect(none).toMatchObject({ code: 5, stderr: expect.stringContaining('plain: no queue names it in its redrive') });
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('missing: there is no such queue') });
+    expect(missing?.stderr).toContain('without --via-sqs, redrive takes dead jobs from the table');
   });
 
   it('that SQS gave up at a message that was sent there by hand', async () => {
@@ -170,6 +171,7 @@ describe('redrive --via-sqs tells in a sentence', () => {
 
     expect({ code, status: answer.moves[0].status }).toEqual({ code: 1, status: 'FAILED' });
     expect(stderr).toContain('by_hand: SQS gave up at a message that was sent there by hand');
+    expect(stderr).toContain('npx millrace dlq discard --stray N');
   });
 
   it('that SQS is away, or does not know us', async () => {

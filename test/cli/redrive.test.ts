@@ -88,7 +88,7 @@ describe('CLI-01: redrive', () => {
     expect(unmovable).toMatchObject({ code: 5, answer: { moved: 0 } });
     expect(unmovable.stderr).toContain('nothing that matches can be moved:');
     expect(unmovable.stderr).toContain('no handler for gone: deploy it first');
-    expect(unmovable.stderr).toContain('dlq discard');
+    expect(unmovable.stderr).toContain('npx millrace dlq discard --stray N');
   });
 
   it('does nothing when nobody can say yes', async () => {
