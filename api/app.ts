@@ -4,6 +4,7 @@ import { toJson } from '../core/json-document.ts';
 import type { Log } from '../core/log.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import type { Caller, GatewayFacts } from './caller.ts';
+import { answerConditionally, isConditional } from './conditional.ts';
 import { databaseProblem } from './database-problem.ts';
 import { readJsonBody } from './json-body.ts';
 import { parseRequest } from './parse-request.ts';
@@ -51,7 +52,8 @@ async function pass(deps: ApiDeps, route: Route, c: Context, gate: Gate): Promis
   authorize(route, caller);
   const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
   const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
-  return serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: gate.log });
+  const answer = await serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: gate.log });
+  return isConditional(route) ? answerConditionally(c.req.raw, answer) : answer;
 }
 
 async function identify(deps: ApiDeps, c: Context, gate: Gate): Promise<Caller> {
@@ -83,7 +85,11 @@ async function respond(deps: ApiDeps, c: Context, work: (gate: Gate) => Promise<
 function toAnswer(error: unknown, { requestId, log }: Gate): Answer {
   const problem = error instanceof Problem ? error : (databaseProblem(error) ?? internal(error));
   if (problem.status >= 500) log.error('request_failed', { problem: problem.kind, error: problem.cause });
-  const headers = { 'Content-Type': 'application/problem+json', ...problem.options.headers };
+  const headers = {
+    'Content-Type': 'application/problem+json',
+    ...(problem.status === 503 && { 'Retry-After': '5' }),
+    ...problem.options.headers,
+  };
   return { status: problem.status, body: problem.document(requestId), headers };
 }
 
@@ -93,10 +99,11 @@ function internal(cause: unknown): Problem {
 
 function toResponse({ status, body, text, headers }: Answer, requestId: string): Response {
   const content = text ?? (body === undefined ? null : toJson(body));
-  return new Response(status === 204 ? null : content, {
+  const isEmpty = status === 204 || status === 304;
+  return new Response(isEmpty ? null : content, {
     status,
     headers: {
-      ...(status !== 204 && { 'Content-Type': 'application/json' }),
+      ...(!isEmpty && { 'Content-Type': 'application/json' }),
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
       ...headers,

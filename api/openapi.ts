@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/scopes.ts';
+import { isConditional } from './conditional.ts';
 import type { AnswerShape, Route } from './route.ts';
 import { ProblemDocument } from './schemas.ts';
 
@@ -63,8 +64,30 @@ function parameters(route: Route, schemas: Json): Json[] {
       return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
     }),
   );
-  return [...named, ...(route.idempotent ? [IDEMPOTENCY_KEY] : []), ...(route.traced ? [TRACEPARENT] : [])];
+  return [
+    ...named,
+    ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
+    ...(route.traced ? [TRACEPARENT] : []),
+    ...(isConditional(route) ? [IF_NONE_MATCH] : []),
+    ...(route.current ? [IF_MATCH] : []),
+  ];
 }
+
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'ETags of answers that you have: 304 without a body when this answer is one of them.',
+  schema: { type: 'string' },
+};
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of the job as you have read it: 412 when it is another by now.',
+  schema: { type: 'string' },
+};
 
 const TRACEPARENT = {
   name: 'traceparent',
@@ -89,8 +112,11 @@ const GATE = {
 };
 
 /** What comes of the parts that an operation takes. */
-function partAnswers({ params, query, body, idempotent }: Route): Record<string, AnswerShape> {
+function partAnswers(route: Route): Record<string, AnswerShape> {
+  const { params, query, body, idempotent } = route;
   return {
+    ...(isConditional(route) && { 304: { description: 'You have it: the ETag is one of yours.', headers: ETAG } }),
+    ...(route.current && { 412: { description: 'It is not as the If-Match says.' } }),
     ...((params || query || body) && { 422: { description: 'A part of it does not hold: see errors.' } }),
     ...((query || body) && { 400: { description: 'It cannot be read, or its cursor is not one of this list.' } }),
     ...(body && { 413: { description: 'The body is too large.' }, 415: { description: 'The body is not JSON.' } }),
@@ -105,13 +131,14 @@ function responses(route: Route, schemas: Json): Json {
   const own = Object.entries(all).map(([status, { description, schema, mediaType = 'application/json', headers }]) => {
     const success = { [mediaType]: { schema: schema === undefined ? {} : toSchema(schema, schemas, 'output') } };
     const content = Number(status) >= 400 ? problem : success;
-    const fields = Object.entries(headers ?? {}).map(([name, what]) => [name, { description: what, schema: TEXT }]);
+    const tagged = status === '200' && isConditional(route) ? { ...headers, ...ETAG } : headers;
+    const fields = Object.entries(tagged ?? {}).map(([name, what]) => [name, { description: what, schema: TEXT }]);
     return [
       status,
       {
         description,
         ...(fields.length > 0 && { headers: Object.fromEntries(fields) }),
-        ...(status !== '204' && { content }),
+        ...(status !== '204' && status !== '304' && { content }),
       },
     ] as const;
   });
@@ -120,6 +147,7 @@ function responses(route: Route, schemas: Json): Json {
 }
 
 const TEXT = { type: 'string' };
+const ETAG = { ETag: 'Names this very document.' };
 
 /** A schema as JSON Schema; those with a name go to the components. */
 function toSchema(schema: z.ZodType, schemas: Json, io: 'input' | 'output'): Json {

@@ -79,6 +79,8 @@ export interface Route {
   readonly answers: Readonly<Record<number, AnswerShape>>;
   /** Takes an Idempotency-Key. */
   readonly idempotent?: boolean;
+  /** The document that an If-Match is about; 404 when there is none. Without it the header says nothing. */
+  readonly current?: (request: ApiRequest<never, never, never>) => Promise<unknown>;
   /** Gives the caller's traceparent to what it makes. */
   readonly traced?: boolean;
   /** Needs no transaction: it asks the database for nothing. */
@@ -94,11 +96,12 @@ export function defineRoute<
   Query extends z.ZodObject | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
 >(
-  route: Omit<Route, 'run' | 'params' | 'query' | 'body'> & {
+  route: Omit<Route, 'run' | 'current' | 'params' | 'query' | 'body'> & {
     params?: Params;
     query?: Query;
     body?: Body;
     run: (request: ApiRequest<Parsed<Params>, Parsed<Query>, Parsed<Body>>) => Promise<Answer>;
+    current?: (request: ApiRequest<Parsed<Params>, Parsed<Query>, Parsed<Body>>) => Promise<unknown>;
   },
 ): Route {
   return route as Route;

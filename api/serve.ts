@@ -6,6 +6,7 @@ import { toJson } from '../core/json-document.ts';
 import type { Log } from '../core/log.ts';
 import { readTraceparent } from '../core/tracing.ts';
 import type { Caller } from './caller.ts';
+import { demandMatch } from './conditional.ts';
 import type { JsonBody } from './json-body.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { invalid, Problem } from './problem.ts';
@@ -26,7 +27,13 @@ export interface Admitted extends ParsedRequest {
 /** Does the work of a route, in one transaction with the key that makes it happen once. */
 export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
   const traceparent = readTraceparent(admitted.request.headers.get('traceparent') ?? '');
-  const run = (db: Queryable) => route.run({ ...admitted, traceparent, db, deps } as never);
+  const run = async (db: Queryable) => {
+    const request = { ...admitted, traceparent, db, deps } as never;
+    if (route.current && admitted.request.headers.has('if-match')) {
+      demandMatch(admitted.request, await route.current(request));
+    }
+    return route.run(request);
+  };
   const key = idempotencyKey(route, admitted);
   if (route.detached) return run(deps.db);
   const limits = { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: admitted.caller.name };

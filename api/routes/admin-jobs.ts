@@ -19,7 +19,7 @@ import {
   Time,
   Words,
 } from '../schemas.ts';
-import { found, jobDocument, noJob } from './jobs.ts';
+import { found, jobDocument, noJob, readJob } from './jobs.ts';
 
 const TAG = 'Jobs';
 const ListQuery = PageQuery.extend({
@@ -66,10 +66,7 @@ export const showAnyJob = defineRoute({
   scope: ['jobs:read'],
   params: IdParams,
   answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
-  run: async ({ params, db, caller }) => ({
-    status: 200,
-    body: jobDocument(found(await showJob(db, params.id)), caller),
-  }),
+  run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
 const Retried = z
@@ -85,6 +82,7 @@ export const retryJob = defineRoute({
   scope: ['jobs:operate'],
   idempotent: true,
   params: IdParams,
+  current: readJob,
   answers: {
     200: { description: 'It is due.', schema: Retried },
     404: { description: 'There is no such job.' },
@@ -110,6 +108,7 @@ export const removeJob = defineRoute({
   summary: 'Delete a job that waits, is dead or has finished',
   scope: ['jobs:delete'],
   params: IdParams,
+  current: readJob,
   answers: {
     204: { description: 'It is gone; a line in the audit log stays.' },
     404: { description: 'There is no such job.' },
@@ -126,6 +125,8 @@ export const removeJob = defineRoute({
   },
 });
 
+/** What Lambda answers when no more invocations may run at once. */
+const THROTTLED = 'TooManyRequestsException';
 const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
 
 export const processJobs = defineRoute({
@@ -136,9 +137,19 @@ export const processJobs = defineRoute({
   summary: 'Dispatch what is due now',
   scope: ['jobs:operate'],
   detached: true,
-  answers: { 200: { description: 'The round was made.', schema: Round } },
+  answers: {
+    200: { description: 'The round was made.', schema: Round },
+    429: { description: 'Too many ask for one: again after Retry-After.', headers: { 'Retry-After': 'Seconds.' } },
+  },
   run: async ({ deps }) => {
     const { claimed, sent } = await deps.dispatcher.processNow().catch((cause: unknown) => {
+      if ((cause as Error).name === THROTTLED) {
+        const headers = { 'Retry-After': '5' };
+        throw new Problem('rate-limited', 'too many invocations at once: ask again in five seconds', {
+          cause,
+          headers,
+        });
+      }
       throw new Problem('dispatcher-unavailable', 'its function could not be run: see its log, then try again', {
         cause,
       });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Queryable } from '../../core/database.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
 import { readLiveJob } from '../../core/jobs/page-jobs.ts';
@@ -56,10 +57,7 @@ export const getJob = defineRoute({
   scope: ['jobs:enqueue', 'jobs:read'],
   params: IdParams,
   answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
-  run: async ({ params, db, caller }) => ({
-    status: 200,
-    body: jobDocument(found(await showJob(db, params.id)), caller),
-  }),
+  run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
 const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
@@ -72,6 +70,7 @@ export const cancelJob = defineRoute({
   summary: 'Cancel a job',
   scope: ['jobs:operate', 'jobs:enqueue'],
   params: IdParams,
+  current: readJob,
   answers: {
     200: { description: 'It waited or was dead, and is cancelled.', schema: Cancelled },
     202: { description: 'A handler has it: its next step will see the wish.', schema: Cancelled },
@@ -94,6 +93,11 @@ export function noJob(): Problem {
 export function found(shown: ShownJob | undefined): ShownJob {
   if (shown === undefined) throw noJob();
   return shown;
+}
+
+/** As GET answers this caller. */
+export async function readJob({ params, db, caller }: { params: { id: string }; db: Queryable; caller: Caller }) {
+  return jobDocument(found(await showJob(db, params.id)), caller);
 }
 
 /** A job in full, as far as the caller may see it. */
