@@ -9,6 +9,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '50000' },
     runs: { type: 'string', default: '3' },
     peers: { type: 'boolean', default: true },
+    pinned: { type: 'boolean', default: false },
     stack: { type: 'boolean', default: true },
     sqs: { type: 'boolean', default: false },
   },
@@ -25,7 +26,7 @@ if (values.sqs) {
   // The emulator alone: messages in place of jobs.
   await runSqs({ messages: jobs, runs, print });
 } else {
-  await runBench({ jobs, runs, peers: values.peers, print });
+  await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });
   if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
 }
 

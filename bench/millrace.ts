@@ -2,6 +2,7 @@ import type { BatchDeps } from '../core/batch.ts';
 import { type Database, openDatabase } from '../core/database.ts';
 import { type DispatchDeps, dispatch } from '../core/dispatch.ts';
 import { defineHandler } from '../core/handler.ts';
+import { openFloors } from '../core/jobs/claim-floors.ts';
 import { readEpoch } from '../core/jobs/installation.ts';
 import { registerHandlers } from '../core/jobs/register-handlers.ts';
 import { openLog } from '../core/log.ts';
@@ -77,7 +78,10 @@ export function millrace(handlers: number): Contender {
         async drain(jobs) {
           queue.expect(jobs);
           const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue));
-          await Promise.all([send({ db, queues: queue, log, epoch, refusals: new Map() }, jobs), ...runs]);
+          await Promise.all([
+            send({ db, queues: queue, log, epoch, refusals: new Map(), floors: openFloors(systemTime) }, jobs),
+            ...runs,
+          ]);
         },
         async check(jobs) {
           await checkSucceeded(db, jobs);

@@ -14,6 +14,8 @@ export interface BenchOptions {
   readonly runs: number;
   /** Also measure graphile-worker and pg-boss. */
   readonly peers: boolean;
+  /** Somebody's transaction stays open from before the first job to after the last: vacuum can remove nothing. */
+  readonly pinned: boolean;
   readonly print: (text: string) => void;
 }
 
@@ -32,7 +34,9 @@ export async function runBench(options: BenchOptions): Promise<void> {
   try {
     const meter = await openMeter(server);
     const settings = Object.entries(SETTINGS).map(([name, value]) => `${name}=${value}`);
-    print(`${jobs} jobs, median of ${runs}; ${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`);
+    print(
+      `${jobs} jobs${options.pinned ? ', a transaction open all the time' : ''}, median of ${runs}; ${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`,
+    );
     print(
       `Postgres ${server.version}, fsync and synchronous_commit on, ${settings.join(', ')}, otherwise its defaults\n`,
     );
@@ -41,7 +45,7 @@ export async function runBench(options: BenchOptions): Promise<void> {
     const samples = new Map<Contender, Sample[]>([...ours, ...peers].map((one) => [one, []]));
     const phases: PhaseCosts[] = [];
     for (let run = 0; run < runs; run++) {
-      for (const [contender, list] of samples) list.push(await measure({ server, meter, jobs }, contender));
+      for (const [contender, list] of samples) list.push(await measure({ ...options, server, meter }, contender));
       phases.push(await onFreshDatabase(server, (url) => runPhases(url, meter, { jobs, handlers: 4 })));
     }
     await meter.close();
@@ -54,17 +58,19 @@ export async function runBench(options: BenchOptions): Promise<void> {
 }
 
 async function measure(
-  { server, meter, jobs }: { server: BenchServer; meter: Meter; jobs: number },
+  { server, meter, jobs, pinned }: Pick<BenchOptions, 'jobs' | 'pinned'> & { server: BenchServer; meter: Meter },
   contender: Contender,
 ): Promise<Sample> {
   return onFreshDatabase(server, async (url) => {
     const engine = await contender.open(url);
+    const release = pinned ? await server.pinSnapshot(url) : undefined;
     try {
       const enqueue = await meter.measure(() => engine.enqueue(jobs));
       const drain = await meter.measure(() => engine.drain(jobs));
       await engine.check(jobs);
       return { enqueue, drain };
     } finally {
+      await release?.();
       await engine.close();
     }
   });

@@ -13,6 +13,8 @@ export interface BenchServer {
   /** An empty database; answers its URL. What was changed before is on disk by then. */
   createDatabase(name: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
+  /** Keeps a transaction with a snapshot open in that database; answers how it ends. */
+  pinSnapshot(url: string): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -53,6 +55,7 @@ export async function startServer(): Promise<BenchServer> {
         await untilAlone(admin, name);
         await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
       },
+      pinSnapshot,
       async stop() {
         await admin.end();
         await server.stop();
@@ -63,6 +66,13 @@ export async function startServer(): Promise<BenchServer> {
     await clean();
     throw error;
   }
+}
+
+async function pinSnapshot(connectionString: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query('begin isolation level repeatable read; select 1');
+  return () => client.end();
 }
 
 /** A pool says that it has ended a moment before the server knows. */

