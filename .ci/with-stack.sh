@@ -1,0 +1,48 @@
+# To be sourced: npm start in a folder of its own, $work, with the handlers that are shipped; $api is the address of its
+# API. It ends with the script. `python_venv <name> <package…>` sets $venv, which is kept from run to run.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+export PATH=$root/node_modules/.bin:$PATH NO_COLOR=1
+
+work=$(mktemp -d)
+stack=
+finish() {
+  if [ -n "$stack" ]; then
+    kill -INT "$stack" 2>/dev/null || true
+    wait "$stack" || true
+  fi
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+python_venv() {
+  venv=${XDG_CACHE_HOME:-$HOME/.cache}/millrace-ci/$1
+  shift
+  if [ ! -e "$venv/complete" ]; then
+    python3 -c 'import ensurepip' 2>/dev/null || .ci/apt-install.sh ensurepip:python3-venv
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install -q --disable-pip-version-check "$@"
+    touch "$venv/complete"
+  fi
+}
+
+start_stack() {
+  chmod 755 "$work"
+  mkdir "$work/functions"
+  cp -R functions/. "$work/functions"
+  ln -s "$root/core" "$root/node_modules" "$work/"
+  cd "$work"
+  node "$root/cli/millrace.js" up >"$work/out" 2>&1 &
+  stack=$!
+  for _ in $(seq 600); do
+    if grep -q 'Ctrl-C lets running jobs finish' "$work/out" || ! kill -0 "$stack" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  api=$(node -p 'JSON.parse(fs.readFileSync(".millrace/dev.json")).apiUrl') || {
+    cat "$work/out" >&2
+    exit 1
+  }
+}
