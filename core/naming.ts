@@ -18,6 +18,14 @@ export function deadLetterQueueName(stage: string, address: HandlerAddress): str
   return `${queueName(stage, address)}-dlq`;
 }
 
+/** A function that is no handler's: `millrace-dev-dispatcher`. */
+export function functionName(
+  stage: string,
+  part: 'dispatcher' | 'dlq-mirror' | 'api' | 'migrate' | 'registry',
+): string {
+  return `millrace-${stage}-${part}`;
+}
+
 /** The name at the end of a queue's URL. */
 export function queueNameOf(queueUrl: string): string {
   return queueUrl.split('/').at(-1) ?? queueUrl;

@@ -1,0 +1,97 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { functionName } from '../core/naming.ts';
+import { apiEntry, catalogAlias, catalogSource } from './bundle.ts';
+import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+
+/** How callers of the API prove who they are, or no API at all. */
+export type ApiChoice =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'api-key' }
+  /** `scopes`: JSON of the patterns of ARNs and what they may do. */
+  | { readonly mode: 'iam'; readonly scopes: string }
+  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
+
+export interface ApiProps extends FunctionSurroundings {
+  readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
+  /** Absolute paths of the handler files, whose payloads it checks. */
+  readonly handlerFiles: readonly string[];
+  /** The function that an enqueue wakes. */
+  readonly dispatcher: DeployedFunction;
+  readonly version: string;
+  readonly reservedConcurrency?: number;
+}
+
+const TIMEOUT_SECONDS = 29;
+const MEMORY_MB = 256;
+const REQUESTS_PER_SECOND = 100;
+const BURST = 200;
+
+/** The HTTP API: its function, and a gateway before it. */
+export class Api extends Construct {
+  readonly function: DeployedFunction;
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, { choice, handlerFiles, dispatcher, version, ...rest }: ApiProps) {
+    super(scope, id);
+    const dispatcherName = dispatcher.lambda.functionName;
+    this.function = new DeployedFunction(this, 'Function', {
+      ...rest,
+      name: functionName(rest.stage, 'api'),
+      bundle: { entry: apiEntry, generated: { [catalogAlias]: catalogSource(handlerFiles) } },
+      timeoutSeconds: TIMEOUT_SECONDS,
+      memoryMb: MEMORY_MB,
+      login: rest.database.runtime,
+      environment: {
+        ...authentication(choice),
+        MILLRACE_DISPATCHER_FUNCTION: dispatcherName,
+        MILLRACE_VERSION: version,
+      },
+    });
+    this.function.lambda.addToRolePolicy(
+      // By hand: a grant would name every version of the function with a wildcard.
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [dispatcher.lambda.functionArn] }),
+    );
+    this.url = this.makeGateway(rest.stage, choice.mode);
+  }
+
+  /** No CORS: browsers of other origins get nowhere. */
+  private makeGateway(stage: string, mode: ApiProps['choice']['mode']): string {
+    const gateway = new HttpApi(this, 'Gateway', { apiName: functionName(stage, 'api'), createDefaultStage: false });
+    const integration = new HttpLambdaIntegration('Function', this.function.lambda);
+    const authorizer = mode === 'iam' ? { authorizer: new HttpIamAuthorizer() } : {};
+    for (const path of ['/', '/{proxy+}']) {
+      gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...authorizer });
+    }
+    const logGroup = new LogGroup(this, 'AccessLogs', {
+      logGroupName: `/millrace/${stage}/${functionName(stage, 'api')}-access`,
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const deployed = new HttpStage(this, 'Stage', {
+      httpApi: gateway,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: REQUESTS_PER_SECOND, burstLimit: BURST },
+      accessLogSettings: { destination: new LogGroupLogDestination(logGroup) },
+    });
+    return deployed.url;
+  }
+}
+
+function authentication(choice: ApiProps['choice']): Record<string, string> {
+  const mode = { MILLRACE_API_AUTH: choice.mode };
+  switch (choice.mode) {
+    case 'iam':
+      return { ...mode, MILLRACE_API_IAM_SCOPES: choice.scopes };
+    case 'jwt':
+      return { ...mode, MILLRACE_API_JWT_ISSUER: choice.issuer, MILLRACE_API_JWT_AUDIENCE: choice.audience };
+    case 'api-key':
+      return mode;
+  }
+}

@@ -1,0 +1,113 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import {
+  AuroraPostgresEngineVersion,
+  ClusterInstance,
+  Credentials,
+  DatabaseCluster,
+  DatabaseClusterEngine,
+} from 'aws-cdk-lib/aws-rds';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { Place } from './network.ts';
+
+/** A Postgres that is there already. */
+export interface ExistingDatabase {
+  readonly kind: 'existing';
+  /** ARNs of secrets in the form that RDS gives them: JSON with `username` and `password`. */
+  readonly ownerSecret: string;
+  readonly runtimeSecret: string;
+  readonly appSecret?: string;
+  /** Where it is, when the secrets do not say so. */
+  readonly host?: string;
+  readonly port?: string;
+  readonly name?: string;
+  /** Path of a PEM file with the certificate authorities of its TLS; default those of RDS. */
+  readonly ca?: string;
+}
+
+/** That one, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
+export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
+
+/** The database as functions see it: who logs in, and where. */
+export interface DatabaseAccess {
+  readonly owner: ISecret;
+  readonly runtime: ISecret;
+  readonly app?: ISecret;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Files beside every bundle: name there to path here. */
+  readonly beside: Readonly<Record<string, string>>;
+  /** What has to be there before anybody can log in. */
+  readonly cluster?: DatabaseCluster;
+}
+
+const CA_FILE = 'rds-ca.pem';
+const DATABASE = 'millrace';
+const CA_SETTING = { MILLRACE_DATABASE_CA: `/var/task/${CA_FILE}` };
+
+export function existingDatabase(scope: Construct, props: ExistingDatabase): DatabaseAccess {
+  const group = new Construct(scope, 'Database');
+  const secret = (id: string, arn: string): ISecret => Secret.fromSecretCompleteArn(group, id, arn);
+  const { host, port, name, ca, appSecret } = props;
+  return {
+    owner: secret('Owner', props.ownerSecret),
+    runtime: secret('Runtime', props.runtimeSecret),
+    ...(appSecret !== undefined && { app: secret('App', appSecret) }),
+    environment: {
+      ...CA_SETTING,
+      ...(host !== undefined && { MILLRACE_DATABASE_HOST: host }),
+      ...(port !== undefined && { MILLRACE_DATABASE_PORT: port }),
+      ...(name !== undefined && { MILLRACE_DATABASE_NAME: name }),
+    },
+    beside: { ...(ca !== undefined && { [CA_FILE]: ca }) },
+  };
+}
+
+/** A new cluster, to which only the functions have a way. */
+export function newDatabase(scope: Construct, place: Place): DatabaseAccess {
+  const group = new Construct(scope, 'Database');
+  const cluster = new DatabaseCluster(group, 'Cluster', {
+    engine: DatabaseClusterEngine.auroraPostgres({ version: AuroraPostgresEngineVersion.VER_17_7 }),
+    writer: ClusterInstance.serverlessV2('Writer'),
+    // Never 0: the dispatcher of every minute would keep it from pausing, and half a unit is the least there is.
+    serverlessV2MinCapacity: 0.5,
+    serverlessV2MaxCapacity: 8,
+    vpc: place.vpc,
+    vpcSubnets: { subnets: [...place.subnets] },
+    credentials: Credentials.fromGeneratedSecret('millrace_admin'),
+    defaultDatabaseName: DATABASE,
+    storageEncrypted: true,
+    backup: { retention: Duration.days(7) },
+    removalPolicy: RemovalPolicy.SNAPSHOT,
+  });
+  for (const securityGroup of place.securityGroups) cluster.connections.allowDefaultPortFrom(securityGroup);
+  const { hostname, port } = cluster.clusterEndpoint;
+  return {
+    owner: cluster.secret ?? fail(),
+    runtime: newLogin(group, 'Runtime', 'millrace_functions'),
+    app: newLogin(group, 'App', 'millrace_producer'),
+    environment: {
+      ...CA_SETTING,
+      MILLRACE_DATABASE_HOST: hostname,
+      MILLRACE_DATABASE_PORT: String(port),
+      MILLRACE_DATABASE_NAME: DATABASE,
+    },
+    beside: {},
+    cluster,
+  };
+}
+
+function newLogin(scope: Construct, id: string, username: string): ISecret {
+  return new Secret(scope, id, {
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ username }),
+      generateStringKey: 'password',
+      passwordLength: 40,
+      excludePunctuation: true,
+    },
+    // The interfaces of CDK are not written for exact optional properties.
+  }) as ISecret;
+}
+
+function fail(): never {
+  throw new Error('the cluster made no secret for its owner');
+}

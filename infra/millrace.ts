@@ -1,0 +1,122 @@
+import { Architecture } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { HandlerEntry } from '../core/catalog.ts';
+import { functionName } from '../core/naming.ts';
+import { Api, type ApiChoice } from './api.ts';
+import { type DatabaseAccess, type DatabaseChoice, existingDatabase, newDatabase } from './database.ts';
+import type { FunctionSurroundings } from './deployed-function.ts';
+import { DeployedHandler } from './deployed-handler.ts';
+import { planHandler } from './handler-plan.ts';
+import { addEndpoints, type Egress, newPlace, type Place } from './network.ts';
+import { ScheduledFunction } from './scheduled-function.ts';
+
+export interface MillraceProps {
+  /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
+  readonly stage: string;
+  /** One entry a handler file, as `loadCatalog` gives them. */
+  readonly handlers: readonly HandlerEntry[];
+  readonly database: DatabaseChoice;
+  /** Without a place, functions run outside a VPC, or in a new one beside a new database. */
+  readonly network: { readonly place?: Place; readonly egress?: Egress };
+  /** `auto` looks for work as long as there is some, `loop` always, `tick` once a minute. */
+  readonly dispatch: 'auto' | 'loop' | 'tick';
+  readonly api: ApiChoice;
+  readonly architecture: 'arm64' | 'x86_64';
+  /** What handlers find in their environment besides, such as `SMTP_FROM`. A template is no place for secrets. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Handlers whose removal is meant although they have unfinished jobs. */
+  readonly drain: readonly string[];
+  /** What the database allows; the sum of ours is held against it. */
+  readonly maxConnections?: number;
+  /** Told by the API. */
+  readonly version: string;
+}
+
+/** Longer than the 125 s for which one run goes on. */
+const DISPATCHER_TIMEOUT_SECONDS = 150;
+const MIRROR_TIMEOUT_SECONDS = 60;
+const MEMORY_MB = 256;
+
+/** Millrace in one stack: its handlers, what brings jobs to them, and the API. */
+export class Millrace extends Construct {
+  readonly handlers: readonly DeployedHandler[];
+  readonly dispatcher: ScheduledFunction;
+  readonly mirror: ScheduledFunction;
+  readonly api: Api | undefined;
+
+  constructor(scope: Construct, id: string, props: MillraceProps) {
+    super(scope, id);
+    const plans = props.handlers.map((entry) => planHandler(props.stage, entry));
+    const surroundings = this.makeSurroundings(props);
+    this.handlers = plans.map((plan) => {
+      return new DeployedHandler(this, plan.queueName, { ...surroundings, plan, environment: props.settings });
+    });
+    this.dispatcher = this.makeDispatcher(surroundings, props.dispatch);
+    this.mirror = this.makeMirror(surroundings);
+    this.api = this.makeApi(surroundings, props);
+  }
+
+  private makeSurroundings({ stage, architecture, database, network }: MillraceProps): FunctionSurroundings {
+    const egress = network.egress ?? (network.place ? 'none' : 'endpoints');
+    const place = network.place ?? (database.kind === 'create' ? newPlace(this, egress) : undefined);
+    if (place && egress === 'endpoints') addEndpoints(this, place);
+    return {
+      stage,
+      architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
+      database: this.makeDatabase(database, place),
+      ...(place && { place }),
+    };
+  }
+
+  private makeDatabase(choice: DatabaseChoice, place: Place | undefined): DatabaseAccess {
+    if (choice.kind === 'existing') return existingDatabase(this, choice);
+    if (place === undefined) throw new Error('a new database needs a VPC');
+    return newDatabase(this, place);
+  }
+
+  private makeDispatcher(surroundings: FunctionSurroundings, mode: string): ScheduledFunction {
+    const dispatcher = new ScheduledFunction(this, 'Dispatcher', {
+      ...surroundings,
+      name: functionName(surroundings.stage, 'dispatcher'),
+      bundle: { entry: 'functions/dispatcher.ts' },
+      timeoutSeconds: DISPATCHER_TIMEOUT_SECONDS,
+      memoryMb: MEMORY_MB,
+      login: surroundings.database.runtime,
+      environment: { MILLRACE_DISPATCH_MODE: mode },
+    });
+    for (const { queue } of this.handlers) queue.grantSendMessages(dispatcher.function.lambda);
+    return dispatcher;
+  }
+
+  private makeMirror(surroundings: FunctionSurroundings): ScheduledFunction {
+    const mirror = new ScheduledFunction(this, 'Mirror', {
+      ...surroundings,
+      name: functionName(surroundings.stage, 'dlq-mirror'),
+      bundle: { entry: 'functions/dlq-mirror.ts' },
+      timeoutSeconds: MIRROR_TIMEOUT_SECONDS,
+      memoryMb: MEMORY_MB,
+      login: surroundings.database.runtime,
+      environment: {},
+    });
+    const { lambda } = mirror.function;
+    for (const { queue, deadLetterQueue } of this.handlers) {
+      // It puts back what is missing by way of the source queue.
+      queue.grantSendMessages(lambda);
+      deadLetterQueue.grantConsumeMessages(lambda);
+      deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');
+    }
+    return mirror;
+  }
+
+  private makeApi(surroundings: FunctionSurroundings, { api, handlers, version }: MillraceProps): Api | undefined {
+    if (api.mode === 'off') return undefined;
+    const handlerFiles = handlers.map(({ file }) => file);
+    return new Api(this, 'Api', {
+      ...surroundings,
+      choice: api,
+      handlerFiles,
+      dispatcher: this.dispatcher.function,
+      version,
+    });
+  }
+}

@@ -1,0 +1,47 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { Construct } from 'constructs';
+import { DeployedFunction, type DeployedFunctionProps } from './deployed-function.ts';
+
+const LATE_SECONDS = 60;
+
+/** A function that EventBridge Scheduler wakes every minute. A tick that is late or failed is not made up for. */
+export class ScheduledFunction extends Construct {
+  readonly function: DeployedFunction;
+  readonly schedule: CfnSchedule;
+
+  constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
+    super(scope, id);
+    this.function = new DeployedFunction(this, 'Function', props);
+    const { lambda } = this.function;
+    lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(LATE_SECONDS) });
+    const role = new Role(this, 'ScheduleRole', {
+      // Of this account only, lest a schedule of another one borrow the role.
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+      // By hand: a grant would name every version of the function with a wildcard.
+      inlinePolicies: { invoke: invokes(lambda.functionArn) },
+    });
+    this.schedule = new CfnSchedule(this, 'Schedule', {
+      name: props.name,
+      scheduleExpression: 'rate(1 minute)',
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: lambda.functionArn,
+        roleArn: role.roleArn,
+        input: '{}',
+        retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: LATE_SECONDS },
+      },
+    });
+  }
+}
+
+function invokes(functionArn: string): PolicyDocument {
+  return new PolicyDocument({
+    statements: [
+      new PolicyStatement({ effect: Effect.ALLOW, actions: ['lambda:InvokeFunction'], resources: [functionArn] }),
+    ],
+  });
+}

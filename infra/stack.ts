@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { type App, Stack } from 'aws-cdk-lib';
+import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import type { Construct } from 'constructs';
+import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
+import type { Context } from './context.ts';
+import { Millrace, type MillraceProps } from './millrace.ts';
+import { type NetworkChoice, readSettings } from './settings.ts';
+
+/** The stack of one stage, as the context of the app chooses. */
+export async function makeStack(app: App, context: Context): Promise<Stack> {
+  const { handlersFolder, network, ...settings } = readSettings(context);
+  const handlers = await readHandlers(handlersFolder);
+  const stack = new Stack(app, `millrace-${settings.stage}`);
+  new Millrace(stack, 'Millrace', {
+    ...settings,
+    handlers,
+    network: toNetwork(stack, network),
+    version: readVersion(),
+  });
+  return stack;
+}
+
+async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
+  const { handlers, failures } = await loadCatalog(folder).catch((cause: unknown) => {
+    throw new Error(`handlers: there is no folder ${folder}`, { cause });
+  });
+  if (failures.length > 0) throw new Error(failures.map(failureLine).join('\n'));
+  return handlers;
+}
+
+function failureLine({ file, line, message }: CatalogFailure): string {
+  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}: ${message}`;
+}
+
+function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): MillraceProps['network'] {
+  if (inside === undefined) return rest;
+  const { vpcId, subnetIds, securityGroupIds, availabilityZones } = inside;
+  const vpc = Vpc.fromVpcAttributes(scope, 'Vpc', {
+    vpcId,
+    availabilityZones: [...availabilityZones],
+    privateSubnetIds: [...subnetIds],
+  });
+  const subnets = subnetIds.map((subnetId, index) => {
+    return Subnet.fromSubnetAttributes(scope, `Subnet${index}`, {
+      subnetId,
+      availabilityZone: availabilityZones[index] ?? '',
+    });
+  });
+  const securityGroups = securityGroupIds.map((id) => SecurityGroup.fromSecurityGroupId(scope, id, id));
+  return { ...rest, place: { vpc, subnets, securityGroups } };
+}
+
+function readVersion(): string {
+  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+}
