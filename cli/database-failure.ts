@@ -24,8 +24,10 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
   ['08', 'the connection broke'],
 ];
 
-/** What helps whoever may not do what only an operator may. */
-export const GRANT = 'this takes the role millrace_operator: grant millrace_operator to <login>';
+/** What helps whoever lacks a right. */
+const GRANT =
+  'to look at jobs and dead letters and to redrive takes the role millrace_operator (grant millrace_operator to ' +
+  '<login>), to enqueue and cancel takes millrace_app';
 
 /** Turns an error of the database or of the way to it into a sentence and an exit code; others stay as they are. */
 export function databaseFailure(error: unknown, { label }: DatabaseAddress): unknown {

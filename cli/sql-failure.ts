@@ -1,6 +1,5 @@
 import { errorCode } from '../core/database.ts';
 import { CommandFailure } from './command-failure.ts';
-import { GRANT } from './database-failure.ts';
 import { EXIT } from './exit-code.ts';
 
 interface Details {
@@ -19,7 +18,6 @@ export function sqlFailure(error: unknown, text: string): unknown {
     ...(position === undefined ? [] : placeOf(text, Number(position))),
     ...(detail === undefined ? [] : [`detail: ${detail}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
-    ...(code === '42501' ? [`hint: ${GRANT}`] : []),
   ];
   return new CommandFailure(EXIT.failed, lines.join('\n'), { cause: error });
 }

@@ -41,7 +41,7 @@ export async function openDeadLetters() {
   });
   const env = { DATABASE_URL: operator.url };
   return {
-    ...{ pool, db, env, operator },
+    ...{ test, pool, db, env, operator },
     /** As the operator. */
     run: (...args: string[]): Promise<CliResult> => runCli(args, { env }),
     /** Jobs that are dead; answers their ids. */
