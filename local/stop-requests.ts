@@ -1,5 +1,5 @@
 export interface StopRequests {
-  /** Fired by the first request: let running jobs finish and stop. */
+  /** Fired by the first request, with what asked for it as its reason: let running jobs finish and stop. */
   readonly stop: AbortSignal;
   /** Fired by the second: stop at once. */
   readonly halt: AbortSignal;
@@ -23,13 +23,13 @@ export function listenForStop(): StopRequests {
       if (before !== undefined && now - before < SAME_REQUEST_MS) return;
       seen.set(signal, now);
       if (stop.signal.aborted && (before !== undefined || signal === 'SIGINT')) halt.abort();
-      stop.abort();
+      stop.abort(signal);
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
     // Without this the command line would end us at once, and running jobs with us.
     stream.removeAllListeners('error');
-    stream.on('error', () => stop.abort());
+    stream.on('error', () => stop.abort('nobody reads what it prints'));
   }
   return { stop: stop.signal, halt: halt.signal };
 }

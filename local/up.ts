@@ -74,7 +74,8 @@ async function live(options: UpOptions, children: Children, requests: StopReques
   };
   const endWatch = await watchSources(join(project, 'functions'), reload, say);
   await fired(requests.stop);
-  say('stopping: running jobs may finish (Ctrl-C again stops at once)');
+  const time = new Date().toTimeString().slice(0, 8);
+  say(`${time}  stopping: ${requests.stop.reason}; running jobs may finish (Ctrl-C again stops at once)`);
   await endWatch();
   await stack.close();
   if (!requests.halt.aborted) say('stopped');
