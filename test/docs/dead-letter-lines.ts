@@ -13,6 +13,9 @@ const page = readDocument('docs/dead-letters.md');
 const doors = linesOf('Every door of redrive');
 const isDiscard = (line: string) => /discard|delete from/.test(line);
 
+/** The keys of the filter of `millrace.start_redrive`. */
+export const filterKeys = rowsBelow('| key | |').map((line) => line.split('`')[1]);
+
 /** What goes before each line that speaks to SQS. */
 export const settings = commandLines(page).filter((line) => line.startsWith('export '));
 export const looks = linesOf('Where it is seen');
@@ -24,6 +27,12 @@ export const others = doors.filter((line) => !discards.includes(line) && !redriv
 /** A move task leaves alone what has not yet arrived, so it may take another. */
 export function isMoveTask(line: string): boolean {
   return /start-message-move-task|--via-sqs/.test(line);
+}
+
+function rowsBelow(heading: string): string[] {
+  const lines = page.text.split('\n');
+  const rows = lines.slice(lines.indexOf(heading) + 2);
+  return rows.slice(0, rows.indexOf(''));
 }
 
 function linesOf(heading: string): string[] {

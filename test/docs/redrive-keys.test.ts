@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { createDatabase } from '../support/database.ts';
+import { filterKeys } from './dead-letter-lines.ts';
+
+it('lists the keys that millrace.start_redrive takes', async () => {
+  const database = await createDatabase();
+  const refusal = await database.pool.query(`select millrace.start_redrive('{"x": 1}')`).catch(String);
+  await database.drop();
+
+  const known = /the keys are (.*)/.exec(String(refusal))?.[1]?.split(/, | and /) ?? [];
+
+  expect(filterKeys.toSorted()).toEqual(known.toSorted());
+});
