@@ -1,5 +1,5 @@
-import { type Log, SERVICE } from './log.ts';
-import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE, type CloudWatchName } from './metric-table.ts';
+import type { Log } from './log.ts';
+import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE, type CloudWatchName, serviceOf } from './metric-table.ts';
 
 /** A value, or several observations of one metric. */
 export type MetricValues = Partial<Record<CloudWatchName, number | readonly number[]>>;
@@ -15,8 +15,12 @@ const MOST_VALUES = 100;
 /** Each value of a dimension is a metric that is paid for; what comes after these is called `other`. */
 const MOST_JOB_TYPES = 50;
 
-/** `byJobType` false leaves that dimension out. */
-export function openMetrics(log: Log, { byJobType }: { byJobType: boolean }): Metrics {
+/** `byJobType` false leaves that dimension out; `stage` is part of the other one, when there is a stage. */
+export function openMetrics(
+  log: Log,
+  { byJobType, stage }: { byJobType: boolean; stage?: string | undefined },
+): Metrics {
+  const service = serviceOf(stage);
   const known = new Set<string>();
   const nameOf = (jobType: string): string => {
     if (known.has(jobType) || known.size < MOST_JOB_TYPES) known.add(jobType);
@@ -25,12 +29,12 @@ export function openMetrics(log: Log, { byJobType }: { byJobType: boolean }): Me
   return {
     put: (values, jobType) => {
       const name = byJobType && jobType !== undefined ? nameOf(jobType) : undefined;
-      for (const part of split(values)) log.info('metrics', line(part, name));
+      for (const part of split(values)) log.info('metrics', line(part, service, name));
     },
   };
 }
 
-function line(values: MetricValues, jobType: string | undefined) {
+function line(values: MetricValues, service: string, jobType: string | undefined) {
   const names = Object.keys(values) as CloudWatchName[];
   return {
     _aws: {
@@ -44,7 +48,7 @@ function line(values: MetricValues, jobType: string | undefined) {
         },
       ],
     },
-    service: SERVICE,
+    service,
     ...(jobType !== undefined && { job_type: jobType }),
     ...values,
   };

@@ -1,3 +1,5 @@
+import { SERVICE } from './log.ts';
+
 /** Every number that Millrace publishes, in one table: what is not here is not published. */
 
 export interface PrometheusMetric {
@@ -47,6 +49,11 @@ export const PROMETHEUS_METRICS = {
 export type PrometheusName = keyof typeof PROMETHEUS_METRICS;
 
 export const CLOUDWATCH_NAMESPACE = 'Millrace';
+
+/** Stages share an account, and must not answer for one another. */
+export function serviceOf(stage: string | undefined): string {
+  return stage === undefined ? SERVICE : `${SERVICE}-${stage}`;
+}
 
 const OF_ALL = [['service']];
 /** Unless told to leave job types out. */

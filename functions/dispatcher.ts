@@ -1,4 +1,4 @@
-import { choiceSetting, databaseUrl, durationSetting, metricsByJobType } from '../core/config.ts';
+import { choiceSetting, databaseUrl, durationSetting, metricsByJobType, optionalSetting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
@@ -19,7 +19,7 @@ const deps = {
   log: processLog,
   time: systemTime,
   random: Math.random,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
 };
 
 interface Wish {

@@ -1,4 +1,4 @@
-import { databaseUrl, metricsByJobType } from '../core/config.ts';
+import { databaseUrl, metricsByJobType, optionalSetting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
 import { openMetrics } from '../core/emf.ts';
@@ -13,7 +13,7 @@ const deps = {
   queues: openQueues(),
   log: processLog,
   time: systemTime,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
 };
 
 /** The Lambda that looks into the dead-letter queues every minute. */

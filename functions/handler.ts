@@ -1,6 +1,6 @@
 import definition from '#handler';
 import type { Invocation } from '../core/batch.ts';
-import { databaseUrl, metricsByJobType, setting } from '../core/config.ts';
+import { databaseUrl, metricsByJobType, optionalSetting, setting } from '../core/config.ts';
 import { openDatabase } from '../core/database.ts';
 import { openMetrics } from '../core/emf.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
@@ -17,7 +17,7 @@ const deps = {
   time: systemTime,
   log: processLog,
   random: Math.random,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType() }),
+  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
   exit: () => process.exit(),
 };
 

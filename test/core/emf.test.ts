@@ -19,11 +19,14 @@ interface EmfLine {
   readonly [name: string]: unknown;
 }
 
-function record({ byJobType = true } = {}): { metrics: Metrics; lines: EmfLine[] } {
+function record({ byJobType = true, stage = undefined as string | undefined } = {}): {
+  metrics: Metrics;
+  lines: EmfLine[];
+} {
   const lines: EmfLine[] = [];
   const metrics = openMetrics(
     openLog((line) => lines.push(JSON.parse(line))),
-    { byJobType },
+    { byJobType, stage },
   );
   return { metrics, lines };
 }
@@ -47,6 +50,18 @@ it('writes what CloudWatch reads: every name, unit and dimension of the table', 
   for (const name of [...directive.Dimensions.flat(), ...Object.keys(CLOUDWATCH_METRICS)])
     expect(line).toHaveProperty(name);
   expect(Math.abs(line!._aws.Timestamp - Date.now())).toBeLessThan(60_000);
+});
+
+it('tells the stages of an account apart', () => {
+  const { metrics, lines } = record({ stage: 'prod' });
+
+  metrics.put({ Enqueued: 1 });
+  openMetrics(
+    openLog((text) => lines.push(JSON.parse(text))),
+    { byJobType: true },
+  ).put({ Enqueued: 1 });
+
+  expect(lines.map(({ service }) => service)).toEqual(['millrace-prod', 'millrace']);
 });
 
 it('leaves job types out when told so', () => {
