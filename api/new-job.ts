@@ -12,6 +12,11 @@ import { JobTypeName, RoutingKeyName, Time, Words } from './schemas.ts';
 
 const Key = Words.meta({ description: '1 to 500 characters.' });
 
+const EXAMPLE = {
+  job_type: 'send_reminder',
+  payload: { to: 'ada@example.com', subject: 'Tomorrow at nine', text: 'We meet in the library.' },
+};
+
 /** A job to enqueue, as it is sent. */
 export const NewJobBody = z
   .strictObject({
@@ -32,7 +37,7 @@ export const NewJobBody = z
     path: ['delay'],
     error: 'give run_at or delay, not both',
   })
-  .meta({ id: 'NewJob' });
+  .meta({ id: 'NewJob', examples: [EXAMPLE] });
 
 /** What can be enqueued: the deployed handlers, and the definitions that are at hand. */
 export interface KnownHandlers {
