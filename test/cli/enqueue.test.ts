@@ -60,7 +60,7 @@ describe('CLI-01: enqueue', () => {
   it.each([
     [['A'], 'Expected lower-case letters'],
     [['a', '--in', 'soon'], 'Expected a duration'],
-    [['a', '--in', '99999999d'], 'delay: expected at most 36500d'],
+    [['a', '--in', '99999999d'], '7d, at most 36500d'],
     [['a', '--at', '2030-01-01T00:00:00'], 'Expected a time with its zone'],
     [['a', '--at', '2030-02-31T00:00:00Z', '--in', '5m'], '--in or --at, not both'],
     [['a', '--priority', '10'], 'Expected a whole number from 0 to 9.'],

@@ -107,7 +107,10 @@ describe('CLI-01: jobs cancel', () => {
     const second = await run('jobs', 'cancel', id, '--json');
 
     expect(first).toEqual({ code: 0, stdout: `${id}\tcancelled\n`, stderr: '' });
-    expect(second).toMatchObject({ code: 5, stderr: `error: job ${id} has finished already\n` });
+    expect(second).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining(`error: job ${id} already cancelled: cancelled by `),
+    });
     expect(JSON.parse(second.stdout)).toEqual([{ id, answer: 'finished' }]);
   });
 
