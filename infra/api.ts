@@ -6,6 +6,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
+import { acknowledge } from './acknowledge.ts';
 import { apiEntry, catalogAlias, catalogSource } from './bundle.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 
@@ -68,6 +69,8 @@ export class Api extends Construct {
     for (const path of ['/', '/{proxy+}']) {
       gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...authorizer });
     }
+    const reason = 'The function authenticates every request but those for its health and its description.';
+    if (mode !== 'iam') acknowledge(gateway, 'APIG4', reason);
     const logGroup = new LogGroup(this, 'AccessLogs', {
       logGroupName: `/millrace/${stage}/${functionName(stage, 'api')}-access`,
       retention: RetentionDays.ONE_MONTH,

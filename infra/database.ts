@@ -8,6 +8,7 @@ import {
 } from 'aws-cdk-lib/aws-rds';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import type { Place } from './network.ts';
 
 /** A Postgres that is there already. */
@@ -79,6 +80,7 @@ export function newDatabase(scope: Construct, place: Place): DatabaseAccess {
     backup: { retention: Duration.days(7) },
     removalPolicy: RemovalPolicy.SNAPSHOT,
   });
+  acknowledgeAurora(group, cluster);
   for (const securityGroup of place.securityGroups) cluster.connections.allowDefaultPortFrom(securityGroup);
   const { hostname, port } = cluster.clusterEndpoint;
   return {
@@ -110,4 +112,11 @@ function newLogin(scope: Construct, id: string, username: string): ISecret {
 
 function fail(): never {
   throw new Error('the cluster made no secret for its owner');
+}
+
+function acknowledgeAurora(group: Construct, cluster: DatabaseCluster): void {
+  acknowledge(cluster, 'RDS6', 'Functions log in by passwords of 40 characters, which work with any Postgres.');
+  acknowledge(cluster, 'RDS10', 'Destroying the stack is meant, and leaves a snapshot of the cluster.');
+  const rotation = 'Rotation is an application of its own in the account; a rotated password is read again at once.';
+  acknowledge(group, 'SMG4', rotation);
 }

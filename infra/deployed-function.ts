@@ -5,6 +5,7 @@ import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 import { bundleEnvironment, handlerExport } from './bundle.ts';
 import { bundleFunction, type FunctionBundle } from './bundle-function.ts';
 import type { DatabaseAccess } from './database.ts';
@@ -48,9 +49,7 @@ export class DeployedFunction extends Construct {
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.logGroup.grantWrite(role);
     login.grantRead(role);
-    // The network interface of a function in a VPC: AWS lists no resource to name for it.
-    if (place)
-      role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaENIManagementAccess'));
+    if (place) allowInterface(role);
     this.lambda = new LambdaFunction(this, 'Function', {
       functionName: name,
       runtime: Runtime.NODEJS_24_X,
@@ -82,4 +81,15 @@ export class DeployedFunction extends Construct {
     if (app === undefined) throw new Error(`${this.node.path} is not part of an app`);
     return resolve(app.outdir, 'bundles', name);
   }
+}
+
+function allowInterface(role: Role): void {
+  const name = 'service-role/AWSLambdaENIManagementAccess';
+  role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName(name));
+  const rule = `IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${name}]`;
+  acknowledge(
+    role,
+    rule,
+    'A function in a VPC makes its own network interface, for which there is no resource to name.',
+  );
 }

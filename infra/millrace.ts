@@ -8,6 +8,9 @@ import type { FunctionSurroundings } from './deployed-function.ts';
 import { DeployedHandler } from './deployed-handler.ts';
 import { planHandler } from './handler-plan.ts';
 import { addEndpoints, type Egress, newPlace, type Place } from './network.ts';
+import { OperatorPolicy } from './operator-policy.ts';
+import { Outputs } from './outputs.ts';
+import { prove } from './proofs.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
 
 export interface MillraceProps {
@@ -27,7 +30,7 @@ export interface MillraceProps {
   /** Handlers whose removal is meant although they have unfinished jobs. */
   readonly drain: readonly string[];
   /** What the database allows; the sum of ours is held against it. */
-  readonly maxConnections?: number;
+  readonly maxConnections: number | undefined;
   /** Told by the API. */
   readonly version: string;
 }
@@ -36,24 +39,34 @@ export interface MillraceProps {
 const DISPATCHER_TIMEOUT_SECONDS = 150;
 const MIRROR_TIMEOUT_SECONDS = 60;
 const MEMORY_MB = 256;
+/** Reserved where connections are counted: nothing else bounds what callers ask for at once. */
+const API_CONCURRENCY = 10;
 
 /** Millrace in one stack: its handlers, what brings jobs to them, and the API. */
 export class Millrace extends Construct {
+  readonly stage: string;
   readonly handlers: readonly DeployedHandler[];
   readonly dispatcher: ScheduledFunction;
   readonly mirror: ScheduledFunction;
   readonly api: Api | undefined;
+  /** For the people who redrive from the AWS console. */
+  readonly operatorPolicy: OperatorPolicy;
 
   constructor(scope: Construct, id: string, props: MillraceProps) {
     super(scope, id);
+    this.stage = props.stage;
     const plans = props.handlers.map((entry) => planHandler(props.stage, entry));
+    prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
+    const group = new Construct(this, 'Handlers');
     this.handlers = plans.map((plan) => {
-      return new DeployedHandler(this, plan.queueName, { ...surroundings, plan, environment: props.settings });
+      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });
     });
     this.dispatcher = this.makeDispatcher(surroundings, props.dispatch);
     this.mirror = this.makeMirror(surroundings);
     this.api = this.makeApi(surroundings, props);
+    this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
+    new Outputs(this, 'Outputs', this);
   }
 
   private makeSurroundings({ stage, architecture, database, network }: MillraceProps): FunctionSurroundings {
@@ -108,7 +121,8 @@ export class Millrace extends Construct {
     return mirror;
   }
 
-  private makeApi(surroundings: FunctionSurroundings, { api, handlers, version }: MillraceProps): Api | undefined {
+  private makeApi(surroundings: FunctionSurroundings, props: MillraceProps): Api | undefined {
+    const { api, handlers, version, maxConnections } = props;
     if (api.mode === 'off') return undefined;
     const handlerFiles = handlers.map(({ file }) => file);
     return new Api(this, 'Api', {
@@ -117,6 +131,7 @@ export class Millrace extends Construct {
       handlerFiles,
       dispatcher: this.dispatcher.function,
       version,
+      ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
     });
   }
 }

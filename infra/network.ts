@@ -9,6 +9,7 @@ import {
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
 
 /**
  * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices a month in two zones, us-east-1:
@@ -49,6 +50,11 @@ export function newPlace(scope: Construct, egress: Egress): Place {
     // Nothing is in the default group, and emptying it takes a function of its own.
     restrictDefaultSecurityGroup: false,
   });
+  acknowledge(
+    vpc,
+    'VPC7',
+    'Nothing takes connections in it but the database, from functions alone; a flow log is paid for.',
+  );
   const subnets = egress === 'nat' ? vpc.privateSubnets : vpc.isolatedSubnets;
   const securityGroups = [
     new SecurityGroup(group, 'Functions', { vpc: vpc as IVpc, description: 'Functions of Millrace' }),

@@ -51,7 +51,7 @@ export function readSettings(context: Context): Settings {
     network: readNetwork(context),
     api: readApi(context),
     drain,
-    ...(maxConnections !== undefined && { maxConnections: number('maxConnections', maxConnections) }),
+    maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
   };
 }
 
