@@ -1,5 +1,6 @@
 import { documentationRoutes } from './documentation.ts';
 import type { Route } from './route.ts';
+import { actOnJobs } from './routes/actions.ts';
 import { listJobs, processJobs, removeJob, retryJob, showAnyJob } from './routes/admin-jobs.ts';
 import { createKey, listKeys, revokeKey } from './routes/api-keys.ts';
 import { listAudit } from './routes/audit.ts';
@@ -14,7 +15,7 @@ import { createRedrive, getRedrive, stopRedrive } from './routes/redrives.ts';
 /** Every operation, in the order in which the documentation shows them. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
-  ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob],
+  ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob, actOnJobs],
   ...[listDeadLetters, groupAllDeadLetters, createRedrive, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],
   listAudit,

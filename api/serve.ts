@@ -35,14 +35,28 @@ export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Pr
     return route.run(request);
   };
   const key = idempotencyKey(route, admitted);
-  if (route.detached) return run(deps.db);
-  const limits = { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: admitted.caller.name };
-  const answer = await deps.db.transaction(async (tx) => {
-    await beginRequest(tx, limits);
-    return key === undefined ? run(tx) : runOnce(tx, key, run);
-  });
-  if (answer.wake) await deps.dispatcher.wake();
+  if (route.detached) return wakeAfter(deps, await run(deps.db));
+  const { caller } = admitted;
+  const answer = await inOneTransaction({ deps, caller }, (tx) =>
+    key === undefined ? run(tx) : runOnce(tx, key, run),
+  );
+  return wakeAfter(deps, answer);
+}
+
+async function wakeAfter({ dispatcher }: ApiDeps, answer: Answer): Promise<Answer> {
+  if (answer.wake) await dispatcher.wake();
   return answer;
+}
+
+/** Does the work with the limits of a request, in the name of its caller. */
+export function inOneTransaction<T>(
+  { deps, caller }: { deps: ApiDeps; caller: Caller },
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  return deps.db.transaction(async (tx) => {
+    await beginRequest(tx, { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: caller.name });
+    return work(tx);
+  });
 }
 
 async function runOnce(

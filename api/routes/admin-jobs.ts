@@ -22,7 +22,8 @@ import {
 import { found, jobDocument, noJob, readJob } from './jobs.ts';
 
 const TAG = 'Jobs';
-const ListQuery = PageQuery.extend({
+/** Which jobs are meant: those that match every part given. */
+export const JOB_FILTER = {
   status: z.array(Status).optional().meta({ description: 'Any of these.' }),
   job_type: z.array(JobTypeName).optional().meta({ description: 'Any of these.' }),
   routing_key: RoutingKeyName.optional(),
@@ -30,7 +31,8 @@ const ListQuery = PageQuery.extend({
   error: Words.optional().meta({ description: 'A part of the last error, whatever the case.' }),
   created_from: Time.optional(),
   created_to: Time.optional(),
-});
+};
+const ListQuery = PageQuery.extend(JOB_FILTER);
 
 export const listJobs = defineRoute({
   method: 'get',
@@ -48,7 +50,7 @@ export const listJobs = defineRoute({
   },
 });
 
-function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PageFilter {
+export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PageFilter {
   const { status = [], job_type = [], routing_key, unique_key, error, created_from, created_to } = question;
   const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
   return {
