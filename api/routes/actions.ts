@@ -80,7 +80,7 @@ export const actOnJobs = defineRoute({
   },
 });
 
-/** The jobs that are meant, in the order of their ids. What is enqueued after a first answer is not met by its cursor. */
+/** The jobs that are meant, in the order of their ids. A cursor never meets what was enqueued after the first answer. */
 async function choose(request: Asked): Promise<{ ids: string[]; next: string | undefined }> {
   const { action: _action, ids, all, limit, cursor, ...question } = request.body;
   const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
