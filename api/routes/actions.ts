@@ -80,7 +80,7 @@ export const actOnJobs = defineRoute({
   },
 });
 
-/** The jobs that are meant, in the order of their ids. A cursor never meets what was enqueued after the first answer. */
+/** The jobs that are meant, in the order of their ids. A cursor never meets what was enqueued after its first page. */
 async function choose(request: Asked): Promise<{ ids: string[]; next: string | undefined }> {
   const { action: _action, ids, all, limit, cursor, ...question } = request.body;
   const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
