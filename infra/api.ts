@@ -72,7 +72,7 @@ export class Api extends Construct {
     const reason = 'The function authenticates every request but those for its health and its description.';
     if (mode !== 'iam') acknowledge(gateway, 'APIG4', reason);
     const logGroup = new LogGroup(this, 'AccessLogs', {
-      logGroupName: `/millrace/${stage}/${functionName(stage, 'api')}-access`,
+      logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });

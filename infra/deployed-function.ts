@@ -42,7 +42,7 @@ export class DeployedFunction extends Construct {
     super(scope, id);
     const { name, stage, place, database, login, bundle } = props;
     this.logGroup = new LogGroup(this, 'Logs', {
-      logGroupName: `/millrace/${stage}/${name}`,
+      logGroupName: `/aws/lambda/${name}`,
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });

@@ -1,17 +1,21 @@
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog.ts';
-import { functionName } from '../core/naming.ts';
+import { alarmsOf } from './alarms.ts';
 import { Api, type ApiChoice } from './api.ts';
+import { dashboardOf } from './dashboard.ts';
 import { type DatabaseAccess, type DatabaseChoice, existingDatabase, newDatabase } from './database.ts';
+import { type AlarmTarget, DeployedAlarms } from './deployed-alarms.ts';
+import { DeployedDashboard } from './deployed-dashboard.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import { DeployedHandler } from './deployed-handler.ts';
-import { planHandler } from './handler-plan.ts';
+import { Dispatcher, type DispatcherProps } from './dispatcher.ts';
+import { type HandlerPlan, planHandler } from './handler-plan.ts';
+import { Mirror } from './mirror.ts';
 import { addEndpoints, type Egress, newPlace, type Place } from './network.ts';
 import { OperatorPolicy } from './operator-policy.ts';
 import { Outputs } from './outputs.ts';
 import { prove } from './proofs.ts';
-import { ScheduledFunction } from './scheduled-function.ts';
 
 export interface MillraceProps {
   /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
@@ -21,8 +25,7 @@ export interface MillraceProps {
   readonly database: DatabaseChoice;
   /** Without a place, functions run outside a VPC, or in a new one beside a new database. */
   readonly network: { readonly place?: Place; readonly egress?: Egress };
-  /** `auto` looks for work as long as there is some, `loop` always, `tick` once a minute. */
-  readonly dispatch: 'auto' | 'loop' | 'tick';
+  readonly dispatch: DispatcherProps['mode'];
   readonly api: ApiChoice;
   readonly architecture: 'arm64' | 'x86_64';
   /** What handlers find in their environment besides, such as `SMTP_FROM`. A template is no place for secrets. */
@@ -31,14 +34,13 @@ export interface MillraceProps {
   readonly drain: readonly string[];
   /** What the database allows; the sum of ours is held against it. */
   readonly maxConnections: number | undefined;
+  /** Who is told of alarms; `false` makes none. */
+  readonly alarms: AlarmTarget | false;
+  readonly dashboard: boolean;
   /** Told by the API. */
   readonly version: string;
 }
 
-/** Longer than the 125 s for which one run goes on. */
-const DISPATCHER_TIMEOUT_SECONDS = 150;
-const MIRROR_TIMEOUT_SECONDS = 60;
-const MEMORY_MB = 256;
 /** Reserved where connections are counted: nothing else bounds what callers ask for at once. */
 const API_CONCURRENCY = 10;
 
@@ -46,8 +48,8 @@ const API_CONCURRENCY = 10;
 export class Millrace extends Construct {
   readonly stage: string;
   readonly handlers: readonly DeployedHandler[];
-  readonly dispatcher: ScheduledFunction;
-  readonly mirror: ScheduledFunction;
+  readonly dispatcher: Dispatcher;
+  readonly mirror: Mirror;
   readonly api: Api | undefined;
   /** For the people who redrive from the AWS console. */
   readonly operatorPolicy: OperatorPolicy;
@@ -62,10 +64,12 @@ export class Millrace extends Construct {
     this.handlers = plans.map((plan) => {
       return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });
     });
-    this.dispatcher = this.makeDispatcher(surroundings, props.dispatch);
-    this.mirror = this.makeMirror(surroundings);
+    const { handlers } = this;
+    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...surroundings, handlers, mode: props.dispatch });
+    this.mirror = new Mirror(this, 'Mirror', { ...surroundings, handlers });
     this.api = this.makeApi(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
+    if (props.alarms) this.watch(props.alarms, plans, props.dashboard);
     new Outputs(this, 'Outputs', this);
   }
 
@@ -87,40 +91,6 @@ export class Millrace extends Construct {
     return newDatabase(this, place);
   }
 
-  private makeDispatcher(surroundings: FunctionSurroundings, mode: string): ScheduledFunction {
-    const dispatcher = new ScheduledFunction(this, 'Dispatcher', {
-      ...surroundings,
-      name: functionName(surroundings.stage, 'dispatcher'),
-      bundle: { entry: 'functions/dispatcher.ts' },
-      timeoutSeconds: DISPATCHER_TIMEOUT_SECONDS,
-      memoryMb: MEMORY_MB,
-      login: surroundings.database.runtime,
-      environment: { MILLRACE_DISPATCH_MODE: mode },
-    });
-    for (const { queue } of this.handlers) queue.grantSendMessages(dispatcher.function.lambda);
-    return dispatcher;
-  }
-
-  private makeMirror(surroundings: FunctionSurroundings): ScheduledFunction {
-    const mirror = new ScheduledFunction(this, 'Mirror', {
-      ...surroundings,
-      name: functionName(surroundings.stage, 'dlq-mirror'),
-      bundle: { entry: 'functions/dlq-mirror.ts' },
-      timeoutSeconds: MIRROR_TIMEOUT_SECONDS,
-      memoryMb: MEMORY_MB,
-      login: surroundings.database.runtime,
-      environment: {},
-    });
-    const { lambda } = mirror.function;
-    for (const { queue, deadLetterQueue } of this.handlers) {
-      // It puts back what is missing by way of the source queue.
-      queue.grantSendMessages(lambda);
-      deadLetterQueue.grantConsumeMessages(lambda);
-      deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');
-    }
-    return mirror;
-  }
-
   private makeApi(surroundings: FunctionSurroundings, props: MillraceProps): Api | undefined {
     const { api, handlers, version, maxConnections } = props;
     if (api.mode === 'off') return undefined;
@@ -133,5 +103,13 @@ export class Millrace extends Construct {
       version,
       ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
     });
+  }
+
+  private watch(target: AlarmTarget, plans: readonly HandlerPlan[], dashboard: boolean): void {
+    const { stage } = this;
+    const { alarms } = new DeployedAlarms(this, 'Alarms', { stage, specs: alarmsOf(plans, stage), target });
+    if (!dashboard) return;
+    const logGroupNames = this.handlers.map((handler) => handler.function.logGroup.logGroupName);
+    new DeployedDashboard(this, 'Dashboard', { stage, rows: dashboardOf(plans, stage), alarms, logGroupNames });
   }
 }

@@ -33,7 +33,9 @@ export function prove(deployment: Deployment): void {
       return sentence === undefined ? [] : [`${handler.name}: ${sentence}`];
     });
   });
-  const sentences = [...broken, ...sharedNames(deployment), ...connections(deployment)];
+  const none =
+    handlers.length === 0 ? ['handlers: there is none; write one, such as functions/handlers/send-reminder.ts'] : [];
+  const sentences = [...none, ...broken, ...sharedNames(deployment), ...connections(deployment)];
   if (sentences.length > 0) throw new Error(sentences.join('\n'));
 }
 

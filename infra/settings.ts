@@ -50,6 +50,8 @@ export function readSettings(context: Context): Settings {
     database: readDatabase(context),
     network: readNetwork(context),
     api: readApi(context),
+    alarms: present({ topicArn: optional(context, 'alarmTopicArn'), email: optional(context, 'alarmEmail') }),
+    dashboard: choice(context, 'dashboard', ['on', 'off']) === 'on',
     drain,
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
   };
