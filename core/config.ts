@@ -38,3 +38,19 @@ export function databaseUrl(): string {
 export function metricsByJobType(): boolean {
   return choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on';
 }
+
+/**
+ * The secret of Secrets Manager that holds a login to the database; undefined where `DATABASE_URL` says it all.
+ * @throws SettingError when the certificates that belong to it are not named.
+ */
+export function databaseSecret() {
+  const arn = optionalSetting('MILLRACE_DATABASE_SECRET');
+  if (arn === undefined) return undefined;
+  return {
+    arn,
+    host: optionalSetting('MILLRACE_DATABASE_HOST'),
+    port: optionalSetting('MILLRACE_DATABASE_PORT'),
+    database: optionalSetting('MILLRACE_DATABASE_NAME'),
+    caFile: setting('MILLRACE_DATABASE_CA', 'the path of a PEM file with the certificate authorities of the database'),
+  };
+}

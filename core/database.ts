@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Log } from './log.ts';
+import { type Address, type DatabaseOptions, openPool, type Pool } from './pool.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
 export interface Queryable {
@@ -15,19 +15,6 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  connectionString: string;
-  /** Most connections at once. A handler has 1. */
-  max: number;
-  /** How the connections are called in `pg_stat_activity`. */
-  name: string;
-  log: Log;
-  /** Longest time for one statement, in milliseconds. Default 30,000. */
-  statementTimeoutMs?: number;
-  /** Longest wait for a connection, in milliseconds. Default 30,000. */
-  connectTimeoutMs?: number;
-}
-
 /** Failures of the whole statement that pass by themselves: serialization, deadlock, lock timeout. */
 const AGAIN = new Set(['40001', '40P01', '55P03']);
 /** The connection, not the statement, is at fault: it must not be used again. */
@@ -40,18 +27,8 @@ export class Undo extends Error {
 }
 
 /** Opens a pool of connections; they are made when first needed. */
-export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new pg.Pool({
-    connectionString: options.connectionString,
-    max: options.max,
-    application_name: options.name,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
-    query_timeout: options.statementTimeoutMs ?? 30_000,
-    idleTimeoutMillis: 60_000,
-    allowExitOnIdle: true,
-  });
-  // Without a listener the death of an idle connection would end the process.
-  pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
+export function openDatabase(options: DatabaseOptions & Address): Database {
+  const pool = openPool(options);
   return {
     query: (text, values) => again(() => withClient(pool, (client) => run(client, text, values))),
     transaction: (work) => again(() => withClient(pool, (client) => inTransaction(client, work))),
@@ -69,7 +46,8 @@ export interface StatementResult {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
-export interface TextOptions extends Pick<DatabaseOptions, 'connectionString' | 'name' | 'connectTimeoutMs'> {
+export interface TextOptions extends Pick<DatabaseOptions, 'name' | 'connectTimeoutMs'> {
+  readonly connectionString: string;
   readonly onNotice: (message: string) => void;
 }
 
@@ -130,7 +108,7 @@ async function rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
 }
 
 /** Gives the connection back, or throws it away when it may be broken or still inside a transaction. */
-async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+async function withClient<T>(pool: Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken = false;
   const onError = () => {

@@ -3,6 +3,7 @@ import { MigrationError } from './errors.ts';
 import { buildIndexes } from './jobs/build-indexes.ts';
 import { type Log, processLog } from './log.ts';
 import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
+import type { Address } from './pool.ts';
 
 export { readMigrations };
 
@@ -48,11 +49,10 @@ const BECOME_OWNER = `set local role millrace_owner`;
 /** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
 const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 
-export interface MigrateOptions {
-  connectionString: string;
+export type MigrateOptions = Address & {
   folder?: string;
   log?: Log;
-}
+};
 
 /**
  * Brings a database to the state of the folder. Safe when several run at once and when one is killed: each file is one
@@ -61,7 +61,8 @@ export interface MigrateOptions {
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const { folder = MIGRATIONS_FOLDER, log = processLog } = options;
-  const connection = { connectionString: options.connectionString, max: 1, name: 'millrace-migrate', log };
+  const address = 'login' in options ? { login: options.login } : { connectionString: options.connectionString };
+  const connection = { ...address, max: 1, name: 'millrace-migrate', log };
   const db = openDatabase({ ...connection, statementTimeoutMs: 15 * 60_000 });
   const outside = openDatabase({ ...connection, statementTimeoutMs: 12 * 3600_000 });
   try {

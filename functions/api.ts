@@ -1,14 +1,14 @@
 import catalog from '#catalog';
 import { createApp } from '../api/app.ts';
 import { readAuthentication } from '../api/auth/settings.ts';
-import { databaseUrl, optionalSetting, setting } from '../core/config.ts';
-import { openDatabase } from '../core/database.ts';
+import { optionalSetting, setting } from '../core/config.ts';
+import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openDispatcherFunction } from '../core/functions.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
 
-const db = openDatabase({
-  ...{ connectionString: databaseUrl(), max: 1, name: 'millrace-api', log: processLog },
+const db = openConfiguredDatabase({
+  ...{ max: 1, name: 'millrace-api', log: processLog },
   ...{ statementTimeoutMs: 15_000, connectTimeoutMs: 5000 },
 });
 const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the name of the dispatcher, which an enqueue wakes');

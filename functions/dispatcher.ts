@@ -1,5 +1,5 @@
-import { choiceSetting, databaseUrl, durationSetting, metricsByJobType, optionalSetting } from '../core/config.ts';
-import { openDatabase } from '../core/database.ts';
+import { choiceSetting, durationSetting, metricsByJobType, optionalSetting } from '../core/config.ts';
+import { openConfiguredDatabase } from '../core/configured-database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
 import { openMetrics } from '../core/emf.ts';
@@ -14,7 +14,7 @@ const settings: DispatcherSettings = {
   retentionSeconds: durationSetting('MILLRACE_RETENTION', '7d'),
 };
 const deps = {
-  db: openDatabase({ connectionString: databaseUrl(), max: 1, name: 'millrace-dispatcher', log: processLog }),
+  db: openConfiguredDatabase({ max: 1, name: 'millrace-dispatcher', log: processLog }),
   queues: openQueues(),
   log: processLog,
   time: systemTime,

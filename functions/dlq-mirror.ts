@@ -1,5 +1,5 @@
-import { databaseUrl, metricsByJobType, optionalSetting } from '../core/config.ts';
-import { openDatabase } from '../core/database.ts';
+import { metricsByJobType, optionalSetting } from '../core/config.ts';
+import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
 import { openMetrics } from '../core/emf.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
@@ -8,7 +8,7 @@ import { openQueues } from '../core/queues.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {
-  db: openDatabase({ connectionString: databaseUrl(), max: 1, name: 'millrace-dlq-mirror', log: processLog }),
+  db: openConfiguredDatabase({ max: 1, name: 'millrace-dlq-mirror', log: processLog }),
   deadLetterQueues: openDeadLetterQueues(),
   queues: openQueues(),
   log: processLog,

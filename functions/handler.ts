@@ -1,7 +1,7 @@
 import definition from '#handler';
 import type { Invocation } from '../core/batch.ts';
-import { databaseUrl, metricsByJobType, optionalSetting, setting } from '../core/config.ts';
-import { openDatabase } from '../core/database.ts';
+import { metricsByJobType, optionalSetting, setting } from '../core/config.ts';
+import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openMetrics } from '../core/emf.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openQueues } from '../core/queues.ts';
@@ -12,7 +12,7 @@ import { systemTime } from '../core/time.ts';
 const deps = {
   definition,
   queueUrl: setting('MILLRACE_QUEUE_URL', "the URL of this handler's queue"),
-  db: openDatabase({ connectionString: databaseUrl(), max: 1, name: 'millrace-handler', log: processLog }),
+  db: openConfiguredDatabase({ max: 1, name: 'millrace-handler', log: processLog }),
   queues: openQueues(),
   time: systemTime,
   log: processLog,

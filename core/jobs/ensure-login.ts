@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import { type Database, errorCode } from '../database.ts';
 
 /** The roles that a login can be given. */
 export type Role = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
@@ -9,19 +9,25 @@ const WRITE_LOGIN = `
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
                 $1::text, $2::text) as statement`;
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
+const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. */
+/**
+ * Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. The password of a login that
+ * somebody else made, and that we may not change, is left as it is.
+ */
 export async function ensureLogin(
   db: Database,
   { name, password, role }: { name: string; password: string; role: Role },
 ): Promise<void> {
+  await execute(db, WRITE_LOGIN, [name, password]).catch((error: unknown) => {
+    if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+  });
+  await execute(db, WRITE_GRANT, [role, name]);
+}
+
+async function execute(db: Database, text: string, values: readonly string[]): Promise<void> {
   await db.transaction(async (tx) => {
-    for (const [text, values] of [
-      [WRITE_LOGIN, [name, password]],
-      [WRITE_GRANT, [role, name]],
-    ] as const) {
-      const { rows } = await tx.query<{ statement: string }>(text, values);
-      await tx.query(rows[0]?.statement ?? '');
-    }
+    const { rows } = await tx.query<{ statement: string }>(text, values);
+    await tx.query(rows[0]?.statement ?? '');
   });
 }

@@ -1,0 +1,51 @@
+import type { Database } from './database.ts';
+import type { HandlerDefinition } from './handler.ts';
+import { ensureLogin, type Role } from './jobs/ensure-login.ts';
+import { registerHandlers } from './jobs/register-handlers.ts';
+import type { Log } from './log.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
+import { deadLetterQueueName, queueName } from './naming.ts';
+
+/** A login that the deployment brings, and the role that it is to have. */
+export interface DeployedLogin {
+  readonly name: string;
+  readonly password: string;
+  readonly role: Role;
+}
+
+export interface Preparation {
+  /** As the owner. */
+  readonly db: Database;
+  readonly migration: MigrateOptions;
+  readonly logins: readonly DeployedLogin[];
+  readonly log: Log;
+}
+
+/** What a deployment does to the database before anything else of it runs. Doing it twice is doing it once. */
+export async function prepareDatabase({ db, migration, logins, log }: Preparation): Promise<void> {
+  const { applied, ahead } = await migrate({ ...migration, log });
+  if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
+  for (const login of logins) await ensureLogin(db, login);
+  log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
+}
+
+export interface Registration {
+  readonly stage: string;
+  /** What stands before the name in the URL of every queue. */
+  readonly queueUrlPrefix: string;
+}
+
+/** Makes the registry say what this release deploys; run again by a rollback, what that one deployed. */
+export async function writeRegistry(
+  db: Database,
+  catalog: readonly HandlerDefinition[],
+  { stage, queueUrlPrefix }: Registration,
+): Promise<void> {
+  const deployed = catalog.map((definition) => ({
+    definition,
+    queueUrl: queueUrlPrefix + queueName(stage, definition),
+    deadLetterQueueUrl: queueUrlPrefix + deadLetterQueueName(stage, definition),
+    functionName: queueName(stage, definition),
+  }));
+  await registerHandlers(db, deployed);
+}

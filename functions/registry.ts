@@ -1,0 +1,14 @@
+import catalog from '#catalog';
+import { setting } from '../core/config.ts';
+import { openConfiguredDatabase } from '../core/configured-database.ts';
+import { writeRegistry } from '../core/deployment.ts';
+import { processLog } from '../core/log.ts';
+
+const registration = {
+  stage: setting('MILLRACE_STAGE', 'the stage, which is a part of every name'),
+  queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'what stands before the name in the URL of every queue'),
+};
+const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
+
+/** The Lambda that a deployment runs last: from then on the dispatcher sends to what it deployed. */
+export const handler = (): Promise<void> => writeRegistry(db, catalog, registration);
