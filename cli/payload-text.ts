@@ -52,7 +52,8 @@ async function findSchema(address: HandlerAddress): Promise<PayloadSchema | unde
   return handlers.find(({ name }) => name === handlerName(address))?.definition.payload;
 }
 
-function findHandlers(from: string): string | undefined {
+/** The nearest `functions/handlers`, here or above. */
+export function findHandlers(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const handlers = join(folder, 'functions', 'handlers');
     if (existsSync(handlers)) return handlers;

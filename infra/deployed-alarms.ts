@@ -35,7 +35,7 @@ const COMPARISONS = {
 } as const;
 const MISSING = { breaching: TreatMissingData.BREACHING, notBreaching: TreatMissingData.NOT_BREACHING } as const;
 
-/** The alarms of a stage ($0.10 a month for each metric they look at), and one over those that wake somebody ($0.50). */
+/** The alarms of a stage, $0.10 a month for each metric they look at, and one over those that wake somebody, $0.50. */
 export class DeployedAlarms extends Construct {
   readonly alarms: readonly Alarm[];
   readonly unhealthy: CompositeAlarm;
@@ -88,7 +88,7 @@ function makeAlarm(scope: Construct, spec: AlarmSpec): Alarm {
 }
 
 /** One metric, or an expression over several of one period. */
-export function makeMetric({ metrics, expression }: Pick<AlarmSpec, 'metrics' | 'expression'>): IMetric {
+function makeMetric({ metrics, expression }: Pick<AlarmSpec, 'metrics' | 'expression'>): IMetric {
   const made = Object.entries(metrics).map(([name, spec]) => [name, plainMetric(spec)] as const);
   const [[, first] = []] = made;
   if (first === undefined) throw new Error('an alarm looks at one metric at least');

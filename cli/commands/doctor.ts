@@ -5,18 +5,13 @@ import { findUnhandled } from '../../core/jobs/unhandled.ts';
 import { migrationStatus } from '../../core/migrate.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
+import { checkDeployment, checkRegistry } from '../check-deployment.ts';
+import { type Deployment, type DoctorOptions, findDeployment, knowsDatabase } from '../deployment.ts';
 import { EXIT } from '../exit-code.ts';
+import { type Finding, listed } from '../finding.ts';
 import { toJson } from '../json.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
-import { print, printRows, suggest } from '../terminal.ts';
-
-/** One thing that was looked at. `next`: the command for whoever finds it wrong. */
-interface Finding {
-  readonly check: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly next?: string;
-}
+import { withDatabase } from '../target.ts';
+import { print, printRows, suggest, warn } from '../terminal.ts';
 
 /** Two ticks of the schedule can be 119 s apart. */
 const DISPATCHER_LATE_SECONDS = 120;
@@ -28,11 +23,14 @@ const CLOCK_APART_MS = 5_000;
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('look for what keeps jobs from running; exit code 8 when something is wrong')
-    .addHelpText('before', examples('doctor', 'doctor --json'))
+    .description(
+      'look for what keeps jobs from running, and for what is not as the code says; exit code 8 if there is any',
+    )
+    .option('--stage <name>', 'what is deployed on AWS under this name, with the credentials of the environment')
+    .addHelpText('before', examples('doctor', 'doctor --json', 'doctor --stage prod --database-url postgres://…'))
     .action(
-      action(async (options: GlobalOptions) => {
-        const findings = await withDatabase(options, examine);
+      action(async (options: DoctorOptions) => {
+        const findings = await examine(options);
         const wrong = findings.filter(({ ok }) => !ok);
         if (options.json) print(toJson({ checks: findings }));
         else
@@ -51,7 +49,15 @@ export function addDoctor(program: Command): void {
     );
 }
 
-async function examine(db: Database): Promise<Finding[]> {
+async function examine(options: DoctorOptions): Promise<Finding[]> {
+  const deployment = await findDeployment(options);
+  const known = knowsDatabase(options);
+  if (!known) warn('the database is not looked at: name it with --database-url');
+  const stored = known ? await withDatabase(options, (db) => examineDatabase(db, deployment)) : [];
+  return [...stored, ...(deployment === undefined ? [] : await checkDeployment(deployment))];
+}
+
+async function examineDatabase(db: Database, deployment: Deployment | undefined): Promise<Finding[]> {
   const migrations = await migrationStatus(db);
   const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
   const schema: Finding = {
@@ -64,7 +70,9 @@ async function examine(db: Database): Promise<Finding[]> {
   if (!schema.ok) return [schema];
   const unhandled = (await findUnhandled(db)).map(handlerName);
   const found = await checkUp(db, MIRROR_LATE_SECONDS);
-  return [schema, clockOf(found), dispatcherOf(found), ...handlersOf(found), none(unhandled), ...deadOf(found)];
+  const registry = deployment === undefined ? [] : [await checkRegistry(db, deployment)];
+  const standing = [...handlersOf(found), ...registry, none(unhandled), ...deadOf(found)];
+  return [schema, clockOf(found), dispatcherOf(found), ...standing];
 }
 
 function clockOf({ now }: CheckUp): Finding {
@@ -81,24 +89,20 @@ function dispatcherOf({ dispatcherSilentFor: silent }: CheckUp): Finding {
 function handlersOf({ handlers, paused, held }: CheckUp): Finding[] {
   return [
     { check: 'handlers', ok: handlers > 0, detail: `${handlers} deployed`, next: 'npx millrace handlers' },
-    list('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`),
-    list('held handlers', held, 'npx millrace handlers'),
+    listed('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`),
+    listed('held handlers', held, 'npx millrace handlers'),
   ];
 }
 
 function none(unhandled: readonly string[]): Finding {
-  return list('jobs without a handler', unhandled, 'deploy a handler of that name, or cancel the jobs');
+  return listed('jobs without a handler', unhandled, 'deploy a handler of that name, or cancel the jobs');
 }
 
 function deadOf({ unmirrored, overdueLeases, deadLetters }: CheckUp): Finding[] {
   const rescue = { ok: overdueLeases === 0, detail: `${overdueLeases} leases over and not rescued` };
   return [
-    list('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
+    listed('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
     { check: 'rescue', ...rescue, next: 'look at the log of the dispatcher function' },
     { check: 'dead letters', ok: deadLetters === 0, detail: `${deadLetters} open`, next: 'npx millrace dlq' },
   ];
-}
-
-function list(check: string, wrong: readonly string[], next: string): Finding {
-  return { check, ok: wrong.length === 0, detail: wrong.length === 0 ? 'none' : wrong.join(', '), next };
 }

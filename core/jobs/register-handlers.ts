@@ -54,14 +54,23 @@ export async function registerHandlers(db: Database, handlers: readonly Deployed
 }
 
 function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: DeployedHandler) {
+  return {
+    ...registryRow(definition),
+    queue_url: queueUrl,
+    dead_letter_queue_url: deadLetterQueueUrl,
+    function_name: functionName,
+  };
+}
+
+export type RegistryRow = ReturnType<typeof registryRow>;
+
+/** What the registry has of a definition, wherever it is deployed. */
+export function registryRow(definition: HandlerDefinition) {
   const timing = timingOf(definition);
   const { concurrency, batch, maxInFlight } = definition;
   return {
     job_type: definition.jobType,
     routing_key: definition.routingKey,
-    queue_url: queueUrl,
-    dead_letter_queue_url: deadLetterQueueUrl,
-    function_name: functionName,
     timeout_seconds: definition.timeoutSeconds,
     running_lease_seconds: timing.runningLease,
     dispatched_lease_seconds: timing.dispatchedLease,

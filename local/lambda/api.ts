@@ -34,6 +34,7 @@ type Route = [method: string, path: RegExp, run: (call: Call) => Answer | Promis
 const ROUTES: Route[] = [
   ['POST', /^\/2015-03-31\/functions\/([^/]+)\/invocations$/, invoke],
   ['GET', /^\/2015-03-31\/functions\/([^/]+)$/, getFunction],
+  ['GET', /^\/2015-03-31\/functions\/([^/]+)\/configuration$/, getConfiguration],
   ['GET', /^\/2015-03-31\/functions\/?()$/, listFunctions],
   ['PUT', /^\/2017-10-31\/functions\/([^/]+)\/concurrency$/, putConcurrency],
   ['GET', /^\/2019-09-30\/functions\/([^/]+)\/concurrency$/, getConcurrency],
@@ -111,6 +112,10 @@ async function invoke({ deps, id, headers, body, requestId }: Call): Promise<Ans
 
 function getFunction({ deps, id }: Call): Answer {
   return json({ Configuration: functionConfiguration(deps, functionName(id)) });
+}
+
+function getConfiguration({ deps, id }: Call): Answer {
+  return json(functionConfiguration(deps, functionName(id)));
 }
 
 function listFunctions({ deps }: Call): Answer {

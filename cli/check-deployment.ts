@@ -1,0 +1,96 @@
+import type { Database } from '../core/database.ts';
+import { type Deployed, openDeployed } from '../core/deployed.ts';
+import {
+  deadLetterQueueDifferences,
+  functionDifferences,
+  mappingDifferences,
+  queueDifferences,
+  registryDifferences,
+  scheduleDifferences,
+} from '../core/deployment-differences.ts';
+import type { HandlerDefinition } from '../core/handler.ts';
+import { readRegistry } from '../core/jobs/read-registry.ts';
+import { deadLetterQueueName, functionName, queueName } from '../core/naming.ts';
+import { inParallel } from '../core/queue-batches.ts';
+import { brokenFiles, type Deployment } from './deployment.ts';
+import { type Finding, listed } from './finding.ts';
+import { lambdaFailure } from './lambda-failure.ts';
+import { sqsFailure } from './sqs-failure.ts';
+
+/** Calls under way at once: AWS answers few of these a second. */
+const WIDTH = 5;
+const FINE = 'as the code says';
+const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
+
+/** What the database was told, against the code. */
+export async function checkRegistry(db: Database, { stage, catalog, deploy }: Deployment): Promise<Finding> {
+  const definitions = catalog.handlers.map(({ definition }) => definition);
+  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), deploy, FINE);
+}
+
+/** Everything that is deployed, against the code. */
+export async function checkDeployment(deployment: Deployment): Promise<Finding[]> {
+  const { stage, address, catalog, deploy } = deployment;
+  const deployed = openDeployed(address);
+  const definitions = catalog.handlers.map(({ definition }) => definition);
+  const each = async (check: string, look: (definition: HandlerDefinition) => Promise<string[]>) =>
+    listed(check, (await inParallel(definitions, WIDTH, look)).flat(), deploy, FINE);
+  try {
+    return [
+      listed('code', brokenFiles(catalog), 'mend the file', `${definitions.length} handlers`),
+      await each('queues', async (definition) => {
+        return queueDifferences(stage, definition, await queue(deployed, queueName(stage, definition)));
+      }),
+      await each('dead-letter queues', async (definition) => {
+        const found = await queue(deployed, deadLetterQueueName(stage, definition));
+        return deadLetterQueueDifferences(stage, definition, found);
+      }),
+      await each('functions', async (definition) => {
+        return functionDifferences(stage, definition, await lambda(deployed, queueName(stage, definition)));
+      }),
+      await each('mappings', (definition) => mappings(deployed, stage, definition)),
+      listed('dispatcher and mirror', await missingFunctions(deployed, stage), deploy, 'deployed'),
+      // On one machine the stack itself is the clock.
+      ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
+    ];
+  } finally {
+    deployed.close();
+  }
+}
+
+async function queue(deployed: Deployed, name: string) {
+  return deployed.queue(name).catch((error: unknown) => {
+    throw sqsFailure(error, name);
+  });
+}
+
+async function lambda(deployed: Deployed, name: string) {
+  return deployed.function(name).catch((error: unknown) => {
+    throw lambdaFailure(error, name);
+  });
+}
+
+async function mappings(deployed: Deployed, stage: string, definition: HandlerDefinition): Promise<string[]> {
+  const name = queueName(stage, definition);
+  const found = await deployed.mappings(name).catch((error: unknown) => {
+    throw lambdaFailure(error, name);
+  });
+  return mappingDifferences(stage, definition, found);
+}
+
+async function missingFunctions(deployed: Deployed, stage: string): Promise<string[]> {
+  const names = WOKEN.map((part) => functionName(stage, part));
+  const found = await inParallel(names, WIDTH, (name) => lambda(deployed, name));
+  return names.filter((_name, index) => found[index] === undefined).map((name) => `${name} does not exist`);
+}
+
+async function schedules(deployed: Deployed, stage: string): Promise<string[]> {
+  const names = WOKEN.map((part) => functionName(stage, part));
+  const found = await inParallel(names, WIDTH, async (name) => {
+    const schedule = await deployed.schedule(name).catch((error: unknown) => {
+      throw lambdaFailure(error, `the schedule ${name}`);
+    });
+    return scheduleDifferences(name, schedule);
+  });
+  return found.flat();
+}

@@ -1,0 +1,63 @@
+import { dirname, join, relative } from 'node:path';
+import { type Catalog, loadCatalog } from '../core/catalog.ts';
+import { optionalSetting } from '../core/config.ts';
+import type { DeployedAddress } from '../core/deployed.ts';
+import { STAGE } from '../local/handler-bundles.ts';
+import { findState, isRunning } from '../local/state.ts';
+import { CommandFailure } from './command-failure.ts';
+import { EXIT } from './exit-code.ts';
+import { findHandlers } from './payload-text.ts';
+import { findDatabase, type GlobalOptions } from './target.ts';
+
+/** What was deployed where, and the code to hold against it. */
+export interface Deployment {
+  readonly stage: string;
+  /** Undefined for the AWS account that the environment names. */
+  readonly address: DeployedAddress | undefined;
+  readonly catalog: Catalog;
+  /** What makes it as the code says. */
+  readonly deploy: string;
+}
+
+export interface DoctorOptions extends GlobalOptions {
+  readonly stage?: string;
+}
+
+/** On AWS nobody can guess the database, and one that runs here is another one. */
+export function knowsDatabase({ stage, databaseUrl }: DoctorOptions): boolean {
+  return stage === undefined || databaseUrl !== undefined || optionalSetting('DATABASE_URL') !== undefined;
+}
+
+/** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */
+export async function findDeployment(options: DoctorOptions): Promise<Deployment | undefined> {
+  if (options.stage !== undefined) return onAws(options.stage);
+  const found = await findState().catch(() => undefined);
+  if (found === undefined || !(await isRunning(found.state))) return undefined;
+  const { label } = await findDatabase(options);
+  const stack = await findDatabase({ databaseUrl: found.state.databaseUrl });
+  if (stack.label !== label) return undefined;
+  const { sqsEndpoint, lambdaEndpoint } = found.state;
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  return {
+    stage: STAGE,
+    address: { region: 'us-east-1', sqsEndpoint, lambdaEndpoint, credentials },
+    catalog: await loadCatalog(join(found.folder, 'functions', 'handlers')),
+    deploy: 'save the file of the handler anew, or start the stack again with npm start',
+  };
+}
+
+async function onAws(stage: string): Promise<Deployment> {
+  const folder = findHandlers(process.cwd());
+  if (folder === undefined) {
+    throw new CommandFailure(EXIT.usage, 'no functions/handlers here or above, against which to hold the stage');
+  }
+  const catalog = await loadCatalog(folder);
+  return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage}` };
+}
+
+/** One sentence a file that gives no handler. */
+export function brokenFiles({ failures }: Catalog): string[] {
+  return failures.map(({ file, line, message }) => {
+    return `${relative(dirname(dirname(dirname(file))), file)}${line === undefined ? '' : `:${line}`}: ${message}`;
+  });
+}

@@ -1,0 +1,32 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What Lambda and EventBridge Scheduler answer, by name; a test changes it at will. */
+export interface FakeAws {
+  readonly endpoint: string;
+  readonly functions: Map<string, { Timeout: number; MemorySize: number }>;
+  readonly mappings: Map<string, Record<string, unknown>[]>;
+  readonly schedules: Map<string, Record<string, unknown>>;
+  close(): void;
+}
+
+export async function openFakeAws(): Promise<FakeAws> {
+  const functions: FakeAws['functions'] = new Map();
+  const mappings: FakeAws['mappings'] = new Map();
+  const schedules: FakeAws['schedules'] = new Map();
+  const answer = (url: URL): unknown => {
+    const [, name = ''] = /\/(?:functions|schedules)\/([^/]+)/.exec(url.pathname) ?? [];
+    if (url.pathname.includes('/event-source-mappings')) {
+      return { EventSourceMappings: mappings.get(url.searchParams.get('FunctionName') ?? '') ?? [] };
+    }
+    return url.pathname.includes('/functions/') ? functions.get(name) : schedules.get(name);
+  };
+  const server: Server = createServer((request, response) => {
+    const found = answer(new URL(request.url ?? '/', 'http://aws'));
+    if (found === undefined) response.writeHead(404, { 'x-amzn-ErrorType': 'ResourceNotFoundException' });
+    response.end(JSON.stringify(found ?? { Message: 'no such thing' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { endpoint, functions, mappings, schedules, close: () => void server.close() };
+}
