@@ -2,7 +2,7 @@ import type { BatchDeps } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import type { Settled } from './jobs/settle.ts';
 import { errorField, type LogFields } from './log.ts';
-import { handlerName, queueNameOf } from './naming.ts';
+import { type HandlerAddress, handlerName, queueNameOf } from './naming.ts';
 import type { AttemptEnd } from './run-attempt.ts';
 
 /** A message speaks of its error in one glance; the field `error` has all of it. */
@@ -10,8 +10,11 @@ const LONGEST_REASON = 500;
 
 /** On every line that a batch writes. */
 export function batchFields({ definition, queueUrl }: Pick<BatchDeps, 'definition' | 'queueUrl'>): LogFields {
-  const { jobType, routingKey } = definition;
-  return { job_type: jobType, ...(routingKey !== '' && { routing_key: routingKey }), queue: queueNameOf(queueUrl) };
+  return { ...handlerFields(definition), queue: queueNameOf(queueUrl) };
+}
+
+export function handlerFields({ jobType, routingKey }: HandlerAddress): LogFields {
+  return { job_type: jobType, ...(routingKey !== '' && { routing_key: routingKey }) };
 }
 
 export function deliveryFields({ message, messageId, receiveCount }: Delivery): LogFields {
@@ -20,7 +23,7 @@ export function deliveryFields({ message, messageId, receiveCount }: Delivery): 
 }
 
 /** The classic form for people, and numbers for queries. */
-export function attemptFields({ number, max }: { number: number; max: number }): LogFields {
+export function attemptFields({ number, max }: { number: number; max: number }) {
   return { attempt: `${number}/${max}`, attempt_number: number, max_attempts: max };
 }
 

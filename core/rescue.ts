@@ -1,8 +1,10 @@
 import type { Database } from './database.ts';
 import { describeFailure } from './failure.ts';
+import { attemptFields, handlerFields } from './job-lines.ts';
 import { type ExpiredAttempt, findExpiredAttempts, releaseExpiredDispatched } from './jobs/rescue.ts';
-import { type Ending, type Settlement, settle } from './jobs/settle.ts';
+import { type Ending, type Settled, type Settlement, settle } from './jobs/settle.ts';
 import type { Log } from './log.ts';
+import { handlerName } from './naming.ts';
 import { DEFAULT_RETRY_POLICY, retryDelay } from './retry-policy.ts';
 
 /** What a crash took down at once must not come back at once. */
@@ -25,11 +27,11 @@ export interface Rescued {
 export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
   const { db, random, log } = deps;
   const expired = await findExpiredAttempts(db, LIMIT);
-  const settled = await settle(
-    db,
-    expired.map((attempt): Settlement => ({ ...attempt, ending: toEnding(attempt, random()) })),
-    { requestId: null, ...(log && { log }) },
-  );
+  const settlements = expired.map((attempt): Settlement => ({ ...attempt, ending: toEnding(attempt, random()) }));
+  const settled = await settle(db, settlements, { requestId: null, ...(log && { log }) });
+  settled.forEach((one, index) => {
+    if (log && one.status !== null) logRescue(log, expired[index] as ExpiredAttempt, one);
+  });
   const releases = await releaseExpiredDispatched(db, LIMIT);
   return { attempts: settled.filter(({ status }) => status !== null).length, releases };
 }
@@ -42,4 +44,14 @@ function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chanc
   if (policy.deadLetterOn?.includes(LABEL)) return { kind: 'dead_letter', error };
   const delaySeconds = retryDelay({ ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) }, attempts, chance);
   return { kind: 'failed', error, delaySeconds };
+}
+
+/** The process that had it is gone, and its line with it. */
+function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
+  const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
+  log.warn('attempt_rescued', {
+    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease is over. It is ${status} now.`,
+    ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
+    ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
+  });
 }

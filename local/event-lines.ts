@@ -90,6 +90,8 @@ function sentence(log: LogLine): string {
       return `failed       ${attempt}  ${error}  (again in ${roughly(log.retry_delay_s)})`;
     case 'job_dead_letter':
       return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job_id})`;
+    case 'attempt_rescued':
+      return `lost         ${attempt}  its lease is over`;
     case 'job_snoozed':
       return `snoozed      ${error}  (again in ${roughly(log.retry_delay_s)})`;
     case 'http':

@@ -5,14 +5,18 @@ import type { RetryPolicy } from '../retry-policy.ts';
 export interface ExpiredAttempt {
   readonly jobId: string;
   readonly claimNo: string;
+  readonly jobType: string;
+  readonly routingKey: string;
   readonly attempts: number;
+  readonly maxAttempts: number;
   readonly leaseSeconds: number;
   /** Null when its handler is not registered any more. */
   readonly retryPolicy: RetryPolicy | null;
 }
 
 const FIND_EXPIRED_ATTEMPTS = `
-  select j.id as "jobId", j.claim_no as "claimNo", j.attempts,
+  select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
+         j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
          extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
          h.retry_policy as "retryPolicy"
     from millrace.jobs_live j

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
+import { openLog } from '../../core/log.ts';
 import { rescue } from '../../core/rescue.ts';
 import { retry } from '../../core/retry-policy.ts';
 import { crash } from '../support/crash.ts';
 import { createClient } from '../support/database.ts';
 import { openEngine, QUEUE } from '../support/engine.ts';
+import { faultsOf } from '../support/log-lines.ts';
 
 const engine = await openEngine();
 
@@ -138,4 +140,19 @@ it('declares dead what was lost ten times, and lets a redrive begin anew', async
 
   expect(dead).toMatchObject({ status: 'dead_letter', attempts: 0, last_error: 'message lost 10 times' });
   expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+});
+
+it('says of every attempt that it ends which it was and when the job is due again', async () => {
+  const [again] = await crashed(1);
+  const [dead] = await crashed(1, { maxAttempts: 1 });
+  const { db, lines } = engine;
+
+  await rescue({ db, random: () => 0.5, log: openLog((line) => lines.push(JSON.parse(line))) });
+
+  const told = lines.filter(({ event }) => event === 'attempt_rescued');
+  expect(told).toMatchObject([
+    { job_id: again, job_type: 'work', attempt: '1/5', status: 'failed', next_retry_at: expect.any(String) },
+    { job_id: dead, job_type: 'work', attempt: '1/1', status: 'dead_letter' },
+  ]);
+  expect(told.flatMap(faultsOf)).toEqual([]);
 });
