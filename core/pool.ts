@@ -38,9 +38,17 @@ export interface Pool {
 /** The password is wrong, or this user may not log in (any more). */
 const REFUSED = new Set(['28P01', '28000']);
 
+const RESTED_MS = 5000;
+const SIGN_OF_LIFE_MS = 2000;
+/** When connections were given back last. */
+const usedAt = new WeakMap<pg.PoolClient, number>();
+
 /** Opens a pool; its connections, and the login if there is one to be read, are made when first needed. */
 export function openPool(options: DatabaseOptions & Address): Pool {
-  if ('connectionString' in options) return makePool(options, { connectionString: options.connectionString });
+  if ('connectionString' in options) {
+    const pool = makePool(options, { connectionString: options.connectionString });
+    return { connect: () => connectSoundly(pool), end: () => pool.end() };
+  }
   const { login } = options;
   let current: Promise<pg.Pool> | undefined;
   const forget = (which: Promise<pg.Pool>) => {
@@ -53,7 +61,7 @@ export function openPool(options: DatabaseOptions & Address): Pool {
       forget(mine);
       throw error;
     });
-    return pool.connect().catch((error: unknown) => {
+    return connectSoundly(pool).catch((error: unknown) => {
       if (!isRefused(error)) throw error;
       forget(mine);
       void pool.end().catch(() => undefined);
@@ -64,6 +72,22 @@ export function openPool(options: DatabaseOptions & Address): Pool {
     connect: () => connect().catch((error: unknown) => (isRefused(error) ? connect() : Promise.reject(error))),
     end: async () => (await current?.catch(() => undefined))?.end(),
   };
+}
+
+/**
+ * A function is frozen between two invocations, and does not notice what becomes of its connection: one that has rested
+ * is asked for a sign of life, and thrown away if it gives none.
+ */
+async function connectSoundly(pool: pg.Pool): Promise<pg.PoolClient> {
+  const client = await pool.connect();
+  if (Date.now() - (usedAt.get(client) ?? Date.now()) < RESTED_MS) return client;
+  try {
+    await client.query({ text: 'select 1', query_timeout: SIGN_OF_LIFE_MS } as pg.QueryConfig);
+    return client;
+  } catch {
+    client.release(true);
+    return pool.connect();
+  }
 }
 
 function isRefused(error: unknown): boolean {
@@ -88,6 +112,7 @@ function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
     allowExitOnIdle: true,
   });
   // Without a listener the death of an idle connection would end the process.
+  pool.on('release', (_error, client) => usedAt.set(client, Date.now()));
   pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
   return pool;
 }
