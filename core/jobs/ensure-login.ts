@@ -12,8 +12,8 @@ const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as stat
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. The password of a login that
- * somebody else made, and that we may not change, is left as it is.
+ * Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. The password of a login
+ * that somebody else made, and that we may not change, is left as it is.
  */
 export async function ensureLogin(
   db: Database,

@@ -17,19 +17,20 @@ const PRODUCT = ['core', 'api', 'functions', 'infra'];
 
 /** A module that few places own, and the folders in which nobody else imports it. */
 const OWNERS = [
-  { module: /^pg($|\/)/, owners: ['core/database.ts'], folders: [...PRODUCT, 'local', 'cli'] },
+  { module: /^pg($|\/)/, owners: ['core/database.ts', 'core/pool.ts'], folders: [...PRODUCT, 'local', 'cli'] },
   {
     module: /^@aws-sdk\/client-sqs$/,
     owners: ['core/queues.ts', 'core/dead-letter-queues.ts', 'core/deployed.ts'],
     folders: [...PRODUCT, 'cli'],
   },
   { module: /^@aws-sdk\/client-lambda$/, owners: ['core/functions.ts', 'core/deployed.ts'], folders: PRODUCT },
+  { module: /^@aws-sdk\/client-secrets-manager$/, owners: ['core/secrets.ts'], folders: [...PRODUCT, 'cli'] },
   { module: /^@aws-sdk\/client-scheduler$/, owners: ['core/deployed.ts'], folders: [...PRODUCT, 'cli'] },
   { module: /^(aws-cdk-lib|constructs)($|\/)/, owners: ['infra'], folders: [...PRODUCT, 'local', 'cli'] },
 ];
 
 const CONNECTS =
-  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|(dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
+  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|pool|secrets|(dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
 
 /** What a folder keeps away from, whoever owns it. */
 const APART = [
