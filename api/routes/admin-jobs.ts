@@ -147,10 +147,14 @@ export const processJobs = defineRoute({
     const { claimed, sent } = await deps.dispatcher.processNow().catch((cause: unknown) => {
       if ((cause as Error).name === THROTTLED) {
         const headers = { 'Retry-After': '5' };
-        throw new Problem('rate-limited', 'too many invocations at once: ask again in five seconds', {
-          cause,
-          headers,
-        });
+        throw new Problem(
+          'rate-limited',
+          'its function is throttled: ask again in five seconds; if that lasts, look at its concurrency',
+          {
+            cause,
+            headers,
+          },
+        );
       }
       throw new Problem('dispatcher-unavailable', 'its function could not be run: see its log, then try again', {
         cause,
