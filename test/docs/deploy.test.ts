@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { alarmsOf } from '../../infra/alarms.ts';
+import { readSettings } from '../../infra/settings.ts';
+import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
+
+const page = readDocument('docs/deploy.md');
+
+/** What the app says that there is, when it is told of something else. */
+function known(): string[] {
+  try {
+    readSettings({ stage: 'dev', nonsense: '1' });
+  } catch (error) {
+    return /only what there is \(([^)]+)\)/.exec(String(error))?.[1]?.split(', ') ?? [];
+  }
+  return [];
+}
+
+it('lists every setting of the deployment, and no other', () => {
+  const rows = tableBelow(page, 'What can be chosen');
+
+  const listed = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+
+  expect(listed.toSorted()).toEqual(known().toSorted());
+  expect(listed.length).toBeGreaterThan(20);
+});
+
+it('uses settings that there are', () => {
+  const used = [...page.text.matchAll(/-c (\w+)=/g)].map(([, name]) => name as string);
+
+  expect(used.filter((name) => !known().includes(name))).toEqual([]);
+  expect(used.length).toBeGreaterThan(8);
+});
+
+it('counts what alarms cost', () => {
+  const handler = { name: 'work', queueName: 'q', deadLetterQueueName: 'd', timeout: 30, functionTimeout: 40 };
+  const alarms = (count: number) =>
+    alarmsOf(
+      Array.from({ length: count }, (_, index) => ({ ...handler, name: `work${index}`, deadLetterRetention: 1 })),
+      'dev',
+    );
+  // $0.10 for each metric, and $0.50 for the one over all.
+  const price = (count: number) => 0.1 * alarms(count).flatMap(({ metrics }) => Object.keys(metrics)).length + 0.5;
+
+  const [, told] = tableBelow(page, 'What it costs when nothing happens').find(([what]) => what === 'alarms') ?? [];
+
+  expect(told).toBe(`${price(0).toFixed(2)}, and ${(price(1) - price(0)).toFixed(2)} a handler`);
+});
+
+it('names tests and files that there are for what it says of security', () => {
+  const paths = inlineCode(readDocument('docs/security.md')).filter((code) =>
+    /^(test|core|infra)\/\S+\.ts$/.test(code),
+  );
+
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  expect(paths.length).toBeGreaterThan(10);
+});
