@@ -42,13 +42,15 @@ export interface DatabaseAccess {
 }
 
 const CA_FILE = 'rds-ca.pem';
+/** Those of Amazon RDS in all regions. */
+const RDS_AUTHORITIES = 'infra/rds-ca.pem';
 const DATABASE = 'millrace';
 const CA_SETTING = { MILLRACE_DATABASE_CA: `/var/task/${CA_FILE}` };
 
 export function existingDatabase(scope: Construct, props: ExistingDatabase): DatabaseAccess {
   const group = new Construct(scope, 'Database');
   const secret = (id: string, arn: string): ISecret => Secret.fromSecretCompleteArn(group, id, arn);
-  const { host, port, name, ca, appSecret } = props;
+  const { host, port, name, ca = RDS_AUTHORITIES, appSecret } = props;
   return {
     owner: secret('Owner', props.ownerSecret),
     runtime: secret('Runtime', props.runtimeSecret),
@@ -59,7 +61,7 @@ export function existingDatabase(scope: Construct, props: ExistingDatabase): Dat
       ...(port !== undefined && { MILLRACE_DATABASE_PORT: port }),
       ...(name !== undefined && { MILLRACE_DATABASE_NAME: name }),
     },
-    beside: { ...(ca !== undefined && { [CA_FILE]: ca }) },
+    beside: { [CA_FILE]: ca },
   };
 }
 
@@ -93,7 +95,7 @@ export function newDatabase(scope: Construct, place: Place): DatabaseAccess {
       MILLRACE_DATABASE_PORT: String(port),
       MILLRACE_DATABASE_NAME: DATABASE,
     },
-    beside: {},
+    beside: { [CA_FILE]: RDS_AUTHORITIES },
     cluster,
   };
 }

@@ -5,6 +5,7 @@ import { alarmsOf } from './alarms.ts';
 import { Api, type ApiChoice } from './api.ts';
 import { dashboardOf } from './dashboard.ts';
 import { type DatabaseAccess, type DatabaseChoice, existingDatabase, newDatabase } from './database.ts';
+import { MigrateStep, RegistryStep } from './deploy-steps.ts';
 import { type AlarmTarget, DeployedAlarms } from './deployed-alarms.ts';
 import { DeployedDashboard } from './deployed-dashboard.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
@@ -12,7 +13,7 @@ import { DeployedHandler } from './deployed-handler.ts';
 import { Dispatcher, type DispatcherProps } from './dispatcher.ts';
 import { type HandlerPlan, planHandler } from './handler-plan.ts';
 import { Mirror } from './mirror.ts';
-import { addEndpoints, type Egress, newPlace, type Place } from './network.ts';
+import { addEndpoints, checkEgress, type Egress, newPlace, type Place } from './network.ts';
 import { OperatorPolicy } from './operator-policy.ts';
 import { Outputs } from './outputs.ts';
 import { prove } from './proofs.ts';
@@ -68,14 +69,16 @@ export class Millrace extends Construct {
     this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...surroundings, handlers, mode: props.dispatch });
     this.mirror = new Mirror(this, 'Mirror', { ...surroundings, handlers });
     this.api = this.makeApi(surroundings, props);
+    this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
     if (props.alarms) this.watch(props.alarms, plans, props.dashboard);
     new Outputs(this, 'Outputs', this);
   }
 
-  private makeSurroundings({ stage, architecture, database, network }: MillraceProps): FunctionSurroundings {
-    const egress = network.egress ?? (network.place ? 'none' : 'endpoints');
-    const place = network.place ?? (database.kind === 'create' ? newPlace(this, egress) : undefined);
+  private makeSurroundings({ stage, architecture, database, network, api }: MillraceProps): FunctionSurroundings {
+    const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
+    const egress = checkEgress(network.egress, { vpc, jwt: api.mode === 'jwt' });
+    const place = vpc === 'new' ? newPlace(this, egress) : network.place;
     if (place && egress === 'endpoints') addEndpoints(this, place);
     return {
       stage,
@@ -102,6 +105,20 @@ export class Millrace extends Construct {
       dispatcher: this.dispatcher.function,
       version,
       ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
+    });
+  }
+
+  /** The schema before all that need it, the registry after all that it names. */
+  private addDeploySteps(surroundings: FunctionSurroundings, { handlers, drain }: MillraceProps): void {
+    const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
+    // Not the queues: the registry's function has to know one, and shares what invokes it with the migration.
+    const before = [...this.handlers.map((handler) => handler.function), ...others];
+    const handlerFiles = handlers.map(({ file }) => file);
+    new MigrateStep(this, 'Migrate', { ...surroundings, handlerFiles, drain, before });
+    new RegistryStep(this, 'Registry', {
+      ...surroundings,
+      handlers: this.handlers,
+      after: [...this.handlers, ...others],
     });
   }
 

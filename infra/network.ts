@@ -9,6 +9,7 @@ import {
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
+import { SettingError } from '../core/errors.ts';
 import { acknowledge } from './acknowledge.ts';
 
 /**
@@ -32,6 +33,30 @@ const REACHED = {
   SecretsManager: InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
   Lambda: InterfaceVpcEndpointAwsService.LAMBDA,
 };
+
+/**
+ * Says when what is wanted cannot be reached.
+ * @throws SettingError that names `egress`.
+ */
+export function checkEgress(
+  wanted: Egress | undefined,
+  world: { vpc: 'new' | 'given' | 'none'; jwt: boolean },
+): Egress {
+  const refuse = (expected: string): never => {
+    throw new SettingError('egress', expected, wanted);
+  };
+  const egress = wanted ?? (world.vpc === 'new' ? 'endpoints' : 'none');
+  if (world.vpc === 'none' && wanted !== undefined)
+    refuse('nothing without a VPC, where all is reached over the internet');
+  if (world.vpc === 'new' && egress === 'none') {
+    refuse('endpoints or nat, since the VPC of a new database has no way of its own');
+  }
+  if (world.vpc === 'given' && egress === 'nat') refuse('endpoints or none: a NAT gateway is for whoever owns the VPC');
+  if (world.jwt && egress === 'endpoints') {
+    refuse(`${world.vpc === 'new' ? 'nat' : 'none'}, since the API fetches the keys of jwtIssuer`);
+  }
+  return egress;
+}
 
 /** A new VPC of two zones for functions and database. */
 export function newPlace(scope: Construct, egress: Egress): Place {

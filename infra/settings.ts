@@ -97,7 +97,13 @@ function readNetwork(context: Context): NetworkChoice {
   const vpcId = optional(context, 'vpcId');
   const egress =
     context.egress === undefined ? {} : { egress: choice(context, 'egress', ['endpoints', 'nat', 'none']) };
-  if (vpcId === undefined) return egress;
+  if (vpcId === undefined) {
+    const idle = ['subnetIds', 'availabilityZones', 'securityGroupIds'].find(
+      (name) => optional(context, name) !== undefined,
+    );
+    if (idle !== undefined) throw new SettingError('vpcId', `the id of a VPC, since ${idle} is given`, undefined);
+    return egress;
+  }
   const ids = (name: string): string[] => {
     const found = list(context, name);
     if (found.length > 0) return found;
@@ -141,6 +147,9 @@ function readTexts(context: Context, name: string): Record<string, string> {
   const example = '{"SMTP_FROM": "jobs@example.com"}';
   const entries = Object.entries(readObject(context, name, example));
   const wrong = entries.find(([, value]) => typeof value !== 'string');
+  const ours = entries.find(([key]) => key.startsWith('MILLRACE_'));
+  if (ours)
+    throw new SettingError(`${name}.${ours[0]}`, 'a name of your own: the app sets those of MILLRACE_', ours[1]);
   if (wrong) throw new SettingError(`${name}.${wrong[0]}`, `text, as in ${example}`, JSON.stringify(wrong[1]));
   return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
 }

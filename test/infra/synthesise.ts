@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { App, type Stack } from 'aws-cdk-lib';
+import type { Context } from '../../infra/context.ts';
+import { makeStack } from '../../infra/stack.ts';
+
+const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Context };
+
+const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret';
+
+/** What `-c` has to say about a database that is there already. */
+export const EXISTING: Context = {
+  database: 'existing',
+  databaseOwnerSecret: `${SECRET}:owner-AbCdEf`,
+  databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
+};
+
+/** The stack as `cdk synth` makes it from `cdk.json` and these context values. */
+export async function synthesise(context: Context = {}): Promise<{ app: App; stack: Stack }> {
+  const app = new App({ context: { ...CDK.context, ...context } });
+  return { app, stack: await makeStack(app, { ...CDK.context, ...context }) };
+}
