@@ -1,0 +1,49 @@
+import type { Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+
+export interface Resource {
+  readonly Type: string;
+  readonly DependsOn?: readonly string[];
+  readonly Properties: Record<string, unknown>;
+}
+
+export interface Policy {
+  readonly Statement: readonly { readonly Action: unknown; readonly Resource: unknown }[];
+}
+
+/** A synthesised template, asked by the names that a deployment has. */
+export class Deployed {
+  readonly template: Template;
+  readonly resources: Readonly<Record<string, Resource>>;
+
+  constructor(stack: Stack) {
+    this.template = Template.fromStack(stack);
+    this.resources = this.template.toJSON().Resources as Record<string, Resource>;
+  }
+
+  all(type: string): Resource[] {
+    return Object.values(this.resources).filter(({ Type }) => Type === type);
+  }
+
+  /** Properties of the one of a type that has this value in a property. */
+  find(type: string, property: string, value: unknown): Record<string, unknown> | undefined {
+    return this.all(type).find(({ Properties }) => Properties[property] === value)?.Properties;
+  }
+
+  idOf(type: string, properties: object): string {
+    const [id] = Object.keys(this.template.findResources(type, { Properties: properties }));
+    return id ?? `no ${type}`;
+  }
+
+  arnOf(type: string, properties: object): object {
+    return { 'Fn::GetAtt': [this.idOf(type, properties), 'Arn'] };
+  }
+
+  /** Of the role of a function. */
+  statementsOf(functionName: string): Policy['Statement'] {
+    const lambda = this.find('AWS::Lambda::Function', 'FunctionName', functionName);
+    const { 'Fn::GetAtt': [role] = [] } = (lambda?.Role ?? {}) as { 'Fn::GetAtt'?: string[] };
+    const policies = this.template.findResources('AWS::IAM::Policy', { Properties: { Roles: [{ Ref: role }] } });
+    return Object.values(policies).flatMap(({ Properties }) => (Properties.PolicyDocument as Policy).Statement);
+  }
+}

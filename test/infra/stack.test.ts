@@ -1,0 +1,175 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { Deployed, type Policy } from './deployed.ts';
+import { EXISTING, synthesise } from './synthesise.ts';
+
+const { stack } = await synthesise({ ...EXISTING, stage: 'prod', databaseHost: 'db.example.com' });
+const deployed = new Deployed(stack);
+
+it.each([
+  ['dispatcher', 150],
+  ['dlq-mirror', 60],
+])('wakes the %s every minute and makes up for nothing', (part, timeout) => {
+  const lambda = { FunctionName: `millrace-prod-${part}` };
+
+  const schedule = deployed.find('AWS::Scheduler::Schedule', 'Name', `millrace-prod-${part}`);
+
+  expect(schedule).toMatchObject({
+    ScheduleExpression: 'rate(1 minute)',
+    FlexibleTimeWindow: { Mode: 'OFF' },
+    Target: {
+      Arn: deployed.arnOf('AWS::Lambda::Function', lambda),
+      RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+    },
+  });
+  deployed.template.hasResourceProperties('AWS::Lambda::Function', { ...lambda, Timeout: timeout });
+  deployed.template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
+    FunctionName: { Ref: deployed.idOf('AWS::Lambda::Function', lambda) },
+    MaximumRetryAttempts: 0,
+    MaximumEventAgeInSeconds: 60,
+  });
+});
+
+it('has no wildcard in a policy', () => {
+  // CDK invokes the newest version of a step of the deploy, which has a number that nobody knows before.
+  const ours = Object.entries(deployed.resources).filter(
+    ([id, { Type }]) => /^AWS::IAM::(Policy|ManagedPolicy|Role)$/.test(Type) && !id.startsWith('AWSCDKTrigger'),
+  );
+  const statements = ours
+    .flatMap(([, { Properties }]) => [Properties.PolicyDocument, ...inline(Properties)] as (Policy | undefined)[])
+    .flatMap((policy) => policy?.Statement ?? []);
+
+  const wide = statements.filter((statement) => JSON.stringify([statement.Action, statement.Resource]).includes('*'));
+
+  expect(statements.length).toBeGreaterThan(10);
+  expect(wide).toEqual([]);
+});
+
+it('refuses what comes to a queue without TLS', () => {
+  const policies = Object.values(deployed.resources).filter(({ Type }) => Type === 'AWS::SQS::QueuePolicy');
+
+  expect(policies).toHaveLength(4);
+  expect(policies.every(({ Properties }) => JSON.stringify(Properties).includes('"aws:SecureTransport":"false"'))).toBe(
+    true,
+  );
+});
+
+it('gives operators what the redrive of the SQS console asks for, and no more', () => {
+  const deadLetterQueues = ['make_thumbnail', 'send_reminder'].map((name) =>
+    deployed.arnOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}-dlq` }),
+  );
+  const queues = ['make_thumbnail', 'send_reminder'].map((name) =>
+    deployed.arnOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}` }),
+  );
+
+  const policies = Object.values(deployed.resources).filter(({ Type }) => Type === 'AWS::IAM::ManagedPolicy');
+
+  expect(policies.map(({ Properties }) => (Properties.PolicyDocument as Policy).Statement)).toEqual([
+    [
+      {
+        Effect: 'Allow',
+        Action: [
+          'sqs:CancelMessageMoveTask',
+          'sqs:DeleteMessage',
+          'sqs:GetQueueAttributes',
+          'sqs:ListDeadLetterSourceQueues',
+          'sqs:ListMessageMoveTasks',
+          'sqs:ReceiveMessage',
+          'sqs:StartMessageMoveTask',
+        ],
+        Resource: deadLetterQueues,
+      },
+      { Effect: 'Allow', Action: 'sqs:SendMessage', Resource: queues },
+    ],
+  ]);
+});
+
+it('serves the API with a limit, an access log and no other origins', () => {
+  deployed.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
+    StageName: '$default',
+    AccessLogSettings: {
+      DestinationArn: deployed.arnOf('AWS::Logs::LogGroup', { LogGroupName: '/aws/apigateway/millrace-prod-api' }),
+    },
+    DefaultRouteSettings: { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200 },
+  });
+  deployed.template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
+});
+
+it('says what to type next', () => {
+  deployed.template.hasOutput('Next', { Value: 'npx millrace doctor --stage prod' });
+  deployed.template.hasOutput('ApiUrl', {});
+});
+
+describe('the steps of a deploy', () => {
+  it('migrate the schema as its owner, before any function and its mapping or schedule', () => {
+    const migrate = deployed.find('AWS::Lambda::Function', 'FunctionName', 'millrace-prod-migrate');
+    const waiting = ['AWS::Lambda::EventSourceMapping', 'AWS::Scheduler::Schedule', 'AWS::ApiGatewayV2::Route'];
+
+    const hasty = Object.values(deployed.resources).filter(
+      ({ Type, DependsOn = [] }) => waiting.includes(Type) && !DependsOn.includes(trigger('Migrate')),
+    );
+
+    expect(migrate).toMatchObject({
+      Timeout: 900,
+      Environment: {
+        Variables: {
+          MILLRACE_DATABASE_SECRET: EXISTING.databaseOwnerSecret,
+          MILLRACE_RUNTIME_SECRET: EXISTING.databaseRuntimeSecret,
+          MILLRACE_MIGRATIONS: '/var/task/migrations',
+        },
+      },
+    });
+    expect(hasty).toEqual([]);
+  });
+
+  it('write the registry after all queues, functions and mappings', () => {
+    const named = ['AWS::Lambda::EventSourceMapping', 'AWS::SQS::Queue'];
+    const all = Object.entries(deployed.resources);
+    const { DependsOn = [] } = deployed.resources[trigger('Registry')] ?? {};
+
+    const missing = all.filter(([id, { Type }]) => named.includes(Type) && !DependsOn.includes(id));
+
+    expect(missing).toEqual([]);
+  });
+
+  it('tell the registry what the URLs of queues begin with', () => {
+    const registry = deployed.find('AWS::Lambda::Function', 'FunctionName', 'millrace-prod-registry');
+
+    expect(registry).toMatchObject({
+      Environment: {
+        Variables: {
+          MILLRACE_QUEUE_URL_PREFIX: {
+            'Fn::Select': [0, { 'Fn::Split': ['millrace-prod-make_thumbnail', expect.anything()] }],
+          },
+        },
+      },
+    });
+  });
+
+  it('have as long as Lambda gives', () => {
+    const timeouts = Object.values(deployed.resources)
+      .filter(({ Type }) => Type === 'Custom::Trigger')
+      .map(({ Properties }) => Properties.Timeout);
+
+    expect(timeouts).toEqual(['900000', '900000']);
+  });
+});
+
+it('is the template that was last looked at', async () => {
+  const masked = JSON.stringify(deployed.template.toJSON(), null, 2)
+    .replaceAll(/[0-9a-f]{64}/g, '<hash>')
+    .replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1<hash>');
+
+  await expect(`${masked}\n`).toMatchFileSnapshot('stack.snap');
+});
+
+function inline({ Policies = [] }: Record<string, unknown>): unknown[] {
+  return (Policies as { PolicyDocument: unknown }[]).map(({ PolicyDocument }) => PolicyDocument);
+}
+
+function trigger(step: string): string {
+  const [id] = Object.keys(deployed.template.findResources('Custom::Trigger')).filter((name) =>
+    name.includes(`${step}Trigger`),
+  );
+  return id ?? `no ${step}Trigger`;
+}
