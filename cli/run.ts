@@ -8,10 +8,12 @@ import { addDoctor } from './commands/doctor.ts';
 import { addEnqueue } from './commands/enqueue.ts';
 import { addHandlers } from './commands/handlers.ts';
 import { addJobs } from './commands/jobs.ts';
+import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addProcess } from './commands/process.ts';
 import { addRedrive } from './commands/redrive.ts';
+import { addRedrives } from './commands/redrives.ts';
 import { addSql } from './commands/sql.ts';
 import { addStats } from './commands/stats.ts';
 import { addUp } from './commands/up.ts';
@@ -30,10 +32,12 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addJobs,
   addDlq,
   addRedrive,
+  addRedrives,
   addStats,
   addHandlers,
   addProcess,
   addDoctor,
+  addKeys,
   addMail,
   addMigrate,
 ];

@@ -68,6 +68,18 @@ export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]
   return rows;
 }
 
+const LIST_REDRIVES = `
+  select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
+         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         created_at as "createdAt", finished_at as "finishedAt"
+    from millrace.operations where kind = 'redrive' order by id desc limit $1`;
+
+/** The newest, the ended ones too. */
+export async function listRedrives(db: Queryable, limit: number): Promise<RedriveOperation[]> {
+  const { rows } = await db.query<RedriveOperation>(LIST_REDRIVES, [limit]);
+  return rows;
+}
+
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
 /** Ends it; what was moved stays moved. False when it was not running. */

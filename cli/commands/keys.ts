@@ -1,0 +1,122 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Duration, seconds } from '../../core/duration.ts';
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
+import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/scopes.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { confirm } from '../confirm.ts';
+import { EXIT } from '../exit-code.ts';
+import { snakeCase, toJson } from '../json.ts';
+import { withDatabase } from '../target.ts';
+import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
+import { duration, whole } from '../values.ts';
+
+const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
+const MORE_HELP = `
+Roles: ${Object.entries(ROLES)
+  .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
+  .join('; ')}.
+Keys are for the API in the mode api-key. To rotate one, make a second, bring it to its callers, revoke the first.`;
+
+/** `millrace keys create | list | revoke` */
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('make, list and revoke keys for the API');
+  keys.addHelpText('before', examples('keys create billing --scope producer --expires 90d', 'keys', 'keys revoke 3'));
+  keys.addHelpText('after', MORE_HELP);
+  addList(keys);
+  addCreate(keys);
+  addRevoke(keys);
+}
+
+function addCreate(keys: Command): void {
+  keys
+    .command('create')
+    .argument('<name>', 'whose it is, as the audit log will call it', keyName)
+    .description('make a key; its secret is shown this once')
+    .requiredOption('--scope <scope>', 'a scope or a role, repeatable or with commas', scopes)
+    .option('--expires <duration>', 'useless after so long, such as 90d; default never', duration)
+    .addHelpText('before', examples('keys create billing --scope producer', 'keys create grafana --scope metrics:read'))
+    .addHelpText('after', MORE_HELP)
+    .action(
+      action<{ scope: Scope[]; expires?: Duration }>(async (options, name: string) => {
+        const { scope, expires } = options;
+        const expiresInSeconds = expires === undefined ? undefined : seconds(expires, 'expires');
+        const made = await withDatabase(options, (db) => createApiKey(db, { name, scopes: scope, expiresInSeconds }));
+        if (options.json) {
+          print(toJson({ ...snakeCase(made.key), secret: made.secret }));
+          return undefined;
+        }
+        printPairs([
+          ['id', made.key.id],
+          ['name', name],
+          ['scopes', scope.join(', ')],
+          ['expires', made.key.expiresAt ?? 'never'],
+          ['secret', made.secret],
+        ]);
+        warn('the secret is not stored and not shown again: keep it now');
+        return undefined;
+      }),
+    );
+}
+
+function addList(keys: Command): void {
+  keys
+    .command('list', { isDefault: true })
+    .description('keys, the newest first, also those that serve no more')
+    .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
+    .action(
+      action<{ limit: number }>(async (options) => {
+        const found = await withDatabase(options, (db) => listApiKeys(db, { limit: options.limit }));
+        if (options.json) print(toJson({ items: found.map(snakeCase) }));
+        else if (found.length === 0) say('there is no key');
+        else printRows(HEADINGS, found.map(toRow));
+        return undefined;
+      }),
+    );
+}
+
+function addRevoke(keys: Command): void {
+  keys
+    .command('revoke')
+    .argument('<id>', 'as keys shows it', keyId)
+    .description('make a key useless, at once and for ever')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('before', examples('keys revoke 3'))
+    .action(
+      action<{ yes?: boolean }>(async (options, id: string) => {
+        if (!options.yes) await confirm(`Revoke key ${id} for good?`, { json: options.json ?? false });
+        const known = await withDatabase(options, (db) => revokeApiKey(db, id));
+        if (!known) throw new CommandFailure(EXIT.notFound, `there is no key ${id}: npx millrace keys`);
+        if (options.json) print(toJson({ id, revoked: true }));
+        else printPairs([['revoked', id]]);
+        suggest('npx millrace keys');
+        return undefined;
+      }),
+    );
+}
+
+function toRow(key: ApiKey) {
+  const { id, name, createdAt, expiresAt, lastUsedAt } = key;
+  return [id, name, stateOf(key), key.scopes.join(', '), createdAt, expiresAt ?? 'never', lastUsedAt ?? 'never'];
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt.getTime() < Date.now() ? 'expired' : 'valid';
+}
+
+function scopes(text: string, before: readonly Scope[] = []): Scope[] {
+  const found = expandScopes(text.split(',').map((word) => word.trim()));
+  if (found !== undefined) return [...new Set([...before, ...found])];
+  throw new InvalidArgumentError(`Expected scopes (${SCOPES.join(', ')}) or roles (${Object.keys(ROLES).join(', ')}).`);
+}
+
+function keyName(text: string): string {
+  if (text.trim() !== '' && text.length <= 100) return text.trim();
+  throw new InvalidArgumentError('Expected a name of 1 to 100 characters, such as billing.');
+}
+
+function keyId(text: string): string {
+  if (/^[1-9]\d{0,17}$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected the id of a key, a whole number such as 3.');
+}

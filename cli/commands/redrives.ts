@@ -1,0 +1,92 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { cancelRedrive, listRedrives, type RedriveOperation, readRedrive } from '../../core/jobs/redrive-operation.ts';
+import { action, examples } from '../action.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { snakeCase, toJson } from '../json.ts';
+import { withDatabase } from '../target.ts';
+import { print, printPairs, printRows, say, suggest } from '../terminal.ts';
+import { whole } from '../values.ts';
+
+const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'BEGAN', 'ENDED'];
+
+/** `millrace redrives list | show | cancel` */
+export function addRedrives(program: Command): void {
+  const redrives = program.command('redrives').description('look at redrives, and cancel one that runs');
+  redrives.addHelpText('before', examples('redrives', 'redrives show 7', 'redrives cancel 7'));
+  redrives
+    .command('list', { isDefault: true })
+    .description('redrives, the newest first')
+    .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
+    .action(
+      action<{ limit: number }>(async (options) => {
+        const found = await withDatabase(options, (db) => listRedrives(db, options.limit));
+        if (options.json) print(toJson({ items: found.map(snakeCase) }));
+        else if (found.length === 0) say('there was no redrive');
+        else printRows(HEADINGS, found.map(toRow));
+        const running = found.find(({ status }) => status === 'running');
+        if (running) suggest(`npx millrace redrives cancel ${running.id}`);
+        return undefined;
+      }),
+    );
+  addOne(redrives, 'show', 'how one stands');
+  addOne(redrives, 'cancel', 'end one that runs; what was moved stays moved');
+}
+
+function addOne(redrives: Command, verb: 'show' | 'cancel', description: string): void {
+  redrives
+    .command(verb)
+    .argument('<redrive>', 'its number, as redrives shows it', redriveId)
+    .description(description)
+    .addHelpText('before', examples(`redrives ${verb} 7`))
+    .action(
+      action<object>(async (options, id: string) => {
+        const { found, cancelled } = await withDatabase(options, async (db) => ({
+          cancelled: verb === 'cancel' && (await cancelRedrive(db, id)),
+          found: await readRedrive(db, id),
+        }));
+        if (found === undefined)
+          throw new CommandFailure(EXIT.notFound, `there is no redrive ${id}: npx millrace redrives`);
+        if (verb === 'cancel' && !cancelled) {
+          throw new CommandFailure(EXIT.conflict, `redrive ${id} is not running: it is ${found.status}`);
+        }
+        if (options.json) print(toJson(snakeCase(found)));
+        else tell(found);
+        return undefined;
+      }),
+    );
+}
+
+function tell(redrive: RedriveOperation): void {
+  const [, , , , , rate] = toRow(redrive);
+  printPairs([
+    ['redrive', redrive.id],
+    ['status', redrive.status],
+    ['moved', `${redrive.done} of ${redrive.expected}`],
+    ['left dead', redrive.skipped || null],
+    ['rate', rate],
+    ['by', redrive.requestedBy],
+    ['began', redrive.createdAt],
+    ['ended', redrive.finishedAt],
+  ]);
+}
+
+function toRow({
+  id,
+  status,
+  done,
+  expected,
+  skipped,
+  ratePerSecond,
+  requestedBy,
+  createdAt,
+  finishedAt,
+}: RedriveOperation) {
+  const rate = ratePerSecond === null ? 'as fast as it goes' : `${ratePerSecond}/s`;
+  return [id, status, done, expected, skipped, rate, requestedBy, createdAt, finishedAt ?? '-'];
+}
+
+function redriveId(text: string): string {
+  if (/^[1-9]\d{0,17}$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected the number of a redrive, such as 7.');
+}
