@@ -16,6 +16,12 @@ export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
+/** A setting that holds words with commas between them; none when it is missing. */
+export function listSetting(name: string): string[] {
+  const words = optionalSetting(name)?.split(',') ?? [];
+  return words.map((word) => word.trim()).filter((word) => word !== '');
+}
+
 /** A setting that holds a duration, in seconds; `fallback` when it is missing. */
 export function durationSetting(name: string, fallback: Duration): number {
   return seconds(optionalSetting(name) ?? fallback, name);

@@ -1,10 +1,12 @@
 import type { Database } from './database.ts';
+import { HandlerRemoval } from './errors.ts';
 import type { HandlerDefinition } from './handler.ts';
+import { findAbandoned } from './jobs/abandoned.ts';
 import { ensureLogin, type Role } from './jobs/ensure-login.ts';
 import { registerHandlers } from './jobs/register-handlers.ts';
 import type { Log } from './log.ts';
 import { type MigrateOptions, migrate } from './migrate.ts';
-import { deadLetterQueueName, queueName } from './naming.ts';
+import { deadLetterQueueName, handlerName, queueName } from './naming.ts';
 
 /** A login that the deployment brings, and the role that it is to have. */
 export interface DeployedLogin {
@@ -18,13 +20,23 @@ export interface Preparation {
   readonly db: Database;
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
+  /** All handlers of the release. */
+  readonly catalog: readonly HandlerDefinition[];
+  /** Names of handlers that may go although they have unfinished jobs, which then wait for their coming back. */
+  readonly drain: readonly string[];
   readonly log: Log;
 }
 
-/** What a deployment does to the database before anything else of it runs. Doing it twice is doing it once. */
-export async function prepareDatabase({ db, migration, logins, log }: Preparation): Promise<void> {
+/**
+ * What a deployment does to the database before anything else of it runs. Doing it twice is doing it once.
+ * @throws HandlerRemoval when unfinished jobs would be left without their handler, and nobody said that they may.
+ */
+export async function prepareDatabase({ db, migration, logins, catalog, drain, log }: Preparation): Promise<void> {
   const { applied, ahead } = await migrate({ ...migration, log });
   if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
+  const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
+  const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
+  if (refused.length > 0) throw new HandlerRemoval(refused);
   for (const login of logins) await ensureLogin(db, login);
   log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
 }

@@ -46,6 +46,21 @@ export class MigrationError extends MillraceError {
   readonly code = 'MILLRACE_MIGRATION';
 }
 
+/** A release lacks handlers that still have unfinished jobs. */
+export class HandlerRemoval extends MillraceError {
+  override readonly name = 'HandlerRemoval';
+  readonly code = 'MILLRACE_REMOVAL';
+
+  constructor(handlers: readonly { readonly handler: string; readonly jobs: number }[]) {
+    const counts = handlers.map(({ handler, jobs }) => `${handler} has ${jobs} unfinished job${jobs === 1 ? '' : 's'}`);
+    const names = handlers.map(({ handler }) => handler).join(',');
+    super(
+      `${counts.join(', ')}: keep its file until they have ended or are cancelled, or deploy with -c drain=${names} and ` +
+        'let them wait for it, as dead letters after 24 hours',
+    );
+  }
+}
+
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value);

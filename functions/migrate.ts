@@ -1,4 +1,5 @@
-import { optionalSetting, setting } from '../core/config.ts';
+import catalog from '#catalog';
+import { listSetting, optionalSetting, setting } from '../core/config.ts';
 import { configuredAddress, openConfiguredDatabase } from '../core/configured-database.ts';
 import { prepareDatabase } from '../core/deployment.ts';
 import { processLog } from '../core/log.ts';
@@ -7,6 +8,7 @@ import { readCredentials } from '../core/secrets.ts';
 const folder = setting('MILLRACE_MIGRATIONS', 'the folder of the SQL files');
 const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret with which the functions log in');
 const appSecret = optionalSetting('MILLRACE_APP_SECRET');
+const drain = listSetting('MILLRACE_DRAIN');
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-migrate', log: processLog });
 
 /** The Lambda that a deployment runs before all others: it logs in as the owner of the database. */
@@ -17,5 +19,6 @@ export const handler = async (): Promise<void> => {
     { name: runtime.username, password: runtime.password, role: 'millrace_runtime' as const },
     ...(app ? [{ name: app.username, password: app.password, role: 'millrace_app' as const }] : []),
   ];
-  await prepareDatabase({ db, migration: { ...configuredAddress(), folder }, logins, log: processLog });
+  const migration = { ...configuredAddress(), folder };
+  await prepareDatabase({ db, migration, logins, catalog, drain, log: processLog });
 };

@@ -9,6 +9,8 @@ const WRITE_LOGIN = `
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
                 $1::text, $2::text) as statement`;
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
+/** A frozen function cannot close its connection: without this it would hold it until its environment is dropped. */
+const WRITE_IDLE_LIMIT = `select format('alter role %I set idle_session_timeout = ''10min''', $1::text) as statement`;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
@@ -19,10 +21,15 @@ export async function ensureLogin(
   db: Database,
   { name, password, role }: { name: string; password: string; role: Role },
 ): Promise<void> {
-  await execute(db, WRITE_LOGIN, [name, password]).catch((error: unknown) => {
+  await ifAllowed(execute(db, WRITE_LOGIN, [name, password]));
+  if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_IDLE_LIMIT, [name]));
+  await execute(db, WRITE_GRANT, [role, name]);
+}
+
+async function ifAllowed(work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
     if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
   });
-  await execute(db, WRITE_GRANT, [role, name]);
 }
 
 async function execute(db: Database, text: string, values: readonly string[]): Promise<void> {
