@@ -143,7 +143,7 @@ function queueAlarms({
       ...{
         ...ONCE,
         name: `${deadLetterQueueName}-expiring`,
-        severity: 'page',
+        severity: 'ticket',
         threshold: NEARLY * deadLetterRetention,
       },
       metrics: { metric: queueMetric(deadLetterQueueName, age) },

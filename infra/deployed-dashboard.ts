@@ -25,6 +25,8 @@ export interface DeployedDashboardProps {
 /** CloudWatch has room for so many columns. */
 const WIDTH = 24;
 const HEIGHT = 6;
+/** The most alarms that one widget shows; the first are those of the whole stage. */
+const MOST_ALARMS = 100;
 /** The most log groups that one query looks into. */
 const MOST_LOG_GROUPS = 50;
 
@@ -36,7 +38,7 @@ export class DeployedDashboard extends Construct {
       dashboardName: `millrace-${stage}`,
       defaultInterval: Duration.hours(3),
       widgets: [
-        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: WIDTH })],
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: alarms.slice(0, MOST_ALARMS), width: WIDTH })],
         ...rows.map((row) => row.map((graph) => makeWidget(graph, Math.floor(WIDTH / row.length)))),
         ...(logGroupNames.length === 0 ? [] : [[failuresIn(logGroupNames)]]),
       ],

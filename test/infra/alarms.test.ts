@@ -64,6 +64,17 @@ describe('the alarms', () => {
     expect(breaching).toEqual(['millrace-dev-dispatcher-silent', 'millrace-dev-jobs-late']);
   });
 
+  it('wake somebody for the stage as a whole, since one alarm stands over 100 others at most', () => {
+    const paging = (count: number) =>
+      alarmsOf(
+        Array.from({ length: count }, (_, index) => handlerOf(`work${index}`)),
+        'dev',
+      ).filter(({ severity }) => severity === 'page');
+
+    expect(paging(200)).toEqual(paging(0));
+    expect(paging(0).length).toBeGreaterThan(3);
+  });
+
   it('look at each job type once, however many handlers it has', () => {
     const failing = alarms.filter(({ name }) => name.endsWith('-failing')).map(({ name }) => name);
 
