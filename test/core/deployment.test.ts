@@ -143,8 +143,6 @@ it('goes back to an older release on the database of a newer one', async () => {
   await prepare();
   await writeRegistry(db, [mail], registration);
 
-  expect(log.events('migrations_ahead')).toMatchObject([
-    { migrations: ['9999_newer'] },
-  ]);
+  expect(log.events('migrations_ahead')).toMatchObject([{ migrations: ['9999_newer'] }]);
   expect(await registered()).toMatchObject([{ job_type: 'mail' }]);
 });
