@@ -1,0 +1,103 @@
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import pg from 'pg';
+import { openChildren } from '../../local/children.ts';
+import { type CdkEnded, cdk } from './cdk.ts';
+import { type Cloud, startMiniStack } from './ministack.ts';
+import { type SecureDatabase, startSecureDatabase } from './postgres.ts';
+
+const STAGE = 'rehearsal';
+const STACK = `millrace-${STAGE}`;
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A cloud, a database, and a folder of handlers that is deployed from the one to work on the other. */
+export interface Deployment {
+  readonly cloud: Cloud;
+  readonly folder: string;
+  /** A handler file, new or in place of another. */
+  writeHandler(file: string, source: string): Promise<void>;
+  removeHandler(file: string): Promise<void>;
+  bootstrap(): Promise<CdkEnded>;
+  deploy(...options: readonly string[]): Promise<CdkEnded>;
+  diff(): Promise<CdkEnded>;
+  destroy(): Promise<CdkEnded>;
+  /** What the last deployment told, by name. */
+  outputs(): Promise<Readonly<Record<string, string>>>;
+  /** As the owner of the database. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  readonly pool: pg.Pool;
+  remove(): Promise<void>;
+}
+
+export async function prepareDeployment(): Promise<Deployment> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-rehearsal-'));
+  await chmod(folder, 0o755);
+  const children = openChildren();
+  const handlers = await makeHandlersFolder(folder);
+  const [database, cloud] = await Promise.all([
+    startSecureDatabase(children, folder),
+    startMiniStack(children, folder),
+  ]);
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  pool.on('error', () => undefined);
+  const outputs = join(folder, 'outputs.json');
+  const app = ['--app', `${process.execPath} test/rehearsal/app.ts`, '--output', join(folder, 'cdk.out')];
+  const chosen = [...app, ...context({ ...(await nameDatabase(cloud, database)), handlers })];
+  return {
+    cloud,
+    folder,
+    writeHandler: (file, source) => writeFile(join(handlers, file), source),
+    removeHandler: (file) => rm(join(handlers, file)),
+    bootstrap: () => cdk(cloud, 'bootstrap', cloud.account),
+    deploy: (...options) => {
+      return cdk(cloud, 'deploy', STACK, '--require-approval=never', '--outputs-file', outputs, ...chosen, ...options);
+    },
+    diff: () => cdk(cloud, 'diff', STACK, '--fail', ...chosen),
+    destroy: () => cdk(cloud, 'destroy', STACK, '--force', ...chosen),
+    outputs: async () => JSON.parse(await readFile(outputs, 'utf8'))[STACK],
+    query: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
+      return (await pool.query<Row>(text, [...values])).rows;
+    },
+    pool,
+    remove: async () => {
+      await pool.end();
+      await children.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Like the one of a clone: its files import what they need as those of the product do. */
+async function makeHandlersFolder(folder: string): Promise<string> {
+  const handlers = join(folder, 'clone', 'functions', 'handlers');
+  await mkdir(handlers, { recursive: true });
+  for (const name of ['core', 'node_modules', 'package.json']) {
+    await symlink(join(ROOT, name), join(folder, 'clone', name));
+  }
+  return handlers;
+}
+
+/** The two secrets, as somebody makes them who has a database already. */
+async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase): Promise<Record<string, string>> {
+  const client = new SecretsManagerClient(cloud.client);
+  const create = async (Name: string, username: string, password: string): Promise<string> => {
+    const SecretString = JSON.stringify({ username, password });
+    return (await client.send(new CreateSecretCommand({ Name, SecretString }))).ARN ?? '';
+  };
+  const { username, password } = new URL(url);
+  const databaseOwnerSecret = await create('owner', username, password);
+  const databaseRuntimeSecret = await create('runtime', 'rehearsal_functions', 'what the functions know');
+  client.destroy();
+  return {
+    ...{ database: 'existing', databaseOwnerSecret, databaseRuntimeSecret },
+    ...{ databaseHost: '127.0.0.1', databasePort: String(port), databaseName: 'millrace', databaseCa: ca },
+  };
+}
+
+function context(chosen: Readonly<Record<string, string>>): string[] {
+  // MiniStack runs functions on the processor that there is.
+  const all = { stage: STAGE, architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
+  return Object.entries(all).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
+}
