@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { buildSync } from 'esbuild';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { MIGRATIONS_FOLDER } from '../../core/migration-files.ts';
+import { bundleOptions } from '../../infra/bundle.ts';
+import { startSqs } from '../../local/sqs/server.ts';
+import { openRunner } from '../local/lambda/runner-fixture.ts';
+import { eventually } from '../support/eventually.ts';
+import { startSecretsManager } from '../support/secrets-manager.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
+import echo from './deployed-handler.ts';
+
+const root = new URL('../../', import.meta.url).pathname;
+const secrets = new Map<string, string>();
+const manager = await startSecretsManager(secrets);
+const sqs = await startSqs();
+const runner = await openRunner(sqs.endpoint);
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const lambda = new LambdaClient({ endpoint: runner.runner.endpoint, region: 'us-east-1', credentials });
+const server = await startOwnPostgres();
+const admin = new pg.Client(server.url);
+await admin.connect();
+let ca: string;
+
+beforeAll(async () => {
+  const tls = await certify();
+  await useTls(server, tls);
+  ca = join(server.folder, '..', 'ca.pem');
+  await writeFile(ca, tls.certificate);
+  // As RDS has it: the owner is no superuser, and nothing is there yet.
+  await admin.query(`create role admin login createrole password 'of-owner'`);
+  await admin.query('grant create on database millrace to admin');
+  const place = { host: 'localhost', port: server.port, dbname: 'millrace' };
+  secrets.set('owner', JSON.stringify({ username: 'admin', password: 'of-owner', ...place }));
+  secrets.set('runtime', JSON.stringify({ username: 'runtime', password: 'of-runtime', ...place }));
+});
+
+afterAll(async () => {
+  await runner.close();
+  await admin.end();
+  await server.stop();
+  await sqs.close();
+  manager.close();
+});
+
+/** The bundle as it is deployed, in an environment that says no password. */
+async function add(name: string, secret: string, environment: Record<string, string> = {}): Promise<void> {
+  const handler = join(root, 'test/functions/deployed-handler.ts');
+  const folder = await temporaryFolder();
+  const catalog = join(folder, 'catalog.ts');
+  await writeFile(catalog, `import handler from ${JSON.stringify(handler)};\nexport default [handler];\n`);
+  const outfile = join(folder, 'index.mjs');
+  const alias = { '#handler': handler, '#catalog': catalog };
+  buildSync({ ...bundleOptions, entryPoints: [join(root, 'functions', `${name}.ts`)], alias, outfile });
+  const settings = { MILLRACE_STAGE: 'test', MILLRACE_DATABASE_SECRET: secret, MILLRACE_DATABASE_CA: ca };
+  const addresses = { AWS_ENDPOINT_URL_SECRETS_MANAGER: manager.endpoint, AWS_ENDPOINT_URL_SQS: sqs.endpoint };
+  runner.runner.addFunction({
+    ...{ name, bundle: outfile, timeoutSeconds: 60, memoryMb: 512 },
+    environment: { ...settings, ...addresses, ...environment },
+  });
+}
+
+async function invoke(name: string, payload: object = {}): Promise<void> {
+  const answer = await lambda.send(new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(payload) }));
+  expect(answer.FunctionError, `${answer.Payload?.transformToString()}\n${runner.lines().join('\n')}`).toBeUndefined();
+}
+
+it('takes a job from an empty database to its end, with the login of each secret', async () => {
+  const queues = new SQSClient({ endpoint: sqs.endpoint, region: 'us-east-1', credentials });
+  const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo' }));
+  await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo-dlq' }));
+  await add('migrate', 'owner', { MILLRACE_MIGRATIONS: MIGRATIONS_FOLDER, MILLRACE_RUNTIME_SECRET: 'runtime' });
+  await add('registry', 'runtime', { MILLRACE_QUEUE_URL_PREFIX: QueueUrl.replace('millrace-test-echo', '') });
+  await add('dispatcher', 'runtime', { MILLRACE_DISPATCH_MODE: 'tick' });
+  await add('handler', 'runtime', { MILLRACE_QUEUE_URL: QueueUrl });
+  const queueArn = 'arn:aws:sqs:us-east-1:000000000000:millrace-test-echo';
+  const mapping = { functionName: 'handler', queueUrl: QueueUrl, queueArn, maximumConcurrency: 2 };
+  runner.runner.addMapping({ ...mapping, batchSize: 10, windowSeconds: 0 });
+
+  for (const step of ['migrate', 'registry', 'migrate', 'registry']) await invoke(step);
+  await admin.query(`insert into millrace.jobs (job_type, payload) values ($1, '{"say": "hello"}')`, [echo.jobType]);
+  await invoke('dispatcher');
+
+  await eventually(async () => {
+    const { rows } = await admin.query('select status, result from millrace.jobs');
+    expect(rows).toEqual([{ status: 'succeeded', result: { say: 'hello' } }]);
+  });
+}, 120_000);

@@ -1,0 +1,21 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** Answers GetSecretValue with the value of the secret of this id, for as long as the test runs. */
+export async function startSecretsManager(secrets: ReadonlyMap<string, string>) {
+  const server = createServer(async (request, response) => {
+    const secret = secrets.get(JSON.parse(await text(request)).SecretId);
+    const answer = secret === undefined ? { __type: 'ResourceNotFoundException' } : { SecretString: secret };
+    response.writeHead(secret === undefined ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.1' });
+    response.end(JSON.stringify(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
