@@ -13,7 +13,11 @@ import { openTerminal, type Terminal } from './terminal.ts';
 const scenes: Readonly<Record<string, Scene>> = { ...lateScenes, ...jobScenes, ...deadScenes, ...databaseScenes };
 
 /** They find something wrong wherever the page has them typed. */
-const ENDS: Readonly<Record<string, number>> = { 'npx millrace doctor': 8, 'npx millrace migrate status': 1 };
+const ENDS: Readonly<Record<string, number>> = {
+  ...{ 'npx millrace doctor': 8, 'npx millrace migrate status': 1 },
+  // The dispatcher's function is throttled there.
+  'npx millrace process': 1,
+};
 
 let terminal: Terminal;
 
