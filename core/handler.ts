@@ -38,6 +38,8 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   batch?: { size?: number; window?: Duration };
   /** The most jobs that lie in SQS or run at once, 1 to 100000. Default 10 × concurrency × batch size, within that. */
   maxInFlight?: number;
+  /** Packages with machine code, such as `sharp`: installed for the function's architecture instead of bundled. */
+  nativeModules?: readonly string[];
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
 
@@ -54,6 +56,7 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly concurrency: number;
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
+  readonly nativeModules?: readonly string[];
   run(context: RunContext<never>): Promise<unknown>;
 }
 
@@ -94,6 +97,7 @@ export function defineHandler<Schema extends PayloadSchema>(
     concurrency,
     batch,
     maxInFlight: whole('maxInFlight', maxInFlight, 1, MOST_IN_FLIGHT),
+    ...(options.nativeModules !== undefined && { nativeModules: options.nativeModules }),
     run: options.run as HandlerDefinition['run'],
   };
   checkLease(definition);

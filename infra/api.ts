@@ -7,8 +7,10 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
 import { acknowledge } from './acknowledge.ts';
-import { apiEntry, catalogAlias, catalogSource } from './bundle.ts';
+import { apiEntry } from './bundle.ts';
+import { catalogBundle } from './catalog-bundle.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+import type { HandlerPlan } from './handler-plan.ts';
 
 /** How callers of the API prove who they are, or no API at all. */
 export type ApiChoice =
@@ -20,8 +22,8 @@ export type ApiChoice =
 
 export interface ApiProps extends FunctionSurroundings {
   readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
-  /** Absolute paths of the handler files, whose payloads it checks. */
-  readonly handlerFiles: readonly string[];
+  /** Of the handlers whose payloads it checks. */
+  readonly plans: readonly HandlerPlan[];
   /** The function that an enqueue wakes. */
   readonly dispatcher: DeployedFunction;
   readonly version: string;
@@ -38,13 +40,13 @@ export class Api extends Construct {
   readonly function: DeployedFunction;
   readonly url: string;
 
-  constructor(scope: Construct, id: string, { choice, handlerFiles, dispatcher, version, ...rest }: ApiProps) {
+  constructor(scope: Construct, id: string, { choice, plans, dispatcher, version, ...rest }: ApiProps) {
     super(scope, id);
     const dispatcherName = dispatcher.lambda.functionName;
     this.function = new DeployedFunction(this, 'Function', {
       ...rest,
       name: functionName(rest.stage, 'api'),
-      bundle: { entry: apiEntry, generated: { [catalogAlias]: catalogSource(handlerFiles) } },
+      bundle: catalogBundle(apiEntry, plans),
       timeoutSeconds: TIMEOUT_SECONDS,
       memoryMb: MEMORY_MB,
       login: rest.database.runtime,

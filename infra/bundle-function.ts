@@ -1,8 +1,9 @@
 import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Code } from 'aws-cdk-lib/aws-lambda';
+import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type OutputFile } from 'esbuild';
 import { bundleOptions } from './bundle.ts';
+import { installNative } from './native-modules.ts';
 
 export interface FunctionBundle {
   /** File in the repository that exports `handler`, such as `functions/dispatcher.ts`. */
@@ -13,6 +14,8 @@ export interface FunctionBundle {
   readonly generated?: Readonly<Record<string, string>>;
   /** Files and folders that lie beside the bundle: name there to path here. */
   readonly beside?: Readonly<Record<string, string>>;
+  /** Packages that are installed beside it, for the architecture of the function. */
+  readonly nativeModules?: readonly string[];
 }
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -21,11 +24,12 @@ const ROOT = resolve(import.meta.dirname, '..');
  * Builds one function into `folder`. The same sources give the same bytes, wherever the folder is: the source map names
  * the sources as the repository does.
  */
-export function bundleFunction(folder: string, { entry, alias, generated = {}, beside = {} }: FunctionBundle): Code {
+export function bundleFunction(folder: string, architecture: Architecture, bundle: FunctionBundle): Code {
+  const { entry, alias, generated = {}, beside = {}, nativeModules = [] } = bundle;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
-  for (const { path, contents, text } of build(entry, { ...alias, ...written })) {
+  for (const { path, contents, text } of build(entry, { ...alias, ...written }, nativeModules)) {
     const target = join(folder, basename(path));
     writeFileSync(
       target,
@@ -33,10 +37,11 @@ export function bundleFunction(folder: string, { entry, alias, generated = {}, b
     );
   }
   for (const [name, path] of Object.entries(beside)) copy(resolve(ROOT, path), join(folder, name));
+  if (nativeModules.length > 0) installNative(folder, ROOT, nativeModules, architecture);
   return Code.fromAsset(folder);
 }
 
-function build(entry: string, alias: Record<string, string>): OutputFile[] {
+function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]): OutputFile[] {
   try {
     const { outputFiles } = buildSync({
       ...bundleOptions,
@@ -45,6 +50,7 @@ function build(entry: string, alias: Record<string, string>): OutputFile[] {
       outfile: join(ROOT, 'index.mjs'),
       absWorkingDir: ROOT,
       alias,
+      external: [...bundleOptions.external, ...nativeModules],
       write: false,
       logLevel: 'silent',
     });

@@ -2,13 +2,14 @@ import { Duration, Fn } from 'aws-cdk-lib';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
-import { catalogAlias, catalogSource } from './bundle.ts';
+import { catalogBundle } from './catalog-bundle.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
+import type { HandlerPlan } from './handler-plan.ts';
 
 export interface MigrateStepProps extends FunctionSurroundings {
-  /** Absolute paths of the handler files: those that are gone may have unfinished jobs. */
-  readonly handlerFiles: readonly string[];
+  /** Of the handlers that there will be: those that are gone may have unfinished jobs. */
+  readonly plans: readonly HandlerPlan[];
   /** Handlers whose removal is meant although they have some. */
   readonly drain: readonly string[];
   /** What needs the schema. */
@@ -28,17 +29,13 @@ const MIGRATIONS = 'migrations';
 
 /** Brings the schema up to date as its owner, before anything that needs it. */
 export class MigrateStep extends Construct {
-  constructor(scope: Construct, id: string, { handlerFiles, drain, before, ...surroundings }: MigrateStepProps) {
+  constructor(scope: Construct, id: string, { plans, drain, before, ...surroundings }: MigrateStepProps) {
     super(scope, id);
     const { owner, runtime, app, cluster } = surroundings.database;
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'migrate'),
-      bundle: {
-        entry: 'functions/migrate.ts',
-        generated: { [catalogAlias]: catalogSource(handlerFiles) },
-        beside: { [MIGRATIONS]: MIGRATIONS },
-      },
+      bundle: { ...catalogBundle('functions/migrate.ts', plans), beside: { [MIGRATIONS]: MIGRATIONS } },
       timeoutSeconds: STEP_SECONDS,
       memoryMb: MEMORY_MB,
       login: owner,
@@ -61,11 +58,11 @@ export class MigrateStep extends Construct {
 export class RegistryStep extends Construct {
   constructor(scope: Construct, id: string, { handlers, after, ...surroundings }: RegistryStepProps) {
     super(scope, id);
-    const files = handlers.map(({ plan }) => plan.file);
+    const plans = handlers.map(({ plan }) => plan);
     const step = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: functionName(surroundings.stage, 'registry'),
-      bundle: { entry: 'functions/registry.ts', generated: { [catalogAlias]: catalogSource(files) } },
+      bundle: catalogBundle('functions/registry.ts', plans),
       timeoutSeconds: STEP_SECONDS,
       memoryMb: MEMORY_MB,
       login: surroundings.database.runtime,

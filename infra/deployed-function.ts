@@ -54,7 +54,10 @@ export class DeployedFunction extends Construct {
       functionName: name,
       runtime: Runtime.NODEJS_24_X,
       architecture: props.architecture,
-      code: bundleFunction(this.bundleFolder(name), { ...bundle, beside: { ...bundle.beside, ...database.beside } }),
+      code: bundleFunction(this.bundleFolder(name), props.architecture, {
+        ...bundle,
+        beside: { ...bundle.beside, ...database.beside },
+      }),
       handler: `index.${handlerExport}`,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,

@@ -26,7 +26,7 @@ export class DeployedHandler extends Construct {
     this.function = new DeployedFunction(this, 'Function', {
       ...surroundings,
       name: plan.queueName,
-      bundle: { entry: handlerEntry, alias: { [handlerAlias]: plan.file } },
+      bundle: { entry: handlerEntry, alias: { [handlerAlias]: plan.file }, nativeModules: plan.nativeModules },
       timeoutSeconds: plan.functionTimeout,
       memoryMb: plan.memoryMb,
       login: surroundings.database.runtime,

@@ -30,6 +30,8 @@ export interface HandlerPlan {
   readonly batchSize: number;
   readonly batchWindow: number;
   readonly maxInFlight: number;
+  /** Packages that are installed beside its bundle. */
+  readonly nativeModules: readonly string[];
 }
 
 export function planHandler(stage: string, { definition, file, name }: HandlerEntry): HandlerPlan {
@@ -47,5 +49,6 @@ export function planHandler(stage: string, { definition, file, name }: HandlerEn
     batchSize: definition.batch.size,
     batchWindow: definition.batch.windowSeconds,
     maxInFlight: definition.maxInFlight,
+    nativeModules: definition.nativeModules ?? [],
   };
 }

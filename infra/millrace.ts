@@ -95,13 +95,12 @@ export class Millrace extends Construct {
   }
 
   private makeApi(surroundings: FunctionSurroundings, props: MillraceProps): Api | undefined {
-    const { api, handlers, version, maxConnections } = props;
+    const { api, version, maxConnections } = props;
     if (api.mode === 'off') return undefined;
-    const handlerFiles = handlers.map(({ file }) => file);
     return new Api(this, 'Api', {
       ...surroundings,
       choice: api,
-      handlerFiles,
+      plans: this.handlers.map(({ plan }) => plan),
       dispatcher: this.dispatcher.function,
       version,
       ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
@@ -109,12 +108,12 @@ export class Millrace extends Construct {
   }
 
   /** The schema before all that need it, the registry after all that it names. */
-  private addDeploySteps(surroundings: FunctionSurroundings, { handlers, drain }: MillraceProps): void {
+  private addDeploySteps(surroundings: FunctionSurroundings, { drain }: MillraceProps): void {
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
     // Not the queues: the registry's function has to know one, and shares what invokes it with the migration.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
-    const handlerFiles = handlers.map(({ file }) => file);
-    new MigrateStep(this, 'Migrate', { ...surroundings, handlerFiles, drain, before });
+    const plans = this.handlers.map(({ plan }) => plan);
+    new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, before });
     new RegistryStep(this, 'Registry', {
       ...surroundings,
       handlers: this.handlers,

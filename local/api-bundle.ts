@@ -13,7 +13,8 @@ export async function bundleApi(folder: string, { handlers }: HandlerBundles): P
   await mkdir(dirname(catalog), { recursive: true });
   await writeFile(catalog, catalogSource(handlers.map(({ file }) => file)));
   const entry = join(import.meta.dirname, '..', apiEntry);
-  await bundleFunction({ entry, outFile: bundle, alias: { [catalogAlias]: catalog } });
+  const nativeModules = handlers.flatMap(({ definition }) => definition.nativeModules ?? []);
+  await bundleFunction({ entry, outFile: bundle, alias: { [catalogAlias]: catalog }, nativeModules });
 }
 
 /** Where it is put. */

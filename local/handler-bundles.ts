@@ -77,7 +77,9 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
     const root = join(import.meta.dirname, '..');
     const alias = { [handlerAlias]: entry.file };
     const begun = Date.now();
-    const { sources } = await bundleFunction({ entry: join(root, handlerEntry), outFile: bundle, alias });
+    const { nativeModules } = entry.definition;
+    const request = { entry: join(root, handlerEntry), outFile: bundle, alias, nativeModules };
+    const { sources } = await bundleFunction(request);
     const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
     if (signature !== undefined) made.set(functionName, { sources, signature });
   }

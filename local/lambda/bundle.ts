@@ -9,6 +9,8 @@ export interface BundleRequest {
   outFile: string;
   /** Import specifier to absolute path, e.g. `#handler` to one handler file. */
   alias?: Readonly<Record<string, string>>;
+  /** Packages with machine code, which are taken from `node_modules` when it runs. */
+  nativeModules?: readonly string[] | undefined;
 }
 
 export interface Bundle {
@@ -18,13 +20,19 @@ export interface Bundle {
 }
 
 /** Bundles one function as a deployment would. Throws `BundleError` with the file and line of what does not compile. */
-export async function bundleFunction({ entry, outFile, alias = {} }: BundleRequest): Promise<Bundle> {
+export async function bundleFunction({
+  entry,
+  outFile,
+  alias = {},
+  nativeModules = [],
+}: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await build({
       ...bundleOptions,
       entryPoints: [entry],
       outfile: outFile,
       alias: { ...alias },
+      external: [...bundleOptions.external, ...nativeModules],
       metafile: true,
       logLevel: 'silent',
       absWorkingDir: process.cwd(),
