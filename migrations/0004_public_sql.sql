@@ -321,12 +321,43 @@ create function millrace.renew_epoch() returns text
   update millrace.installation set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12) returning epoch
 $$;
 
+-- Claims nothing for a handler any more, what is in flight finishes; or claims for it again, from the next round on.
+-- False when there is no such handler, or it is so already.
+create function millrace.pause(job_type text, routing_key text default '') returns boolean
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  with changed as (
+    update millrace.handlers h set paused_at = millrace.clock()
+      where h.job_type = pause.job_type and h.routing_key = pause.routing_key and h.paused_at is null
+      returning h.job_type, h.routing_key
+  ), audited as (
+    insert into millrace.audit_log (action, details)
+      select 'pause', jsonb_build_object('job_type', c.job_type, 'routing_key', c.routing_key) from changed c
+  )
+  select exists (select from changed)
+$$;
+
+create function millrace.resume(job_type text, routing_key text default '') returns boolean
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  with changed as (
+    update millrace.handlers h set paused_at = null
+      where h.job_type = resume.job_type and h.routing_key = resume.routing_key and h.paused_at is not null
+      returning h.job_type, h.routing_key
+  ), audited as (
+    insert into millrace.audit_log (action, details)
+      select 'resume', jsonb_build_object('job_type', c.job_type, 'routing_key', c.routing_key) from changed c
+  )
+  select exists (select from changed)
+$$;
+
 revoke execute on all functions in schema millrace from public;
 grant execute on function
   millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text),
   millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;
 grant execute on function millrace.cancel(bigint) to millrace_app, millrace_operator, millrace_runtime;
-grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
+grant execute on function millrace.retry(bigint), millrace.pause(text, text), millrace.resume(text, text)
+  to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text), millrace.finish_cancelled(bigint[], text),
   millrace.prune_slot(smallint, interval), millrace.analyze_jobs(), millrace.renew_epoch() to millrace_runtime;
 grant select, delete on millrace.failed_jobs to millrace_operator, millrace_runtime;

@@ -57,6 +57,8 @@ const allowed: [string, readonly Who[]][] = [
   [`truncate millrace.jobs`, []],
   [`truncate millrace.jobs_finished_01`, []],
   [`select millrace.clock()`, everybody],
+  [`select millrace.pause('mail')`, ['operator', 'runtime']],
+  [`select millrace.resume('mail')`, ['operator', 'runtime']],
   [`select nextval('millrace.job_ids')`, ['app', 'runtime']],
   [`select setval('millrace.job_ids', 1)`, []],
   [`select * from millrace.enqueue('mail')`, ['app', 'runtime']],
