@@ -69,7 +69,7 @@ it('says what every command answers', () => {
   ]);
 });
 
-it('names numbers that are published, and every gauge of trouble', () => {
+it('names numbers that are published, one row for each kind of trouble', () => {
   const rows = tableBelow(page, 'The numbers that tell');
   const names = (column: number) => rows.flatMap((row) => row[column]?.match(/(?<=`)[A-Za-z_]+(?=`)/g) ?? []);
 
