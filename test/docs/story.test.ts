@@ -88,6 +88,17 @@ it('deploys the handler when its file is saved, and runs what an application enq
   expect(await stack.query('select * from orders')).toEqual([{ name: 'A-1', cents: 4200 }]);
 }, 60_000);
 
+it('takes a job over HTTP, word for word', async () => {
+  const [address, post, show, stats] = commandLines(section(readme, 'Over HTTP')) as [string, string, string, string];
+  const type = (line: string) => terminal.type(`${address} && ${line}`);
+
+  const made = JSON.parse(await type(post));
+  await eventually(async () => expect(await statusOf(made.id)).toBe('succeeded'), patience);
+
+  expect(JSON.parse(await type(show))).toMatchObject({ id: '1', status: 'succeeded' });
+  expect(JSON.parse(await type(stats))).toHaveProperty('throughput');
+}, 60_000);
+
 const TRY = `
 import pg from 'pg';
 import { placeOrder } from './place-order.ts';
