@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { type App, Stack } from 'aws-cdk-lib';
-import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Annotations, type App, Stack } from 'aws-cdk-lib';
+import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import type { Context } from './context.ts';
@@ -42,14 +42,10 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): Millra
     availabilityZones: [...availabilityZones],
     privateSubnetIds: [...subnetIds],
   });
-  const subnets = subnetIds.map((subnetId, index) => {
-    return Subnet.fromSubnetAttributes(scope, `Subnet${index}`, {
-      subnetId,
-      availabilityZone: availabilityZones[index] ?? '',
-    });
-  });
+  const reason = 'Routes are for whoever owns the VPC: none is added.';
+  Annotations.of(vpc).acknowledgeWarning('@aws-cdk/aws-ec2:noSubnetRouteTableId', reason);
   const securityGroups = securityGroupIds.map((id) => SecurityGroup.fromSecurityGroupId(scope, id, id));
-  return { ...rest, place: { vpc, subnets, securityGroups } };
+  return { ...rest, place: { vpc, subnets: vpc.privateSubnets, securityGroups } };
 }
 
 function readVersion(): string {

@@ -22,7 +22,7 @@ function bundle(entry = handlerEntry, alias: Record<string, string> = { [handler
   return folder;
 }
 
-/** Milliseconds of work that the import is for Node's thread, the least of eight: what else the machine does only adds. */
+/** Milliseconds of work that the import is for Node's thread, the least of eight: other processes only add to it. */
 function loadTime(file: string): number {
   const script = `const begun = process.threadCpuUsage();
     await import(${JSON.stringify(file)});
