@@ -39,7 +39,7 @@ export async function startMiniStack(children: Children, folder: string): Promis
     cwd: folder,
     env: {
       ...{ PATH: `${bin}:${process.env.PATH ?? ''}`, HOME: home, TMPDIR: folder },
-      ...{ BIND_HOST: '127.0.0.1', MINISTACK_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
+      ...{ BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
       ...{ S3_DATA_DIR: join(folder, 's3'), STATE_DIR: join(folder, 'state') },
     },
     stdio: ['ignore', 'ignore', 'ignore'],

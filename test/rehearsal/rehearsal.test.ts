@@ -1,12 +1,14 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Deployment, prepareDeployment } from './deployment.ts';
 import { obedient, unlucky } from './handlers.ts';
-
-/** The schedule ticks once a minute. */
-const PATIENCE_MS = 200_000;
+import { insertJob, insertJobs, openApi, untilJob, untilRow } from './jobs.ts';
 
 let deployment: Deployment;
+let deadJob: string;
 
 beforeAll(async () => {
   deployment = await prepareDeployment();
@@ -26,40 +28,114 @@ it('deploys into an account that was bootstrapped', async () => {
   expect(await deployment.outputs()).toMatchObject({ ApiUrl: expect.stringMatching(/^https:/) });
 });
 
-it('runs a job that was inserted by SQL', async () => {
-  const id = await insertJob('obedient', {});
+it('runs a job that was inserted by SQL, and one that came by the API', async () => {
+  const bySql = await insertJob(deployment, 'obedient', {});
+  const answer = await (await openApi(deployment))('/jobs', { job_type: 'obedient', payload: {} });
 
-  const job = await untilJob(id, { status: 'succeeded' });
+  const first = await untilJob(deployment, bySql, { status: 'succeeded' });
+  const second = await untilJob(deployment, String(answer.id), { status: 'succeeded' });
 
-  expect(job).toMatchObject({ attempts: 1, result: { version: 1 } });
+  expect([first, second]).toMatchObject(Array(2).fill({ attempts: 1, result: { version: 1 } }));
 });
 
-interface Job {
-  readonly status: string;
-  readonly attempts: number;
-  readonly result: unknown;
-  readonly last_error: string | null;
-  readonly next_retry_at: Date | null;
-}
+it('reaches the database by TLS alone, as the login of the functions', async () => {
+  const connections = await deployment.query(`
+    select distinct usename, ssl from pg_stat_ssl join pg_stat_activity using (pid)
+      where application_name in ('millrace-dispatcher', 'millrace-handler', 'millrace-api')`);
 
-async function insertJob(jobType: string, payload: object): Promise<string> {
-  const rows = await deployment.query<{ id: string }>(
-    'insert into millrace.jobs (job_type, payload) values ($1, $2) returning id::text',
-    [jobType, payload],
+  expect(connections).toEqual([{ usename: 'rehearsal_functions', ssl: true }]);
+});
+
+it('leaves a failed job a time for its next try', async () => {
+  const id = await insertJob(deployment, 'unlucky', {});
+
+  const job = await untilJob(deployment, id, { status: 'failed' });
+
+  expect(job).toMatchObject({ attempts: 1, last_error: 'no luck today', next_retry_at: expect.any(Date) });
+});
+
+it('has SQS move the message of a dead job to the dead-letter queue, and mirrors it', async () => {
+  deadJob = await insertJob(deployment, 'obedient', { until: join(deployment.folder, 'somebody') });
+
+  await untilJob(deployment, deadJob, { status: 'dead_letter' });
+  const source = await untilDeadMessage();
+  const row = await untilRow(
+    deployment,
+    'select queue_name, status from millrace.dead_letters where job_id = $1 and message_id is not null',
+    [deadJob],
   );
-  return rows[0]!.id;
-}
 
-function untilJob(id: string, wanted: Partial<Job>): Promise<Job> {
-  return eventually(
+  expect(source).toMatch(/:millrace-rehearsal-obedient$/);
+  expect(row).toEqual({ queue_name: 'millrace-rehearsal-obedient-dlq', status: 'open' });
+});
+
+it('redrives it by the API', async () => {
+  await writeFile(join(deployment.folder, 'somebody'), '');
+
+  await (await openApi(deployment))('/admin/redrives', { id: [deadJob] });
+
+  expect(await untilJob(deployment, deadJob, { status: 'succeeded' })).toMatchObject({ attempts: 1 });
+});
+
+it('finds nothing to change in what it has deployed', async () => {
+  const { code, output } = await deployment.diff();
+
+  expect(output).toMatch(/There were no differences/);
+  expect(code).toBe(0);
+});
+
+it('loses no job when a changed handler is deployed in the middle of 1,000', async () => {
+  await deployment.writeHandler('obedient.ts', obedient(2));
+
+  const deploying = deployment.deploy();
+  const before = await insertJobs(deployment, 'obedient', { ms: 200 }, 500);
+  const { code, output } = await deploying;
+  await insertJobs(deployment, 'obedient', { ms: 200 }, 500);
+
+  expect(code, output).toBe(0);
+  const done = await untilRow(
+    deployment,
+    `select count(*)::int as jobs, sum(attempts)::int as attempts, count(distinct result -> 'version')::int as versions
+       from millrace.jobs where id >= $1 and status = 'succeeded' having count(*) = 1000`,
+    [before],
+  );
+  expect(done).toEqual({ jobs: 1000, attempts: 1000, versions: 2 });
+});
+
+it('refuses to remove a handler that has unfinished jobs, until that is meant', async () => {
+  await deployment.removeHandler('unlucky.ts');
+
+  const refused = await deployment.deploy();
+  const drained = await deployment.deploy('--context', 'drain=unlucky');
+
+  expect(refused.code).toBe(1);
+  expect(refused.output).toMatch(/unlucky.*1/);
+  expect(drained.code, drained.output).toBe(0);
+});
+
+it('can be deployed again after it was destroyed', async () => {
+  const destroyed = await deployment.destroy();
+  const deployed = await deployment.deploy();
+  const id = await insertJob(deployment, 'obedient', {});
+
+  expect(destroyed.output).toMatch(/✅ {2}millrace-rehearsal: destroyed/);
+  expect(deployed.code, deployed.output).toBe(0);
+  expect(await untilJob(deployment, id, { status: 'succeeded' })).toMatchObject({ result: { version: 2 } });
+});
+
+/** Where the message came from; it is visible to others again at once. */
+async function untilDeadMessage(): Promise<string | undefined> {
+  const client = new SQSClient(deployment.cloud.client);
+  const { ObedientDeadLetterQueue } = await deployment.outputs();
+  const question = { QueueUrl: ObedientDeadLetterQueue, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
+  const message = await eventually(
     async () => {
-      const [job] = await deployment.query<Job & Record<string, unknown>>(
-        'select status, attempts, result, last_error, next_retry_at from millrace.jobs where id = $1',
-        [id],
-      );
-      expect(job, await deployment.cloud.log()).toMatchObject(wanted);
-      return job!;
+      const { Messages = [] } = await client.send(new ReceiveMessageCommand(question as never));
+      expect(Messages).toHaveLength(1);
+      return Messages[0];
     },
-    { timeout: PATIENCE_MS, interval: 500 },
+    { timeout: 60_000, interval: 500 },
   );
+  client.destroy();
+  return message?.Attributes?.DeadLetterQueueSourceArn;
 }

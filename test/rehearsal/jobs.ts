@@ -1,0 +1,76 @@
+import { expect } from 'vitest';
+import { createApiKey } from '../../core/jobs/api-keys.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Deployment } from './deployment.ts';
+
+/** The schedule ticks once a minute. */
+const PATIENCE = { timeout: 200_000, interval: 500 };
+
+interface Job {
+  readonly status: string;
+  readonly attempts: number;
+  readonly result: unknown;
+  readonly last_error: string | null;
+  readonly next_retry_at: Date | null;
+}
+
+export async function insertJob(deployment: Deployment, jobType: string, payload: object): Promise<string> {
+  return insertJobs(deployment, jobType, payload, 1);
+}
+
+/** As an application would; answers the lowest id. */
+export async function insertJobs(
+  { query }: Deployment,
+  jobType: string,
+  payload: object,
+  count: number,
+): Promise<string> {
+  const rows = await query<{ id: string }>(
+    `with made as (
+       insert into millrace.jobs (job_type, payload) select $1, $2 from generate_series(1, $3) returning id
+     ) select min(id)::text as id from made`,
+    [jobType, payload, count],
+  );
+  return rows[0]!.id;
+}
+
+export async function untilJob(deployment: Deployment, id: string, wanted: Partial<Job>): Promise<Job> {
+  const text = 'select status, attempts, result, last_error, next_retry_at from millrace.jobs where id = $1';
+  return eventually(async () => {
+    const [job] = await deployment.query<Job & Record<string, unknown>>(text, [id]);
+    expect(job, await lastWords(deployment)).toMatchObject(wanted);
+    return job!;
+  }, PATIENCE);
+}
+
+/** Waits for the only row of an answer. */
+export async function untilRow(deployment: Deployment, text: string, values: readonly unknown[]): Promise<unknown> {
+  return eventually(async () => {
+    const rows = await deployment.query(text, values);
+    expect(rows, await lastWords(deployment)).toHaveLength(1);
+    return rows[0];
+  }, PATIENCE);
+}
+
+/** What the functions logged last. */
+async function lastWords({ cloud }: Deployment): Promise<string> {
+  return (await cloud.log()).slice(-5_000);
+}
+
+/** Posts to the deployed API with a key of its own. The domain of its URL is that of AWS, so the path names it. */
+export async function openApi(deployment: Deployment) {
+  const { secret } = await createApiKey(deployment.pool, {
+    name: crypto.randomUUID(),
+    scopes: ['operator', 'producer'],
+  });
+  const { ApiUrl } = await deployment.outputs();
+  const [id] = new URL(ApiUrl ?? '').hostname.split('.');
+  return async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const url = `${deployment.cloud.endpoint}/_aws/execute-api/${id}/$default${path}`;
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    const text = await response.text();
+    expect(response.ok, text).toBe(true);
+    return JSON.parse(text);
+  };
+}
