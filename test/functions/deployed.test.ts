@@ -10,7 +10,7 @@ import { bundleOptions } from '../../infra/bundle.ts';
 import { startSqs } from '../../local/sqs/server.ts';
 import { openRunner } from '../local/lambda/runner-fixture.ts';
 import { eventually } from '../support/eventually.ts';
-import { startSecretsManager } from '../support/secrets-manager.ts';
+import { startSecretsManager } from '../support/fake-secrets.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
 import echo from './deployed-handler.ts';
