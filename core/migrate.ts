@@ -3,6 +3,7 @@ import { MigrationError } from './errors.ts';
 import { buildIndexes } from './jobs/build-indexes.ts';
 import { type Log, processLog } from './log.ts';
 import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
+import { migrationHint } from './migration-hint.ts';
 import type { Address } from './pool.ts';
 
 export { readMigrations };
@@ -190,6 +191,5 @@ function refuseChanged(migration: Migration, checksum: string): void {
 
 function explain(what: string, error: unknown): MigrationError {
   const message = error instanceof Error ? error.message : String(error);
-  const hint = errorCode(error) === '42501' ? ' (the login needs CREATEROLE and CREATE on the database)' : '';
-  return new MigrationError(`${what}: ${message}${hint}`, { cause: error });
+  return new MigrationError(`${what}: ${message}${migrationHint(error)}`, { cause: error });
 }

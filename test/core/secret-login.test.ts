@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Database, openDatabase } from '../../core/database.ts';
+import { migrate } from '../../core/migrate.ts';
 import { secretLogin } from '../../core/secrets.ts';
 import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
 import { recordLog } from './runtime-engine.ts';
@@ -170,5 +171,26 @@ describe('what is wrong with it is said in a sentence', () => {
 
   it('a server that is not there', async () => {
     await expect(open({ port: '1' }).query(WHO)).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('the migrate step says what to look at', () => {
+  it.each([
+    ['nothing listens', { port: '1' }, 'nothing answers there: look at host and port'],
+    ['the host does not exist', { host: 'nowhere.invalid' }, 'nothing answers there: look at host and port'],
+    ['the certificate is of somebody else', { ca: 'other' }, 'does not have the one of this server'],
+    ['the certificate has another name', { host: '127.0.0.1' }, 'by a name that is in its certificate'],
+    ['the password is wrong', { arn: 'wrong' }, 'must be those of a login of this database'],
+    ['there is no such database', { database: 'nothing' }, 'make the database first'],
+  ])('when %s', async (_what, login, hint) => {
+    const { certificate: other } = await certify();
+    const wrong = { username: 'runtime', password: 'wrong', host: 'localhost', port: server.port, dbname: 'millrace' };
+    secrets.set('wrong', JSON.stringify(wrong));
+    const given = { arn: ARN, ca: certificate, ...login, ...('ca' in login && { ca: other }) };
+
+    const migrating = migrate({ login: secretLogin(given), log });
+
+    await expect(migrating).rejects.toThrow(hint);
+    await expect(migrating).rejects.toMatchObject({ name: 'MigrationError' });
   });
 });
