@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { SettingError } from '../core/errors.ts';
+
+const LONGEST_MS = 300_000;
 
 /**
  * Installs packages with machine code into the folder of a bundle, at the versions of the project and for the machines
@@ -19,7 +21,14 @@ export function installNative(
   const cpu = architecture.name === Architecture.ARM_64.name ? 'arm64' : 'x64';
   const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc'];
   const quiet = ['--omit=dev', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
-  execFileSync('npm', ['install', ...target, ...quiet], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  const options: ExecFileSyncOptions = { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'], timeout: LONGEST_MS };
+  try {
+    execFileSync('npm', ['install', ...target, ...quiet], options);
+  } catch (cause) {
+    throw new Error(`nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; npm says why above`, {
+      cause,
+    });
+  }
   // It says when and by which npm, so that no two of them are alike.
   rmSync(join(folder, 'node_modules', '.package-lock.json'), { force: true });
 }

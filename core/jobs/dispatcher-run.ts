@@ -11,7 +11,8 @@ export async function registerRun(db: Database): Promise<string> {
 }
 
 // Activity: something was enqueued, is in flight, or falls due within the minute. Ten probes of the claim's index a
-// handler, whatever the size of the table; in order, so that the index is taken also where statistics are missing.
+// handler, whatever the size of the table; in order, so that the index is taken also where statistics are missing, or
+// where they say that any row will do.
 const BEAT = `
   with issued as (
     -- A sequence that was never asked shows the number that it will give first.
@@ -26,7 +27,7 @@ const BEAT = `
                select from millrace.jobs_live j
                  where j.job_type = h.job_type and j.routing_key = h.routing_key
                    and j.priority = p.priority::smallint and j.due_at is not null
-                   and j.due_at < millrace.clock() + interval '1 minute' limit 1) due)
+                   and j.due_at < millrace.clock() + interval '1 minute' order by j.due_at limit 1) due)
           then millrace.clock() else r.last_active_at end
     returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active,
       exists (select from millrace.operations o where o.status = 'running' and o.rate_per_second > 0) as paced`;

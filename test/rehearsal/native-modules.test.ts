@@ -1,0 +1,48 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Architecture } from 'aws-cdk-lib/aws-lambda';
+import { expect, it } from 'vitest';
+import { handlerAlias, handlerEntry } from '../../infra/bundle.ts';
+import { bundleFunction } from '../../infra/bundle-function.ts';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+/** Where an ELF file says for which machine it is: 183 is AArch64, 62 is x86-64. */
+const MACHINE = 18;
+
+function bundleWith(modules: string[], architecture: Architecture): string {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-native-'));
+  const file = join(folder, 'parse-code.ts');
+  writeFileSync(
+    file,
+    `import { parseSync } from 'oxc-parser';
+    import { defineHandler } from ${JSON.stringify(join(ROOT, 'core/handler.ts'))};
+    const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
+    export default defineHandler({ jobType: 'parse_code', payload, run: async () => parseSync('a.ts', '1') });`,
+  );
+  const bundle = { entry: handlerEntry, alias: { [handlerAlias]: file }, nativeModules: modules };
+  bundleFunction(join(folder, 'function'), architecture, bundle);
+  return join(folder, 'function');
+}
+
+it.each([
+  [Architecture.ARM_64, 'arm64', 183],
+  [Architecture.X86_64, 'x64', 62],
+])(
+  'installs a native module for the architecture of the function',
+  (architecture, cpu, machine) => {
+    const folder = bundleWith(['oxc-parser'], architecture);
+
+    const binding = join(
+      folder,
+      'node_modules',
+      '@oxc-parser',
+      `binding-linux-${cpu}-gnu`,
+      `parser.linux-${cpu}-gnu.node`,
+    );
+
+    expect(readFileSync(binding).readUInt16LE(MACHINE)).toBe(machine);
+    expect(readFileSync(join(folder, 'index.mjs'), 'utf8')).toMatch(/from\s*"oxc-parser"/);
+  },
+  120_000,
+);
