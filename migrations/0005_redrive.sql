@@ -58,7 +58,7 @@ begin
         when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")' and not value @? '$[*] ? (@.type() <> "string")'
         when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array")' and not exists (
           select from jsonb_array_elements(case jsonb_typeof(value) when 'array' then value else '[]' end) e
-            where e #>> '{}' is null or e #>> '{}' !~ '^[0-9]{1,18}$')
+            where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
         when key = 'since' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^\d{4}-\d\d-\d\d'

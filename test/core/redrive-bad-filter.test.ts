@@ -18,6 +18,7 @@ it.each([
   ['{"job_types": [1]}', /job_types: expected an array of job types, got \[1\]/],
   ['{"job_types": null}', /job_types: expected an array of job types, got null/],
   ['{"job_ids": ["abc"]}', /job_ids: expected an array of jobs' ids, got \["abc"\]/],
+  ['{"job_ids": ["9223372036854775808"]}', /job_ids: expected an array of jobs' ids/],
   ['{"job_ids": [null]}', /job_ids: expected an array of jobs' ids/],
   ['{"error": 5}', /error: expected a part of the error's text, got 5/],
   ['{"since": "yesterday"}', /since: expected a time such as "2026-01-31T12:00:00Z", got "yesterday"/],
@@ -30,4 +31,14 @@ it.each([
 
   await expect(starting).rejects.toThrow(message);
   expect(await engine.sql('select from millrace.operations')).toEqual([]);
+});
+
+it('takes the largest id that there can be', async () => {
+  const [{ id }] = (await engine.sql<{ id: string }>(
+    `select millrace.start_redrive('{"job_ids": ["9223372036854775807", 1250749092287967273]}') as id`,
+  )) as [{ id: string }];
+
+  expect(
+    await engine.sql('select expected_count::integer as expected from millrace.operations where id = $1', [id]),
+  ).toEqual([{ expected: 0 }]);
 });
