@@ -1,16 +1,9 @@
+import { awsFailure, type Refusal } from './aws-failure.ts';
 import { CommandFailure } from './command-failure.ts';
-import { networkReason } from './database-failure.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT } from './exit-code.ts';
 
-/** By what the SDK or SQS say, in its name or its message. */
-const REFUSALS: readonly (readonly [pattern: RegExp, code: ExitCode, sentence: string])[] = [
+const REFUSALS: readonly Refusal[] = [
   [/Region is missing|Region not accepted/, EXIT.refused, 'it is not known which region SQS is in: set AWS_REGION'],
-  [
-    /CredentialsProviderError|Could not load credentials/,
-    EXIT.refused,
-    'there are no AWS credentials: set AWS_PROFILE',
-  ],
-  [/ExpiredToken|token.*expired/i, EXIT.refused, 'the AWS credentials have expired: sign in again'],
   [
     /AccessDenied|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidAccessKeyId|InvalidSecurity/,
     ...([
@@ -24,19 +17,9 @@ const REFUSALS: readonly (readonly [pattern: RegExp, code: ExitCode, sentence: s
     ...([EXIT.conflict, 'no queue names it in its redrive policy, so SQS moves nothing out of it'] as const),
   ],
   [/ResourceNotFound|QueueDoesNotExist|NonExistentQueue/, EXIT.notFound, 'there is no such queue'],
-  [/TimeoutError/, EXIT.unreachable, 'SQS does not answer'],
 ];
 
 /** Turns an error of SQS or of the way to it into a sentence about `subject` and an exit code. */
 export function sqsFailure(error: unknown, subject: string): CommandFailure {
-  if (error instanceof CommandFailure) return error;
-  const network = networkReason(error);
-  if (network !== undefined) return failure(EXIT.unreachable, `${subject}: cannot reach SQS: ${network}`, error);
-  const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const [, code, sentence] = REFUSALS.find(([pattern]) => pattern.test(said)) ?? [undefined, EXIT.failed, said];
-  return failure(code, `${subject}: ${sentence}`, error);
-}
-
-function failure(code: ExitCode, message: string, cause: unknown): CommandFailure {
-  return new CommandFailure(code, message, { cause });
+  return error instanceof CommandFailure ? error : awsFailure(error, { service: 'SQS', subject, refusals: REFUSALS });
 }
