@@ -3,11 +3,11 @@ import { type Catalog, loadCatalog } from '../core/catalog.ts';
 import { optionalSetting } from '../core/config.ts';
 import type { DeployedAddress } from '../core/deployed.ts';
 import { STAGE } from '../local/handler-bundles.ts';
-import { findState, isRunning } from '../local/state.ts';
 import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
+import { addressOf, findOwnStack } from './own-stack.ts';
 import { findHandlers } from './payload-text.ts';
-import { findDatabase, type GlobalOptions } from './target.ts';
+import type { GlobalOptions } from './target.ts';
 
 /** What was deployed where, and the code to hold against it. */
 export interface Deployment {
@@ -31,16 +31,12 @@ export function knowsDatabase({ stage, databaseUrl }: DoctorOptions): boolean {
 /** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */
 export async function findDeployment(options: DoctorOptions): Promise<Deployment | undefined> {
   if (options.stage !== undefined) return onAws(options.stage);
-  const found = await findState().catch(() => undefined);
-  if (found === undefined || !(await isRunning(found.state))) return undefined;
-  const { label } = await findDatabase(options);
-  const stack = await findDatabase({ databaseUrl: found.state.databaseUrl });
-  if (stack.label !== label) return undefined;
+  const found = await findOwnStack(options);
+  if (found === undefined) return undefined;
   const { sqsEndpoint, lambdaEndpoint } = found.state;
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   return {
     stage: STAGE,
-    address: { region: 'us-east-1', sqsEndpoint, lambdaEndpoint, credentials },
+    address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
     catalog: await loadCatalog(join(found.folder, 'functions', 'handlers')),
     deploy: 'save the file of the handler anew, or start the stack again with npm start',
   };

@@ -10,6 +10,7 @@ import {
   SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
+import type { AwsAddress } from './aws-address.ts';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './queue-batches.ts';
 import { DEAD_LETTER_RETENTION_SECONDS } from './timing.ts';
 
@@ -60,15 +61,8 @@ export interface DeadLetterQueues {
   close(): void;
 }
 
-/** Where SQS is, when not where the environment says. */
-export interface SqsAddress {
-  readonly endpoint: string;
-  readonly region: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-}
-
 /** Region, credentials and endpoint come from the environment, as the AWS SDK reads it, unless they are given. */
-export function openDeadLetterQueues(address?: SqsAddress): DeadLetterQueues {
+export function openDeadLetterQueues(address?: AwsAddress): DeadLetterQueues {
   const client = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, maxAttempts: 3, ...address });
   return {
     describe: (queueUrl) => describe(client, queueUrl),

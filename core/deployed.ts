@@ -10,6 +10,7 @@ import {
   SchedulerClient,
 } from '@aws-sdk/client-scheduler';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, SQSClient } from '@aws-sdk/client-sqs';
+import type { AwsAddress } from './aws-address.ts';
 import { TIMEOUTS } from './queue-batches.ts';
 
 /** A queue as it stands; times in seconds. */
@@ -53,24 +54,16 @@ export interface Deployed {
   close(): void;
 }
 
-/** Where the services are, when not where the environment says. */
+/** Where the services of a stack on one machine are; it has no Scheduler. */
 export interface DeployedAddress {
-  readonly region: string;
-  readonly sqsEndpoint: string;
-  readonly lambdaEndpoint: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly sqs: AwsAddress;
+  readonly lambda: AwsAddress;
 }
 
 export function openDeployed(address?: DeployedAddress): Deployed {
-  const { region, credentials, sqsEndpoint, lambdaEndpoint } = address ?? {};
-  const settings = { requestHandler: TIMEOUTS, ...(region && { region }), ...(credentials && { credentials }) };
-  const sqs = new SQSClient({
-    ...settings,
-    useQueueUrlAsEndpoint: false,
-    ...(sqsEndpoint && { endpoint: sqsEndpoint }),
-  });
-  const lambda = new LambdaClient({ ...settings, ...(lambdaEndpoint && { endpoint: lambdaEndpoint }) });
-  const scheduler = new SchedulerClient(settings);
+  const sqs = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, ...address?.sqs });
+  const lambda = new LambdaClient({ requestHandler: TIMEOUTS, ...address?.lambda });
+  const scheduler = new SchedulerClient({ requestHandler: TIMEOUTS });
   return {
     queue: (name) => unlessMissing(QueueDoesNotExist, () => readQueue(sqs, name)),
     function: (name) => unlessMissing(NoFunction, () => readFunction(lambda, name)),

@@ -1,4 +1,5 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { AwsAddress } from './aws-address.ts';
 import type { Dispatched } from './dispatch.ts';
 import type { Log } from './log.ts';
 
@@ -12,13 +13,6 @@ export interface DispatcherFunction {
   wake(): Promise<void>;
 }
 
-/** Where Lambda is, when not where the environment says. */
-export interface LambdaAddress {
-  readonly endpoint: string;
-  readonly region: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-}
-
 const WAKE_EVERY_MS = 1000;
 const NUDGE = { nudge: true };
 const NUDGE_TWICE = { nudge: true, again: true };
@@ -27,7 +21,7 @@ const NUDGE_TWICE = { nudge: true, again: true };
  * The dispatcher by the name of its function. Region, credentials and endpoint come from the environment, unless they
  * are given.
  */
-export function openDispatcherFunction(functionName: string, log: Log, address?: LambdaAddress): DispatcherFunction {
+export function openDispatcherFunction(functionName: string, log: Log, address?: AwsAddress): DispatcherFunction {
   const client = openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address);
   // An enqueue waits for this one, and can do without it.
   const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 }, address);
@@ -48,7 +42,7 @@ export function openDispatcherFunction(functionName: string, log: Log, address?:
 
 function openClient(
   { maxAttempts, requestTimeout }: { maxAttempts: number; requestTimeout: number },
-  address: LambdaAddress | undefined,
+  address: AwsAddress | undefined,
 ): LambdaClient {
   return new LambdaClient({
     maxAttempts,

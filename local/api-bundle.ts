@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { functionName } from '../core/naming.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../infra/bundle.ts';
 import { type HandlerBundles, STAGE } from './handler-bundles.ts';
 import { bundleFunction } from './lambda/bundle.ts';
 
-export const API_FUNCTION = `millrace-${STAGE}-api`;
+export const API_FUNCTION = functionName(STAGE, 'api');
 
 /** Bundles the function behind the gateway into `folder`, with every handler whose payloads it checks. */
 export async function bundleApi(folder: string, { handlers }: HandlerBundles): Promise<void> {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { functionName } from '../core/naming.ts';
 import { API_FUNCTION, apiBundle } from './api-bundle.ts';
 import { startGateway } from './gateway.ts';
 import { STAGE } from './handler-bundles.ts';
@@ -49,7 +50,7 @@ function apiEnvironment(url: string): Record<string, string> {
   return {
     MILLRACE_API_AUTH: 'none',
     MILLRACE_API_URL: url,
-    MILLRACE_DISPATCHER_FUNCTION: `millrace-${STAGE}-dispatcher`,
+    MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
     MILLRACE_VERSION: readVersion(),
   };
 }

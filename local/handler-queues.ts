@@ -13,6 +13,7 @@ import {
   SOURCE_RETENTION_SECONDS,
   timingOf,
 } from '../core/timing.ts';
+import { CREDENTIALS } from './aws.ts';
 
 export interface HandlerQueues {
   readonly queueUrl: string;
@@ -21,8 +22,7 @@ export interface HandlerQueues {
 }
 
 export function openSqsClient(endpoint: string, region: string): SQSClient {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  return new SQSClient({ endpoint, region, credentials, maxAttempts: 10 });
+  return new SQSClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 10 });
 }
 
 /** Makes a handler's queue and dead-letter queue, or brings those that are there to the definition's values. */

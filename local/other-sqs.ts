@@ -1,6 +1,7 @@
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { optionalSetting } from '../core/config.ts';
 import { SettingError } from '../core/errors.ts';
+import { CREDENTIALS } from './aws.ts';
 
 /** The SQS that everything uses: our emulator, or the server that a setting names. */
 export interface SqsServer {
@@ -31,8 +32,7 @@ export async function findOtherSqs(region: string): Promise<SqsServer | undefine
 
 async function whyNoAnswer(endpoint: string, region: string): Promise<string | undefined> {
   const requestHandler = { requestTimeout: PATIENCE_MS, throwOnRequestTimeout: true, connectionTimeout: PATIENCE_MS };
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const client = new SQSClient({ endpoint, region, credentials, requestHandler, maxAttempts: 1 });
+  const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS, requestHandler, maxAttempts: 1 });
   try {
     await client.send(new ListQueuesCommand({ MaxResults: 1 }));
     return undefined;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { functionName } from '../core/naming.ts';
 import { STAGE } from './handler-bundles.ts';
 import { bundleFunction } from './lambda/bundle.ts';
 import type { FunctionSpec, Runner } from './lambda/runner.ts';
@@ -13,13 +14,16 @@ export interface Schedule {
 const TICK_MS = 60_000;
 const MEMORY_MB = 256;
 /** File in `functions/` to timeout. The dispatcher's is longer than the 125 s for which one run goes on. */
-const TIMEOUT_SECONDS = { dispatcher: 150, 'dlq-mirror': 60 } as const;
+const TIMEOUTS = [
+  ['dispatcher', 150],
+  ['dlq-mirror', 60],
+] as const;
 
 /** Bundles every function that is woken by the clock. */
 export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
   return Promise.all(
-    Object.entries(TIMEOUT_SECONDS).map(async ([file, timeoutSeconds]) => {
-      const name = `millrace-${STAGE}-${file}`;
+    TIMEOUTS.map(async ([file, timeoutSeconds]) => {
+      const name = functionName(STAGE, file);
       const bundle = join(bundles, name, 'index.mjs');
       const entry = join(import.meta.dirname, '..', 'functions', `${file}.ts`);
       await bundleFunction({ entry, outFile: bundle });

@@ -9,6 +9,7 @@ import { openLog } from '../core/log.ts';
 import { migrate } from '../core/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle.ts';
 import { type Api, startApi } from './api.ts';
+import { REGION } from './aws.ts';
 import { beginBundling } from './bundling.ts';
 import type { Children } from './children.ts';
 import { type DeployedHandlers, openHandlers } from './deployed-handlers.ts';
@@ -46,7 +47,6 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-const REGION = 'us-east-1';
 /** The functions work under the role that they have in a deployment, not as the owner of the database. */
 const RUNTIME_LOGIN = 'millrace_functions';
 /** Longer than the slowest handler that we ship may take, shorter than anybody waits. */
