@@ -2,27 +2,14 @@ import type { Command } from 'commander';
 import { type CancelAnswer, cancel } from '../../core/jobs/cancel.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
-import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
-import { toJson } from '../json.ts';
-import { explainFailures } from '../named-jobs.ts';
-import { withDatabase } from '../target.ts';
-import { print, printRows, sayError, suggest } from '../terminal.ts';
+import { actOnEach, type Failures } from '../each-job.ts';
+import { EXIT } from '../exit-code.ts';
+import { suggest } from '../terminal.ts';
 import { jobIds } from '../values.ts';
 
-interface Cancelled {
-  readonly id: string;
-  readonly answer: CancelAnswer;
-}
-
-const MEANING: Readonly<Record<CancelAnswer, string>> = {
-  cancelled: 'is cancelled',
-  requested: 'is in the hands of its handler, and is cancelled as soon as that lets go of it',
-  finished: 'has finished already',
-  not_found: 'does not exist',
-};
-const FAILURES: Partial<Readonly<Record<CancelAnswer, ExitCode>>> = {
-  finished: EXIT.conflict,
-  not_found: EXIT.notFound,
+const FAILURES: Failures<CancelAnswer> = {
+  finished: [EXIT.conflict, 'has finished already'],
+  not_found: [EXIT.notFound, 'does not exist'],
 };
 
 /** `millrace jobs cancel` */
@@ -36,32 +23,9 @@ export function addJobsCancel(jobs: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         if (ids.length > 1 && !options.yes) await confirm(`Cancel ${ids.length} jobs?`, options);
-        const { answers, reasons } = await withDatabase(options, async (db) => {
-          const done: Cancelled[] = [];
-          for (const id of new Set(ids)) done.push({ id, answer: await cancel(db, id) });
-          const failed = done.filter(({ answer }) => FAILURES[answer] !== undefined);
-          return {
-            answers: done,
-            reasons: await explainFailures(
-              db,
-              failed.map(({ id }) => id),
-            ),
-          };
-        });
-        if (options.json) print(toJson(answers));
-        else
-          printRows(
-            ['ID', 'ANSWER'],
-            answers.map(({ id, answer }) => [id, answer]),
-          );
-        return report(answers, reasons);
+        const { answers, code } = await actOnEach(options, new Set(ids), { act: cancel, failures: FAILURES });
+        for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);
+        return code;
       }),
     );
-}
-
-function report(answers: readonly Cancelled[], reasons: ReadonlyMap<string, string>): ExitCode {
-  const failed = answers.filter(({ answer }) => FAILURES[answer] !== undefined);
-  for (const { id, answer } of failed) sayError(`job ${id} ${reasons.get(id) ?? MEANING[answer]}`);
-  for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);
-  return exitCodeOf(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));
 }

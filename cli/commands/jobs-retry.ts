@@ -2,29 +2,15 @@ import type { Command } from 'commander';
 import { type RetryAnswer, retry } from '../../core/jobs/retry.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
-import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
-import { toJson } from '../json.ts';
-import { explainFailures } from '../named-jobs.ts';
-import { withDatabase } from '../target.ts';
-import { print, printRows, sayError, suggest } from '../terminal.ts';
+import { actOnEach, type Failures } from '../each-job.ts';
+import { EXIT } from '../exit-code.ts';
+import { suggest } from '../terminal.ts';
 import { jobIds } from '../values.ts';
 
-interface Retried {
-  readonly id: string;
-  readonly answer: RetryAnswer;
-}
-
-const MEANING: Readonly<Record<RetryAnswer, string>> = {
-  redriven: 'is pending with fresh attempts',
-  due: 'is due now',
-  busy: 'is in use by somebody at this moment: try again',
-  not_dead: 'is neither dead nor waiting for its next attempt',
-  not_found: 'does not exist',
-};
-const FAILURES: Partial<Readonly<Record<RetryAnswer, ExitCode>>> = {
-  busy: EXIT.conflict,
-  not_dead: EXIT.conflict,
-  not_found: EXIT.notFound,
+const FAILURES: Failures<RetryAnswer> = {
+  busy: [EXIT.conflict, 'is in use by somebody at this moment: try again'],
+  not_dead: [EXIT.conflict, 'is neither dead nor waiting for its next attempt'],
+  not_found: [EXIT.notFound, 'does not exist'],
 };
 
 /** `millrace jobs retry` */
@@ -39,33 +25,10 @@ export function addJobsRetry(jobs: Command): void {
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);
         if (wanted.size > 1 && !options.yes) await confirm(`Try ${wanted.size} jobs again?`, options);
-        const { answers, reasons } = await withDatabase(options, async (db) => {
-          const done: Retried[] = [];
-          for (const id of wanted) done.push({ id, answer: await retry(db, id) });
-          const failed = done.filter(({ answer }) => FAILURES[answer] !== undefined);
-          return {
-            answers: done,
-            reasons: await explainFailures(
-              db,
-              failed.map(({ id }) => id),
-            ),
-          };
-        });
-        if (options.json) print(toJson(answers));
-        else
-          printRows(
-            ['ID', 'ANSWER'],
-            answers.map(({ id, answer }) => [id, answer]),
-          );
-        return report(answers, reasons);
+        const { answers, code } = await actOnEach(options, wanted, { act: retry, failures: FAILURES });
+        const moved = answers.find(({ answer }) => FAILURES[answer] === undefined);
+        if (moved) suggest(`npx millrace jobs show ${moved.id}`);
+        return code;
       }),
     );
-}
-
-function report(answers: readonly Retried[], reasons: ReadonlyMap<string, string>): ExitCode {
-  const failed = answers.filter(({ answer }) => FAILURES[answer] !== undefined);
-  for (const { id, answer } of failed) sayError(`job ${id} ${reasons.get(id) ?? MEANING[answer]}`);
-  const moved = answers.find((one) => !failed.includes(one));
-  if (moved) suggest(`npx millrace jobs show ${moved.id}`);
-  return exitCodeOf(answers.map(({ answer }) => FAILURES[answer] ?? EXIT.done));
 }
