@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
-import type { ListedDeadLetter, PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
+import { listedDocument, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { pageDocument, startOf } from '../paging.ts';
@@ -47,11 +47,6 @@ const DeadLetter = z
   })
   .meta({ id: 'DeadLetter' });
 
-/** Without a bare `id`, which everywhere else is that of a job. */
-function toDocument({ id, ...letter }: ListedDeadLetter): Record<string, unknown> {
-  return { dead_letter_id: id, ...snakeCase(letter) };
-}
-
 export const listDeadLetters = defineRoute({
   method: 'get',
   path: '/admin/dlq',
@@ -65,7 +60,7 @@ export const listDeadLetters = defineRoute({
     const { limit, cursor, page, ...question } = query;
     const start = startOf({ limit, cursor, page }, question);
     const { deadLetters, next } = await pageDeadLetters(db, toDeadLetterFilter(question), start);
-    return { status: 200, body: pageDocument(deadLetters.map(toDocument), next, question) };
+    return { status: 200, body: pageDocument(deadLetters.map(listedDocument), next, question) };
   },
 });
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { type ListedDeadLetter, listDeadLetters } from '../../core/jobs/dead-letters-list.ts';
+import { type ListedDeadLetter, listDeadLetters, listedDocument } from '../../core/jobs/dead-letters-list.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
-import { listedDocument } from '../dead-letter-document.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
 import { toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';

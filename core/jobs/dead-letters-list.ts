@@ -1,5 +1,6 @@
 import type { Queryable } from '../database.ts';
 import { seconds } from '../duration.ts';
+import { snakeCase } from '../json-document.ts';
 import { type DeadLetterFilter, filterJson } from './dead-letter-filter.ts';
 
 /** An open dead letter: what fits on a line. */
@@ -18,6 +19,11 @@ export interface ListedDeadLetter {
   /** In the dead-letter queue; null until it was seen there. */
   readonly firstSeenAt: Date | null;
   readonly lastSeenAt: Date | null;
+}
+
+/** As JSON has it: without a bare `id`, which everywhere else is that of a job. */
+export function listedDocument({ id, ...letter }: ListedDeadLetter): Record<string, unknown> {
+  return { dead_letter_id: id, ...snakeCase(letter) };
 }
 
 /** A filter whose `since` does not move on. */
