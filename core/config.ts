@@ -40,9 +40,12 @@ export function databaseUrl(): string {
   return setting('DATABASE_URL', 'the address of the database, such as postgres://user:password@host:5432/name');
 }
 
-/** Whether CloudWatch metrics are told apart by job type: each value of that dimension is paid for. */
-export function metricsByJobType(): boolean {
-  return choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on';
+/** Of the metrics in CloudWatch: whether job types are told apart, each of which is paid for, and whose they are. */
+export function metricSettings(): { byJobType: boolean; stage: string | undefined } {
+  return {
+    byJobType: choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on',
+    stage: optionalSetting('MILLRACE_STAGE'),
+  };
 }
 
 /**

@@ -61,8 +61,7 @@ export type MigrateOptions = Address & {
  * @throws MigrationError when an applied file was changed, a statement fails, or the login lacks rights.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { folder = MIGRATIONS_FOLDER, log = processLog } = options;
-  const address = 'login' in options ? { login: options.login } : { connectionString: options.connectionString };
+  const { folder = MIGRATIONS_FOLDER, log = processLog, ...address } = options;
   const connection = { ...address, max: 1, name: 'millrace-migrate', log };
   const db = openDatabase({ ...connection, statementTimeoutMs: 15 * 60_000 });
   const outside = openDatabase({ ...connection, statementTimeoutMs: 12 * 3600_000 });

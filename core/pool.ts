@@ -62,9 +62,10 @@ export function openPool(options: DatabaseOptions & Address): Pool {
       throw error;
     });
     return connectSoundly(pool).catch((error: unknown) => {
-      if (!isRefused(error)) throw error;
-      forget(mine);
-      void pool.end().catch(() => undefined);
+      if (isRefused(error)) {
+        forget(mine);
+        void pool.end().catch(() => undefined);
+      }
       throw error;
     });
   };
@@ -111,8 +112,8 @@ function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
   });
-  // Without a listener the death of an idle connection would end the process.
   pool.on('release', (_error, client) => usedAt.set(client, Date.now()));
+  // Without a listener the death of an idle connection would end the process.
   pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
   return pool;
 }

@@ -11,20 +11,18 @@ export interface SecretLogin {
   readonly ca: string;
 }
 
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
-
 const REQUEST_TIMEOUT_MS = 5000;
 
 /**
  * The secret's username and password.
  * @throws SettingError that names the secret when it cannot be read, or is no JSON that has both.
  */
-export async function readCredentials(arn: string): Promise<Credentials> {
-  const { username, password } = await readSecret(arn);
-  return { username: text(arn, 'username', username), password: text(arn, 'password', password) };
+export async function readCredentials(arn: string) {
+  return credentialsOf(arn, await readSecret(arn));
+}
+
+function credentialsOf(arn: string, { username, password }: Record<string, unknown>) {
+  return { user: text(arn, 'username', username), password: text(arn, 'password', password) };
 }
 
 /** A login whose user and password are read anew for each pool of connections. */
@@ -32,8 +30,7 @@ export function secretLogin({ arn, host, port, database, ca }: SecretLogin): Log
   return async () => {
     const secret = await readSecret(arn);
     return {
-      user: text(arn, 'username', secret.username),
-      password: text(arn, 'password', secret.password),
+      ...credentialsOf(arn, secret),
       host: host ?? text(arn, 'host', secret.host, 'MILLRACE_DATABASE_HOST'),
       port: whole(port ?? String(secret.port ?? 5432)),
       database: database ?? text(arn, 'dbname', secret.dbname, 'MILLRACE_DATABASE_NAME'),

@@ -1,4 +1,4 @@
-import { choiceSetting, durationSetting, metricsByJobType, optionalSetting } from '../core/config.ts';
+import { choiceSetting, durationSetting, metricSettings } from '../core/config.ts';
 import { openConfiguredDatabase } from '../core/configured-database.ts';
 import type { Dispatched } from '../core/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
@@ -19,7 +19,7 @@ const deps = {
   log: processLog,
   time: systemTime,
   random: Math.random,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
+  metrics: openMetrics(processLog, metricSettings()),
 };
 
 interface Wish {

@@ -1,4 +1,4 @@
-import { metricsByJobType, optionalSetting } from '../core/config.ts';
+import { metricSettings } from '../core/config.ts';
 import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
 import { openMetrics } from '../core/emf.ts';
@@ -13,7 +13,7 @@ const deps = {
   queues: openQueues(),
   log: processLog,
   time: systemTime,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
+  metrics: openMetrics(processLog, metricSettings()),
 };
 
 /** The Lambda that looks into the dead-letter queues every minute. */

@@ -1,6 +1,6 @@
 import definition from '#handler';
 import type { Invocation } from '../core/batch.ts';
-import { metricsByJobType, optionalSetting, setting } from '../core/config.ts';
+import { metricSettings, setting } from '../core/config.ts';
 import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openMetrics } from '../core/emf.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
@@ -17,7 +17,7 @@ const deps = {
   time: systemTime,
   log: processLog,
   random: Math.random,
-  metrics: openMetrics(processLog, { byJobType: metricsByJobType(), stage: optionalSetting('MILLRACE_STAGE') }),
+  metrics: openMetrics(processLog, metricSettings()),
   exit: () => process.exit(),
 };
 

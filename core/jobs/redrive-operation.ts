@@ -53,30 +53,24 @@ const READ_REDRIVES = `
          done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
-    where kind = 'redrive' and (id = $1::bigint or ($1 is null and status = 'running'))
-    order by id`;
+    where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
+    order by id desc limit $3::integer`;
 
 /** How it stands, without doing anything; undefined when there is none. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id]);
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1]);
   return rows[0];
 }
 
 /** Those that are not at their end, the oldest first. */
 export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null]);
-  return rows;
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null]);
+  return rows.toReversed();
 }
-
-const LIST_REDRIVES = `
-  select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
-         created_at as "createdAt", finished_at as "finishedAt"
-    from millrace.operations where kind = 'redrive' order by id desc limit $1`;
 
 /** The newest, the ended ones too. */
 export async function listRedrives(db: Queryable, limit: number): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(LIST_REDRIVES, [limit]);
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, null, limit]);
   return rows;
 }
 
