@@ -4,8 +4,8 @@ import { SHIPPED } from '../core/migrations-folder.ts';
 
 /** What makes an empty database. Every file after these meets tables that are full and in use. */
 const FIRST_RELEASE = [
-  ...['0001_foundation', '0002_jobs', '0003_history', '0004_public_sql', '0005_redrive', '0006_api'],
-  ...['0007_numbers', '0008_hot_path'],
+  ...['0001_foundation', '0002_jobs', '0003_history', '0004_applications', '0005_operators', '0006_upkeep'],
+  ...['0007_redrive', '0008_api', '0009_numbers', '0010_hot_path'],
 ];
 
 const PLAIN_INDEX = /\bcreate\s+(?:unique\s+)?index\s+(?!concurrently\b)[^;]*?\bon\s+(?:only\s+)?millrace\.jobs\w*/gi;
