@@ -1,5 +1,5 @@
-import { dirname, join, relative } from 'node:path';
-import { type Catalog, loadCatalog } from '../core/catalog.ts';
+import { dirname, join } from 'node:path';
+import { type Catalog, failureLine, loadCatalog } from '../core/catalog.ts';
 import { optionalSetting } from '../core/config.ts';
 import type { DeployedAddress } from '../core/deployed.ts';
 import { STAGE } from '../local/handler-bundles.ts';
@@ -53,7 +53,5 @@ async function onAws(stage: string): Promise<Deployment> {
 
 /** One sentence a file that gives no handler. */
 export function brokenFiles({ failures }: Catalog): string[] {
-  return failures.map(({ file, line, message }) => {
-    return `${relative(dirname(dirname(dirname(file))), file)}${line === undefined ? '' : `:${line}`}: ${message}`;
-  });
+  return failures.map((failure) => failureLine(failure, dirname(dirname(dirname(failure.file)))));
 }

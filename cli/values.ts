@@ -18,6 +18,14 @@ export function jobId(text: string): string {
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
 }
 
+/** The number of a row that is no job's; `expected` says what it is, and gives an example. */
+export function rowNumber(expected: string): (text: string) => string {
+  return (text) => {
+    if (/^[1-9]\d{0,17}$/.test(text)) return text;
+    throw new InvalidArgumentError(`Expected ${expected}.`);
+  };
+}
+
 export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }

@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { HandlerDefinition } from './handler.ts';
 import { handlerFile, handlerName } from './naming.ts';
@@ -17,6 +17,11 @@ export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
   readonly message: string;
+}
+
+/** `functions/handlers/a.ts:3: why`: as a person reads it who is in `folder`. */
+export function failureLine({ file, line, message }: CatalogFailure, folder: string): string {
+  return `${relative(folder, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
 }
 
 export interface Catalog {

@@ -1,12 +1,12 @@
 import type { Construct } from 'constructs';
+import type { DispatchMode } from '../core/dispatcher.ts';
 import { functionName } from '../core/naming.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
 
 export interface DispatcherProps extends FunctionSurroundings {
-  /** `auto` looks for work as long as there is some, `loop` always, `tick` once a minute. */
-  readonly mode: 'auto' | 'loop' | 'tick';
+  readonly mode: DispatchMode;
   readonly handlers: readonly DeployedHandler[];
 }
 

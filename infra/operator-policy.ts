@@ -1,5 +1,6 @@
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { chunks } from '../core/queue-batches.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 
 /** What "Start DLQ redrive" of the SQS console asks for at the dead-letter queue. */
@@ -21,7 +22,7 @@ export class OperatorPolicy extends Construct {
 
   constructor(scope: Construct, id: string, handlers: readonly DeployedHandler[]) {
     super(scope, id);
-    this.policies = chunks(handlers).map((chunk, index) => {
+    this.policies = chunks(handlers, HANDLERS_A_POLICY).map((chunk, index) => {
       return new ManagedPolicy(this, `Redrive${index + 1}`, {
         description: 'Redrive of dead letters from the SQS console',
         statements: [
@@ -34,9 +35,4 @@ export class OperatorPolicy extends Construct {
       });
     });
   }
-}
-
-function chunks(handlers: readonly DeployedHandler[]): (readonly DeployedHandler[])[] {
-  const starts = handlers.map((_handler, index) => index).filter((index) => index % HANDLERS_A_POLICY === 0);
-  return starts.map((start) => handlers.slice(start, start + HANDLERS_A_POLICY));
 }

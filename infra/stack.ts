@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { relative } from 'node:path';
 import { Annotations, type App, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
-import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
+import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import type { Context } from './context.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
 import { type NetworkChoice, readSettings } from './settings.ts';
@@ -26,12 +25,8 @@ async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
   const { handlers, failures } = await loadCatalog(folder).catch((cause: unknown) => {
     throw new Error(`handlers: there is no folder ${folder}`, { cause });
   });
-  if (failures.length > 0) throw new Error(failures.map(failureLine).join('\n'));
+  if (failures.length > 0) throw new Error(failures.map((failure) => failureLine(failure, process.cwd())).join('\n'));
   return handlers;
-}
-
-function failureLine({ file, line, message }: CatalogFailure): string {
-  return `${relative(process.cwd(), file)}${line === undefined ? '' : `:${line}`}: ${message}`;
 }
 
 function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): MillraceProps['network'] {

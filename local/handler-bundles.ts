@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { type CatalogFailure, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
+import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import { queueName } from '../core/naming.ts';
 import { handlerAlias, handlerEntry } from '../infra/bundle.ts';
 import { bundleFunction } from './lambda/bundle.ts';
@@ -60,7 +60,7 @@ export function openBundler({ project, folder, bundles }: HandlerFolders): () =>
     return {
       handlers: results.filter((result) => typeof result !== 'string'),
       complaints: [
-        ...failures.map((failure) => failureLine(project, failure)),
+        ...failures.map((failure) => failureLine(failure, project)),
         ...results.filter((result) => typeof result === 'string'),
       ],
       present: new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]),
@@ -95,8 +95,4 @@ async function signatureOf(sources: readonly string[], begun = Number.POSITIVE_I
 
 function nameOfFile(file: string): string {
   return (file.split('/').at(-1) ?? '').replace(/\.ts$/, '').replaceAll('-', '_');
-}
-
-function failureLine(project: string, { file, line, message }: CatalogFailure): string {
-  return `${relative(project, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
 }

@@ -9,7 +9,7 @@ import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
-import { duration, whole } from '../values.ts';
+import { duration, rowNumber, whole } from '../values.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
 const MORE_HELP = `
@@ -78,7 +78,7 @@ function addList(keys: Command): void {
 function addRevoke(keys: Command): void {
   keys
     .command('revoke')
-    .argument('<id>', 'as keys shows it', keyId)
+    .argument('<id>', 'as keys shows it', rowNumber('the id of a key, a whole number such as 3'))
     .description('make a key useless, at once and for ever')
     .option('-y, --yes', 'do not ask')
     .addHelpText('before', examples('keys revoke 3'))
@@ -114,9 +114,4 @@ function scopes(text: string, before: readonly Scope[] = []): Scope[] {
 function keyName(text: string): string {
   if (text.trim() !== '' && text.length <= 100) return text.trim();
   throw new InvalidArgumentError('Expected a name of 1 to 100 characters, such as billing.');
-}
-
-function keyId(text: string): string {
-  if (/^[1-9]\d{0,17}$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected the id of a key, a whole number such as 3.');
 }

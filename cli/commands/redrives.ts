@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { cancelRedrive, listRedrives, type RedriveOperation, readRedrive } from '../../core/jobs/redrive-operation.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -6,7 +6,7 @@ import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest } from '../terminal.ts';
-import { whole } from '../values.ts';
+import { rowNumber, whole } from '../values.ts';
 
 const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'BEGAN', 'ENDED'];
 
@@ -36,7 +36,7 @@ export function addRedrives(program: Command): void {
 function addOne(redrives: Command, verb: 'show' | 'cancel', description: string): void {
   redrives
     .command(verb)
-    .argument('<redrive>', 'its number, as redrives shows it', redriveId)
+    .argument('<redrive>', 'its number, as redrives shows it', rowNumber('the number of a redrive, such as 7'))
     .description(description)
     .addHelpText('before', examples(`redrives ${verb} 7`))
     .action(
@@ -84,9 +84,4 @@ function toRow({
 }: RedriveOperation) {
   const rate = ratePerSecond === null ? 'as fast as it goes' : `${ratePerSecond}/s`;
   return [id, status, done, expected, skipped, rate, requestedBy, createdAt, finishedAt ?? '-'];
-}
-
-function redriveId(text: string): string {
-  if (/^[1-9]\d{0,17}$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected the number of a redrive, such as 7.');
 }
