@@ -3,9 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH
+. .ci/python-venv.sh
 
 version=1.46.3
-venv=${XDG_CACHE_HOME:-$HOME/.cache}/millrace-ci/aws-cli-$version
 work=$(mktemp -d)
 server=
 finish() {
@@ -16,13 +16,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-if [ ! -e "$venv/complete" ]; then
-  python3 -c 'import ensurepip' 2>/dev/null || .ci/apt-install.sh ensurepip:python3-venv
-  rm -rf "$venv"
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install -q --disable-pip-version-check "awscli==$version"
-  touch "$venv/complete"
-fi
+python_venv "aws-cli-$version" "awscli==$version"
 
 node local/sqs/main.ts >"$work/out" &
 server=$!

@@ -4,9 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH
+. .ci/python-venv.sh
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/millrace-ci
-venv=$cache/sqs-servers-python-moto-5.2.5-ministack-1.5.33
 packages=$cache/sqs-servers-npm-fauxqs-2.4.1-local-aws-sqs-2.0.2
 work=$(mktemp -d)
 pids=()
@@ -19,14 +19,9 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# Only what SQS needs: moto's extra `server` brings twice as much.
 install_python() {
-  [ ! -e "$venv/complete" ] || return 0
-  python3 -c 'import ensurepip' 2>/dev/null || .ci/apt-install.sh ensurepip:python3-venv
-  rm -rf "$venv"
-  # Only what SQS needs: moto's extra `server` brings twice as much.
-  python3 -m venv "$venv" &&
-    "$venv/bin/pip" install -q --disable-pip-version-check moto==5.2.5 flask flask-cors ministack==1.5.33 &&
-    touch "$venv/complete"
+  python_venv sqs-servers-python-moto-5.2.5-ministack-1.5.33 moto==5.2.5 flask flask-cors ministack==1.5.33
 }
 
 install_npm() {

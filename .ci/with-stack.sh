@@ -1,8 +1,9 @@
 # To be sourced: npm start in a folder of its own, $work, with the handlers that are shipped; $api is the address of its
-# API. It ends with the script. `python_venv <name> <package…>` sets $venv, which is kept from run to run.
+# API. It ends with the script.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 export PATH=$root/node_modules/.bin:$PATH NO_COLOR=1
+. .ci/python-venv.sh
 
 work=$(mktemp -d)
 stack=
@@ -16,18 +17,6 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-python_venv() {
-  venv=${XDG_CACHE_HOME:-$HOME/.cache}/millrace-ci/$1
-  shift
-  if [ ! -e "$venv/complete" ]; then
-    python3 -c 'import ensurepip' 2>/dev/null || .ci/apt-install.sh ensurepip:python3-venv
-    rm -rf "$venv"
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install -q --disable-pip-version-check "$@"
-    touch "$venv/complete"
-  fi
-}
 
 start_stack() {
   chmod 755 "$work"
