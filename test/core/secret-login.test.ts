@@ -1,39 +1,25 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Database, openDatabase } from '../../core/database.ts';
 import { migrate } from '../../core/migrate.ts';
 import { secretLogin } from '../../core/secrets.ts';
+import { startSecretsManager } from '../support/fake-secrets.ts';
 import { certify, startOwnPostgres, useTls } from '../support/tls-postgres.ts';
 import { recordLog } from './runtime-engine.ts';
 
 const ARN = 'arn:aws:secretsmanager:eu-central-1:000000000000:secret:runtime-AbCdEf';
 const log = recordLog();
 const secrets = new Map<string, string>();
+const reads = vi.spyOn(secrets, 'get');
 const opened: Database[] = [];
-let reads = 0;
+let manager: Awaited<ReturnType<typeof startSecretsManager>>;
 let server: Awaited<ReturnType<typeof startOwnPostgres>>;
 let certificate: string;
 let admin: pg.Client;
 
-const manager = createServer((request, response) => {
-  let body = '';
-  request.on('data', (chunk) => (body += chunk));
-  request.on('end', () => {
-    reads += 1;
-    const secret = secrets.get(JSON.parse(body).SecretId);
-    response.setHeader('Content-Type', 'application/x-amz-json-1.1');
-    response.statusCode = secret === undefined ? 400 : 200;
-    response.end(
-      JSON.stringify(secret === undefined ? { __type: 'ResourceNotFoundException' } : { SecretString: secret }),
-    );
-  });
-});
-
 beforeAll(async () => {
-  await new Promise<void>((resolve) => manager.listen(0, '127.0.0.1', resolve));
-  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', `http://127.0.0.1:${(manager.address() as AddressInfo).port}`);
+  manager = await startSecretsManager(secrets);
+  vi.stubEnv('AWS_ENDPOINT_URL_SECRETS_MANAGER', manager.endpoint);
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
@@ -55,7 +41,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await changePassword('first');
-  reads = 0;
+  reads.mockClear();
 });
 
 /** In the database and in the secret, as a rotation does. */
@@ -83,7 +69,7 @@ describe('a login by a secret', () => {
     const answers = [await db.query(WHO), await db.query(WHO), await db.transaction((tx) => tx.query(WHO))];
 
     expect(answers.map(({ rows }) => rows)).toEqual(Array(3).fill([{ name: 'runtime', encrypted: true }]));
-    expect(reads).toBe(1);
+    expect(reads).toHaveBeenCalledTimes(1);
   });
 
   it('reads it again, once, when the password was changed under a running process', async () => {
@@ -91,13 +77,13 @@ describe('a login by a secret', () => {
     await db.query(WHO);
     await changePassword('second');
     await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'runtime'`);
-    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+    const rest = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
 
     const { rows } = await db.query(WHO);
-    vi.restoreAllMocks();
+    rest.mockRestore();
 
     expect(rows).toEqual([{ name: 'runtime', encrypted: true }]);
-    expect(reads).toBe(2);
+    expect(reads).toHaveBeenCalledTimes(2);
   });
 
   it('tells a password that is wrong from the first, and does not go on asking for the secret', async () => {
@@ -106,7 +92,7 @@ describe('a login by a secret', () => {
 
     await expect(db.query(WHO)).rejects.toThrow('password authentication failed for user "runtime"');
 
-    expect(reads).toBe(2);
+    expect(reads).toHaveBeenCalledTimes(2);
   });
 
   it('gets over a secret that could not be read at first', async () => {
