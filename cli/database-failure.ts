@@ -24,6 +24,7 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
   ['08', 'the connection broke'],
 ];
 
+export const MIGRATE = 'npx millrace migrate --database-url …';
 /** What helps whoever lacks a right. */
 const GRANT =
   'to look at jobs and dead letters and to redrive takes the role millrace_operator (grant millrace_operator to ' +
@@ -43,11 +44,8 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
     );
   }
   if (state === '42501') return new CommandFailure(EXIT.refused, `${label}: ${error.message}; ${GRANT}`);
-  if (isSchemaMissing(cause, state)) {
-    return new CommandFailure(
-      EXIT.failed,
-      `${label} has no Millrace schema, or that of another release: npx millrace migrate --database-url …`,
-    );
+  if (isSchemaMissing(cause)) {
+    return new CommandFailure(EXIT.failed, `${label} has no Millrace schema, or that of another release: ${MIGRATE}`);
   }
   return error;
 }
@@ -68,7 +66,9 @@ function unreachable(error: unknown): string | undefined {
   return /^(ERR_SSL|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|CERT_|UNABLE_TO)/.test(code) ? `TLS failed (${code})` : undefined;
 }
 
-function isSchemaMissing(error: unknown, state: string): boolean {
+/** Something of our schema is not there; of a person's own text it may be a slip as well. */
+export function isSchemaMissing(error: unknown): boolean {
   const message = error instanceof Error ? error.message : '';
+  const state = errorCode(error) ?? '';
   return ['42P01', '3F000', '42883', '42703'].includes(state) && message.includes('millrace');
 }

@@ -123,7 +123,7 @@ function explain(reason: string): string {
   if (!reason.includes('CouldNotDetermineMessageSource')) return `SQS gave up: ${reason}`;
   return (
     'SQS gave up at a message that was sent there by hand, since it does not know where that came from: discard it ' +
-    'first (npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows), or redrive without ' +
-    '--via-sqs'
+    'first (npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows once the mirror has ' +
+    'seen it, within a minute), or redrive without --via-sqs'
   );
 }

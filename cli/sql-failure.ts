@@ -1,5 +1,6 @@
 import { errorCode } from '../core/database.ts';
 import { CommandFailure } from './command-failure.ts';
+import { isSchemaMissing, MIGRATE } from './database-failure.ts';
 import { EXIT } from './exit-code.ts';
 
 interface Details {
@@ -18,6 +19,7 @@ export function sqlFailure(error: unknown, text: string): unknown {
     ...(position === undefined ? [] : placeOf(text, Number(position))),
     ...(detail === undefined ? [] : [`detail: ${detail}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
+    ...(isSchemaMissing(error) ? [`a database without Millrace is set up by ${MIGRATE}`] : []),
   ];
   return new CommandFailure(EXIT.failed, lines.join('\n'), { cause: error });
 }

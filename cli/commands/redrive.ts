@@ -42,12 +42,12 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate the dispatcher does the work, and wakes up within a minute if it is idle; without it this command does it,
-as fast as it goes. Ctrl-C cancels the redrive: what was moved stays moved. Should this command die, the dispatcher goes
-on with it; select millrace.cancel_redrive(<its number>) stops it then.
-With --via-sqs one move task a queue takes everything that is in it; at a message that was sent there by hand SQS gives
-up. Only --job-type, --routing-key, --all
-and a --rate of 1 to 500 go with it. SQS is that of the running stack, or the one that the AWS environment names.
+With --rate the dispatcher does the work, and wakes up within a minute if it is idle; after a stop it makes up for five
+seconds at once. Without it this command does the work, as fast as it goes. Ctrl-C cancels the redrive: what was moved
+stays moved. Should this command die, the dispatcher goes on with it; npx millrace redrives cancel <its number> stops it
+then. With --via-sqs one move task a queue takes everything that is in it; at a message that was sent there by hand SQS
+gives up. Only --job-type, --routing-key, --all and a --rate of 1 to 500 go with it. SQS is that of the running stack,
+or the one that the AWS environment names.
 Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
 
 /** `millrace redrive` */

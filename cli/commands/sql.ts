@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { runText, type StatementResult } from '../../core/database.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { databaseFailure } from '../database-failure.ts';
+import { databaseFailure, isSchemaMissing } from '../database-failure.ts';
 import { EXIT } from '../exit-code.ts';
 import { toJson } from '../json.ts';
 import { sqlFailure } from '../sql-failure.ts';
@@ -35,7 +35,7 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
   whisper(`Database: ${address.label}`);
   const ask = { connectionString: address.url, name: CONNECTION_NAME, connectTimeoutMs: CONNECT_TIMEOUT_MS };
   const { results, unfinished } = await runText(text, { ...ask, onNotice: say }).catch((error: unknown) => {
-    const failure = databaseFailure(error, address);
+    const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
     throw failure === error ? sqlFailure(error, text) : failure;
   });
   const answered = results.filter(({ command }) => command !== '');

@@ -58,6 +58,14 @@ describe('CLI-01: sql', () => {
     expect(hinted.stderr).toContain('hint: Perhaps you meant to reference the column "jobs.status".');
   });
 
+  it('shows the mistake in the name of a table of ours too, and what helps where there is none', async () => {
+    const { code, stderr } = await sql(['select * from millrace.queues']);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain('error: relation "millrace.queues" does not exist (42P01)\nline 1: select * from');
+    expect(stderr).toContain('a database without Millrace is set up by npx millrace migrate');
+  });
+
   it('undoes all statements when one fails', async () => {
     const { code } = await sql(['create table kept (); select 1/0']);
 
