@@ -73,37 +73,24 @@ function parameters(route: Route, schemas: Json): Json[] {
   ];
 }
 
-const IF_NONE_MATCH = {
-  name: 'If-None-Match',
-  in: 'header',
-  required: false,
-  description: 'ETags of answers that you have: 304 without a body when this answer is one of them.',
-  schema: { type: 'string' },
-};
+const IF_NONE_MATCH = header(
+  'If-None-Match',
+  'ETags of answers that you have: 304 without a body when this answer is one of them.',
+);
+const IF_MATCH = header('If-Match', 'The ETag of the job as you have read it: 412 when it is another by now.');
+const TRACEPARENT = header(
+  'traceparent',
+  'The trace of the caller, as W3C has it: attempts link to it. One that is malformed is ignored.',
+);
+const IDEMPOTENCY_KEY = header(
+  'Idempotency-Key',
+  'The same key and request within 24 hours get the same answer; another request under it a 409.',
+  '^[!-~]{1,255}$',
+);
 
-const IF_MATCH = {
-  name: 'If-Match',
-  in: 'header',
-  required: false,
-  description: 'The ETag of the job as you have read it: 412 when it is another by now.',
-  schema: { type: 'string' },
-};
-
-const TRACEPARENT = {
-  name: 'traceparent',
-  in: 'header',
-  required: false,
-  description: 'The trace of the caller, as W3C has it: attempts link to it. One that is malformed is ignored.',
-  schema: { type: 'string' },
-};
-
-const IDEMPOTENCY_KEY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'The same key and request within 24 hours get the same answer; another request under it a 409.',
-  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-};
+function header(name: string, description: string, pattern?: string): Json {
+  return { name, in: 'header', required: false, description, schema: { type: 'string', ...(pattern && { pattern }) } };
+}
 
 /** What every operation behind the gate can answer, besides its own. */
 const GATE = {
