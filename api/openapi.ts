@@ -129,11 +129,16 @@ function responses(route: Route, schemas: Json): Json {
       },
     ] as const;
   });
-  const others = { description: 'Something failed, here or in the database: see detail.', content: problem };
+  const others = {
+    description: 'Something failed, here or in the database: see detail. The gateway in front answers with a message.',
+    content: { ...problem, 'application/json': { schema: GATEWAY_ANSWER } },
+  };
   return { ...Object.fromEntries(own), default: others };
 }
 
 const TEXT = { type: 'string' };
+/** What API Gateway refuses by itself never comes to us: too many requests at once, or headers beyond 10,240 bytes. */
+const GATEWAY_ANSWER = { type: 'object', properties: { message: TEXT }, required: ['message'] };
 const ETAG = { ETag: 'Names this very document.' };
 
 /** A schema as JSON Schema; those with a name go to the components. */

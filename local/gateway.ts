@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Runner } from './lambda/runner.ts';
 
 export interface Gateway {
@@ -15,16 +16,18 @@ export interface GatewayOptions {
   readonly functionName: string;
 }
 
-/** What API Gateway takes at most. */
+/** What API Gateway takes at most, of a body and of the request line with its headers. */
 const MOST_BYTES = 10_000_000;
+const MOST_HEADER_BYTES = 10_240;
 
 /** Serves a function on 127.0.0.1 as an HTTP API does: each request becomes an event of format 2.0. */
 export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: MOST_HEADER_BYTES }, (request, response) => {
     answer(runner, functionName, request, response).catch((error: unknown) => {
       refuse(response, 500, error instanceof Error ? error.message : String(error));
     });
   });
+  server.on('clientError', refuseUnread);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;
@@ -100,3 +103,17 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ message }));
 }
+
+/** What is no request in HTTP never comes to a response; by itself Node would answer it without a body. */
+function refuseUnread({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = UNREAD[code ?? ''] ?? '400 Bad Request';
+  const body = JSON.stringify({ message: status.slice('000 '.length) });
+  const fields = ['content-type: application/json', `content-length: ${body.length}`, 'connection: close'];
+  socket.end(`HTTP/1.1 ${[status, ...fields].join('\r\n')}\r\n\r\n${body}`);
+}
+
+const UNREAD: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};

@@ -1,4 +1,6 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { startGateway } from '../../local/gateway.ts';
 import type { Runner } from '../../local/lambda/runner.ts';
@@ -76,3 +78,24 @@ it('takes ten megabytes and not more', async () => {
   expect(status).toBe(413);
   expect(events).toEqual([]);
 });
+
+it.each([
+  ['headers beyond 10,240 bytes', `GET / HTTP/1.1\r\nHost: a\r\nx: ${'x'.repeat(11_000)}\r\n\r\n`, 431],
+  ['a line beyond them', `GET /${'x'.repeat(11_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ['what is not HTTP', 'how are you?\r\n\r\n', 400],
+])('says in JSON that it does not take %s', async (_what, sent, status) => {
+  const { gateway, events } = await open(async () => ({ payload: ANSWER }));
+
+  const answered = await sendText(gateway.port, sent);
+
+  expect(answered).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\r\ncontent-type: application/json\r\n`));
+  const body = answered.slice(answered.indexOf('\r\n\r\n'));
+  expect(JSON.parse(body)).toEqual({ message: answered.slice('HTTP/1.1 000 '.length, answered.indexOf('\r\n')) });
+  expect(events).toEqual([]);
+});
+
+async function sendText(port: number, content: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(content);
+  return text(socket);
+}
