@@ -4,7 +4,7 @@ import { Environment } from './environment.ts';
 import { type Outcome, summarize } from './outcome.ts';
 import type { FunctionSpec, RunnerEvent } from './runner.ts';
 
-/** Lambda gives an init ten seconds; one that needs more starts again within the function's own timeout. */
+/** Lambda gives an init ten seconds; one that fails or needs more starts again within the function's own timeout. */
 const INIT_LIMIT_MS = 10_000;
 const IDLE_LIMIT_MS = 60_000;
 /** As many idle environments are kept however long nothing happens. */
@@ -93,7 +93,7 @@ export class FunctionPool {
       this.#discard(next.environment);
     }
     const first = await this.#start(requestId, this.#options.initLimitMs ?? INIT_LIMIT_MS);
-    if (!('kind' in first) || first.kind !== 'timeout') return asInit(first);
+    if (!('kind' in first) || this.#killed) return asInit(first);
     return asInit(await this.#start(requestId, this.spec.timeoutSeconds * 1000));
   }
 

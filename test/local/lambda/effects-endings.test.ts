@@ -98,6 +98,27 @@ test.concurrent.each<[string, string]>([
   await effects.close();
 });
 
+// What AWS documents of an init over its limit, see below, its logs show of any that fails: an INIT_REPORT with
+// "Phase: init Status: error" and one with "Phase: invoke".
+test.concurrent.each<[string, string]>([
+  ['throws', "throw new Error('bad start');"],
+  ['exits', 'process.exit(1);'],
+])('when an import %s once, it is made again within the invocation, and costs no receive', async (_, ending) => {
+  const tried = join(await temporaryFolder(), 'tried');
+  const fails = `import { existsSync, writeFileSync } from 'node:fs'; const tried = ${JSON.stringify(tried)};
+    if (!existsSync(tried)) { writeFileSync(tried, ''); ${ending} }`;
+  const effects = await failOnce({ source: `${fails} ${tellingHandler('')}` });
+
+  const seen = await eventually(() => {
+    expect(effects.seen()).toHaveLength(3);
+    return effects.seen();
+  }, PATIENT);
+
+  expect(seen.map(({ receives }) => receives)).toEqual([1, 1, 1]);
+  expect(effects.events.filter(({ kind }) => kind === 'init-failed')).toEqual([]);
+  await effects.close();
+});
+
 // "The Init phase is limited to 10 seconds. If all three tasks do not complete within 10 seconds, Lambda retries the
 // Init phase at the time of the first function invocation with the configured function timeout." (the same page)
 test.concurrent('when an import does not end, the batch comes back as after a timeout', async () => {
