@@ -5,18 +5,19 @@ import { listJobs, processJobs, removeJob, retryJob, showAnyJob } from './routes
 import { createKey, listKeys, revokeKey } from './routes/api-keys.ts';
 import { listAudit } from './routes/audit.ts';
 import { enqueueJobs } from './routes/bulk.ts';
-import { groupAllDeadLetters, listDeadLetters } from './routes/dead-letters.ts';
+import { getDeadLetter, groupAllDeadLetters, listDeadLetters } from './routes/dead-letters.ts';
 import { getHandlers, pause, resume } from './routes/handlers.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
 import { getMetrics, getStats } from './routes/numbers.ts';
-import { createRedrive, getRedrive, stopRedrive } from './routes/redrives.ts';
+import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/redrives.ts';
 
 /** Every operation, in the order in which the documentation shows them. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
   ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob, actOnJobs],
-  ...[listDeadLetters, groupAllDeadLetters, createRedrive, getRedrive, stopRedrive],
+  ...[listDeadLetters, groupAllDeadLetters, getDeadLetter],
+  ...[createRedrive, listRedrives, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],
   listAudit,
   ...[createKey, listKeys, revokeKey],

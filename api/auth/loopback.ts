@@ -1,10 +1,6 @@
+import { isLoopback } from '../../core/loopback.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
-
-/** Whether an address can be reached from its own machine alone. */
-export function isLoopback(host: string): boolean {
-  return /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/i.test(host);
-}
 
 /**
  * Whoever is on this machine may do everything. A page of another site that a browser here has open is not: it says

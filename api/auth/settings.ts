@@ -1,12 +1,13 @@
 import { optionalSetting, setting } from '../../core/config.ts';
 import type { Queryable } from '../../core/database.ts';
 import { SettingError } from '../../core/errors.ts';
+import { isLoopback } from '../../core/loopback.ts';
 import { expandScopes } from '../../core/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 import { apiKeyAuthentication } from './api-key.ts';
 import { type IamRule, iamAuthentication } from './iam.ts';
 import { jwtAuthentication } from './jwt.ts';
-import { isLoopback, loopbackAuthentication } from './loopback.ts';
+import { loopbackAuthentication } from './loopback.ts';
 
 const AUTH = 'MILLRACE_API_AUTH';
 const MODES = ['api-key', 'iam', 'jwt', 'none'] as const;

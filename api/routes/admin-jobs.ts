@@ -4,6 +4,7 @@ import { type PageFilter, pageJobs } from '../../core/jobs/page-jobs.ts';
 import { retry } from '../../core/jobs/retry.ts';
 import { showJob } from '../../core/jobs/show.ts';
 import { snakeCase } from '../../core/json-document.ts';
+import { Retried, Round } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
@@ -71,10 +72,6 @@ export const showAnyJob = defineRoute({
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
-const Retried = z
-  .object({ ...JobDetail.shape, answer: z.enum(['redriven', 'due']) })
-  .meta({ description: 'redriven: it was dead and has fresh attempts. due: it had failed and no longer waits.' });
-
 export const retryJob = defineRoute({
   method: 'post',
   path: '/admin/jobs/{id}/retry',
@@ -129,8 +126,6 @@ export const removeJob = defineRoute({
 
 /** What Lambda answers when no more invocations may run at once. */
 const THROTTLED = 'TooManyRequestsException';
-const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
-
 export const processJobs = defineRoute({
   method: 'post',
   path: '/admin/jobs/process',

@@ -1,11 +1,14 @@
 import * as z from 'zod';
 import { groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
 import { listedDocument, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
+import { showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
 import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';
-import { snakeCase } from '../../core/json-document.ts';
+import { rawJson, snakeCase } from '../../core/json-document.ts';
+import { DeadLetter, DeadLetterDetail, Groups } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
+import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { Id, JobTypeName, PageQuery, pageOf, RoutingKeyName, Time, Words } from '../schemas.ts';
+import { Id, IdParams, JobTypeName, PageQuery, pageOf, RoutingKeyName, Time, Words } from '../schemas.ts';
 
 const TAG = 'Dead letters';
 
@@ -31,22 +34,6 @@ export function toDeadLetterFilter({ job_type, routing_key, id, since, error, gr
   return filter;
 }
 
-const DeadLetter = z
-  .object({
-    dead_letter_id: z.string(),
-    job_id: z.string().nullable().meta({ description: "Null for a message that is nobody's job." }),
-    job_type: z.string().nullable(),
-    routing_key: z.string().nullable(),
-    attempts: z.number().int().nullable(),
-    max_attempts: z.number().int().nullable(),
-    last_error: z.string().nullable(),
-    fingerprint: z.string().nullable(),
-    died_at: z.iso.datetime(),
-    first_seen_at: z.iso.datetime().nullable().meta({ description: 'In the dead-letter queue.' }),
-    last_seen_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'DeadLetter' });
-
 export const listDeadLetters = defineRoute({
   method: 'get',
   path: '/admin/dlq',
@@ -64,21 +51,27 @@ export const listDeadLetters = defineRoute({
   },
 });
 
-const Group = z
-  .object({
-    fingerprint: z.string().nullable(),
-    jobs: z.number().int(),
-    handlers: z.array(z.string()),
-    last_error: z.string().nullable().meta({ description: 'Of the newest.' }),
-    first_died_at: z.iso.datetime(),
-    last_died_at: z.iso.datetime(),
-  })
-  .meta({ id: 'DeadLetterGroup' });
-const Groups = z.object({
-  items: z.array(Group),
-  total: z.number().int().meta({ description: 'Dead letters in all groups.' }),
-  groups: z.number().int(),
-  has_more: z.boolean(),
+export const getDeadLetter = defineRoute({
+  method: 'get',
+  path: '/admin/dlq/{id}',
+  operation: 'showDeadLetter',
+  tag: TAG,
+  summary: 'Show one by its dead_letter_id, as long as it is open',
+  scope: ['jobs:read'],
+  params: IdParams,
+  answers: { 200: { description: 'All of it.', schema: DeadLetterDetail }, 404: { description: 'There is none.' } },
+  run: async ({ params, db, caller }) => {
+    const letter = await showDeadLetter(db, { id: params.id });
+    if (letter === undefined) throw new Problem('not-found', 'there is no such dead letter, or not any more');
+    const { payload, rawBody, ...rest } = letter;
+    const readable = caller.scopes.has('payload:read');
+    const body = {
+      ...listedDocument(rest),
+      ...(readable && { payload: payload === null ? null : rawJson(payload), raw_body: rawBody }),
+      payload_restricted: !readable,
+    };
+    return { status: 200, body };
+  },
 });
 
 export const groupAllDeadLetters = defineRoute({

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import type { Queryable } from '../../core/database.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
@@ -6,15 +5,14 @@ import { readLiveJob } from '../../core/jobs/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/jobs/show.ts';
 import { rawJson, snakeCase } from '../../core/json-document.ts';
 import type { Caller } from '../caller.ts';
+import { Cancelled, Enqueued } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { IdParams, Job, JobDetail } from '../schemas.ts';
+import { IdParams, JobDetail } from '../schemas.ts';
 
 const TAG = 'Jobs';
-const Enqueued = z.object({ ...Job.shape, deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
-
 export const enqueueJob = defineRoute({
   method: 'post',
   path: '/jobs',
@@ -59,8 +57,6 @@ export const getJob = defineRoute({
   answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
-
-const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
 
 export const cancelJob = defineRoute({
   method: 'post',

@@ -1,28 +1,8 @@
-import * as z from 'zod';
+import { type HandlerNumbers, readHandlerNumbers } from '../../core/jobs/read-metrics.ts';
 import { readStats, type Stats } from '../../core/jobs/stats.ts';
 import { renderMetrics } from '../../core/metrics.ts';
+import { LIVE, StatsDocument } from '../documents.ts';
 import { defineRoute } from '../route.ts';
-import type { Status } from '../schemas.ts';
-
-const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<typeof Status>[];
-const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
-const Events = z.record(z.string(), z.number().int());
-
-const StatsDocument = z
-  .object({
-    as_of: z.iso.datetime(),
-    counted_at: z.iso
-      .datetime()
-      .nullable()
-      .meta({ description: 'When the jobs were counted; many are within minutes.' }),
-    by_status: Counts.meta({ description: 'Jobs that live. What has finished is in the throughput.' }),
-    by_job_type: z.record(z.string(), Counts),
-    oldest_due_seconds: z.number().nullable().meta({ description: 'How long the oldest due job has waited.' }),
-    oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same of each job type that has one.' }),
-    throughput: z.object({ last_5_minutes: Events, last_hour: Events }).meta({ description: 'Events of each kind.' }),
-    dispatcher_last_round_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Stats' });
 
 export const getStats = defineRoute({
   method: 'get',
@@ -32,10 +12,11 @@ export const getStats = defineRoute({
   summary: 'How things stand',
   scope: ['jobs:read'],
   answers: { 200: { description: 'The numbers.', schema: StatsDocument } },
-  run: async ({ db }) => ({ status: 200, body: statsDocument(await readStats(db)) }),
+  run: async ({ db }) => ({ status: 200, body: statsDocument(await readStats(db), await readHandlerNumbers(db)) }),
 });
 
-function statsDocument({ asOf, countedAt, jobs, oldestDue, throughput, dispatcherLastRoundAt }: Stats) {
+function statsDocument(stats: Stats, handlers: readonly HandlerNumbers[]) {
+  const { asOf, countedAt, jobs, oldestDue, throughput, dispatcherLastRoundAt } = stats;
   const types = Map.groupBy(jobs, ({ jobType }) => jobType);
   const seconds = oldestDue.map((one) => one.seconds);
   return {
@@ -50,6 +31,7 @@ function statsDocument({ asOf, countedAt, jobs, oldestDue, throughput, dispatche
       last_hour: Object.fromEntries(throughput.map((one) => [one.event, one.lastHour])),
     },
     dispatcher_last_round_at: dispatcherLastRoundAt,
+    handlers,
   };
 }
 

@@ -1,10 +1,18 @@
 import * as z from 'zod';
 import { previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
-import { cancelRedrive, type RedriveOperation, readRedrive, startRedrive } from '../../core/jobs/redrive-operation.ts';
+import {
+  cancelRedrive,
+  type RedriveOperation,
+  readRedrive,
+  listRedrives as readRedrives,
+  startRedrive,
+} from '../../core/jobs/redrive-operation.ts';
 import { snakeCase } from '../../core/json-document.ts';
+import { Redrive } from '../documents.ts';
+import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { IdParams } from '../schemas.ts';
+import { IdParams, PageQuery, pageOf } from '../schemas.ts';
 import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
 
 const TAG = 'Dead letters';
@@ -17,20 +25,6 @@ const RedriveBody = z
     limit: z.number().int().min(1).max(1_000_000_000).optional().meta({ description: 'The most jobs.' }),
   })
   .meta({ id: 'NewRedrive' });
-
-const Redrive = z
-  .object({
-    id: z.string(),
-    status: z.enum(['running', 'done', 'cancelled']),
-    rate_per_second: z.number().nullable(),
-    expected: z.number().int(),
-    done: z.number().int(),
-    skipped: z.number().int(),
-    requested_by: z.string(),
-    created_at: z.iso.datetime(),
-    finished_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Redrive' });
 
 const Preview = z
   .object({
@@ -81,6 +75,24 @@ export const createRedrive = defineRoute({
     const id = await startRedrive(db, filter, { rate: rate ?? null, limit });
     const redrive = existing(await readRedrive(db, id));
     return { status: 202, headers: { Location: `/admin/redrives/${id}` }, body: snakeCase(redrive), wake: true };
+  },
+});
+
+export const listRedrives = defineRoute({
+  method: 'get',
+  path: '/admin/redrives',
+  operation: 'listRedrives',
+  tag: TAG,
+  summary: 'List redrives, the newest first',
+  scope: ['jobs:read'],
+  query: PageQuery.extend({ status: Redrive.shape.status.optional() }),
+  answers: { 200: { description: 'A page.', schema: pageOf(Redrive) } },
+  run: async ({ query: { limit, cursor, page, ...question }, db }) => {
+    const { before, skip } = startOf({ limit, cursor, page }, question);
+    const found = await readRedrives(db, { status: question.status, before, skip, limit: limit + 1 });
+    const shown = found.slice(0, limit);
+    const next = found.length > limit ? shown.at(-1)?.id : undefined;
+    return { status: 200, body: pageDocument(shown.map(snakeCase), next, question) };
   },
 });
 

@@ -26,15 +26,15 @@ const SHOW_DEAD_LETTER = `
          j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
     from millrace.dead_letters d
     left join millrace.jobs_live j on j.id = d.job_id
-    where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null)`;
+    where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null or d.id = $3::bigint)`;
 
-/** The open dead letter of a job, or a stray by its own id; undefined when there is none. */
-export async function showDeadLetter(
-  db: Queryable,
-  wanted: { jobId: string } | { strayId: string },
-): Promise<ShownDeadLetter | undefined> {
-  const ids = 'jobId' in wanted ? [wanted.jobId, null] : [null, wanted.strayId];
-  const { rows } = await db.query<ShownDeadLetter>(SHOW_DEAD_LETTER, ids);
+/** A job, a stray by its own id, or any dead letter by its own. */
+export type WantedDeadLetter = { jobId: string } | { strayId: string } | { id: string };
+
+/** The open dead letter that is meant; undefined when there is none. */
+export async function showDeadLetter(db: Queryable, wanted: WantedDeadLetter): Promise<ShownDeadLetter | undefined> {
+  const { jobId, strayId, id }: { jobId?: string; strayId?: string; id?: string } = wanted;
+  const { rows } = await db.query<ShownDeadLetter>(SHOW_DEAD_LETTER, [jobId ?? null, strayId ?? null, id ?? null]);
   return rows[0];
 }
 

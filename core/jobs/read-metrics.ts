@@ -68,13 +68,19 @@ export interface MetricRows {
   readonly bounds: readonly number[];
 }
 
+/** How each handler's dead-letter queue stands. */
+export async function readHandlerNumbers(db: Queryable): Promise<HandlerNumbers[]> {
+  const { rows } = await db.query<HandlerNumbers>(READ_HANDLERS);
+  return rows;
+}
+
 /** All that the metrics page shows but the counts of live jobs. */
 export async function readMetrics(db: Queryable): Promise<MetricRows> {
   const { rows: events } = await db.query<MetricRows['events'][number]>(READ_EVENTS);
   const { rows: timings } = await db.query<Timing>(READ_TIMINGS);
   const { rows: dispatcher } = await db.query<MetricRows['dispatcher']>(READ_DISPATCHER);
   const { rows: dispatches } = await db.query<MetricRows['dispatches'][number]>(READ_DISPATCH_TOTALS);
-  const { rows: handlers } = await db.query<HandlerNumbers>(READ_HANDLERS);
+  const handlers = await readHandlerNumbers(db);
   const { rows: bounds } = await db.query<{ bounds: number[] }>(READ_BOUNDS);
   return {
     ...{ events, timings, dispatches, handlers },

@@ -54,23 +54,34 @@ const READ_REDRIVES = `
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
-    order by id desc limit $3::integer`;
+      and id < coalesce($4::bigint, 9223372036854775807)
+    order by id desc offset $5 limit $3::integer`;
 
 /** How it stands, without doing anything; undefined when there is none. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1]);
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1, null, 0]);
   return rows[0];
 }
 
 /** Those that are not at their end, the oldest first. */
 export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null]);
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null, null, 0]);
   return rows.toReversed();
 }
 
-/** The newest, the ended ones too. */
-export async function listRedrives(db: Queryable, limit: number): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, null, limit]);
+interface RedriveWish {
+  /** Default: the ended ones too. */
+  readonly status?: RedriveOperation['status'] | undefined;
+  /** Those that began before this one. */
+  readonly before?: string | undefined;
+  readonly skip?: number;
+  readonly limit: number;
+}
+
+/** The newest first. */
+export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<RedriveOperation[]> {
+  const { status = null, before = null, skip = 0, limit } = wish;
+  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, status, limit, before, skip]);
   return rows;
 }
 

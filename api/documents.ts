@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import { Job, JobDetail, type Status } from './schemas.ts';
+
+const HandlerNumbers = z.object({
+  handler: z.string(),
+  paused: z.boolean(),
+  queue: z.string().meta({ description: 'Its dead-letter queue.' }),
+  depth: z.number().int().meta({ description: 'Messages in that queue, when the mirror looked last.' }),
+  dead: z.number().int().meta({ description: 'Open dead letters.' }),
+});
+
+/** Statuses of jobs that live. */
+export const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<
+  typeof Status
+>[];
+const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
+const Events = z.record(z.string(), z.number().int());
+
+export const StatsDocument = z
+  .object({
+    as_of: z.iso.datetime(),
+    counted_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the jobs were counted; many are within minutes.' }),
+    by_status: Counts.meta({ description: 'Jobs that live. What has finished is in the throughput.' }),
+    by_job_type: z.record(z.string(), Counts),
+    oldest_due_seconds: z.number().nullable().meta({ description: 'How long the oldest due job has waited.' }),
+    oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same of each job type that has one.' }),
+    throughput: z.object({ last_5_minutes: Events, last_hour: Events }).meta({ description: 'Events of each kind.' }),
+    dispatcher_last_round_at: z.iso.datetime().nullable(),
+    handlers: z.array(HandlerNumbers),
+  })
+  .meta({ id: 'Stats' });
+
+export const Enqueued = z.object({ ...Job.shape, deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+
+export const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
+
+export const Retried = z
+  .object({ ...JobDetail.shape, answer: z.enum(['redriven', 'due']) })
+  .meta({ description: 'redriven: it was dead and has fresh attempts. due: it had failed and no longer waits.' });
+
+export const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
+
+export const Redrive = z
+  .object({
+    id: z.string(),
+    status: z.enum(['running', 'done', 'cancelled']),
+    rate_per_second: z.number().nullable(),
+    expected: z.number().int(),
+    done: z.number().int(),
+    skipped: z.number().int(),
+    requested_by: z.string(),
+    created_at: z.iso.datetime(),
+    finished_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Redrive' });
+
+const DEAD_LETTER = {
+  dead_letter_id: z.string(),
+  job_id: z.string().nullable().meta({ description: "Null for a message that is nobody's job." }),
+  job_type: z.string().nullable(),
+  routing_key: z.string().nullable(),
+  attempts: z.number().int().nullable(),
+  max_attempts: z.number().int().nullable(),
+  last_error: z.string().nullable(),
+  fingerprint: z.string().nullable(),
+  died_at: z.iso.datetime(),
+  first_seen_at: z.iso.datetime().nullable().meta({ description: 'In the dead-letter queue.' }),
+  last_seen_at: z.iso.datetime().nullable(),
+};
+export const DeadLetter = z.object(DEAD_LETTER).meta({ id: 'DeadLetter' });
+
+export const DeadLetterDetail = z
+  .object({
+    ...DEAD_LETTER,
+    error_stacktrace: z.string().nullable(),
+    message_id: z.string().nullable(),
+    queue_name: z.string().nullable(),
+    message_expires_at: z.iso.datetime().nullable().meta({ description: 'When SQS drops its message.' }),
+    created_at: z.iso.datetime().nullable(),
+    payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
+    raw_body: z.string().nullable().optional().meta({ description: "Of a message that is nobody's job; the same." }),
+    payload_restricted: z.boolean(),
+  })
+  .meta({ id: 'DeadLetterDetail' });
+
+const Group = z
+  .object({
+    fingerprint: z.string().nullable(),
+    jobs: z.number().int(),
+    handlers: z.array(z.string()),
+    last_error: z.string().nullable().meta({ description: 'Of the newest.' }),
+    first_died_at: z.iso.datetime(),
+    last_died_at: z.iso.datetime(),
+  })
+  .meta({ id: 'DeadLetterGroup' });
+export const Groups = z.object({
+  items: z.array(Group),
+  total: z.number().int().meta({ description: 'Dead letters in all groups.' }),
+  groups: z.number().int(),
+  has_more: z.boolean(),
+});
