@@ -50,20 +50,21 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
   return error;
 }
 
-/** Why a server cannot be reached, by the operating system's code; undefined for any other error. */
+/** Why a server cannot be reached, by the code of the operating system or of TLS; undefined for any other error. */
 export function networkReason(error: unknown): string | undefined {
-  return NETWORK[String((error as { code?: unknown } | null)?.code)];
+  const code = String((error as { code?: unknown } | null)?.code);
+  const isTls = /^(ERR_SSL|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|CERT_|UNABLE_TO)/.test(code);
+  return isTls ? `TLS failed (${code})` : NETWORK[code];
 }
 
 function unreachable(error: unknown): string | undefined {
-  const code = String((error as { code?: unknown } | null)?.code);
   const known = networkReason(error) ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
   if (known !== undefined) return known;
   // pg has no codes for these.
   const message = error instanceof Error ? error.message : '';
   if (/timeout exceeded when trying to connect|timeout expired/i.test(message)) return 'it does not answer';
   if (/does not support SSL|^Connection terminated/i.test(message)) return message.replace(/\.?$/, '');
-  return /^(ERR_SSL|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|CERT_|UNABLE_TO)/.test(code) ? `TLS failed (${code})` : undefined;
+  return undefined;
 }
 
 /** Something of our schema is not there; of a person's own text it may be a slip as well. */

@@ -1,16 +1,17 @@
-import type { Database } from '../core/database.ts';
+import type { Engine } from './engine.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-code.ts';
 import { toJson } from './json.ts';
 import { explainFailures } from './named-jobs.ts';
-import { type GlobalOptions, withDatabase } from './target.ts';
+import type { GlobalOptions } from './target.ts';
 import { print, printRows, sayError } from './terminal.ts';
+import { withEngine } from './with-engine.ts';
 
 /** Answers that say that nothing was done: the exit code, and the end of a sentence that begins with the job. */
 export type Failures<Answer extends string> = Partial<Readonly<Record<Answer, readonly [ExitCode, string]>>>;
 
 /** What a command does with each job that is named. */
 interface Verb<Answer extends string> {
-  readonly act: (db: Database, id: string) => Promise<Answer>;
+  readonly act: (engine: Engine, id: string) => Promise<Answer>;
   readonly failures: Failures<Answer>;
 }
 
@@ -25,11 +26,11 @@ export async function actOnEach<Answer extends string>(
   ids: ReadonlySet<string>,
   { act, failures }: Verb<Answer>,
 ): Promise<{ answers: readonly Answered<Answer>[]; code: ExitCode }> {
-  const { answers, reasons } = await withDatabase(options, async (db) => {
+  const { answers, reasons } = await withEngine(options, async (engine) => {
     const done: Answered<Answer>[] = [];
-    for (const id of ids) done.push({ id, answer: await act(db, id) });
+    for (const id of ids) done.push({ id, answer: await act(engine, id) });
     const failed = done.filter(({ answer }) => failures[answer] !== undefined).map(({ id }) => id);
-    return { answers: done, reasons: await explainFailures(db, failed) };
+    return { answers: done, reasons: await explainFailures(engine, failed) };
   });
   if (options.json) print(toJson(answers));
   else

@@ -1,8 +1,7 @@
-import type { Queryable } from '../core/database.ts';
-import { type NamedJob, readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
-import { showDeadLetter } from '../core/jobs/dead-letters-show.ts';
-import { showJob } from '../core/jobs/show.ts';
+import type { NamedJob } from '../core/jobs/dead-letters-preview.ts';
 import { handlerName } from '../core/naming.ts';
+import { CommandFailure } from './command-failure.ts';
+import type { Engine } from './engine.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-code.ts';
 import { sayError } from './terminal.ts';
 
@@ -15,23 +14,37 @@ export interface ExplainedJob extends NamedJob {
 }
 
 /** The jobs of these ids, in their order. */
-export async function explainJobs(db: Queryable, ids: readonly string[]): Promise<ExplainedJob[]> {
+export async function explainJobs(engine: Engine, ids: readonly string[]): Promise<ExplainedJob[]> {
   const explained: ExplainedJob[] = [];
-  for (const job of await readNamedJobs(db, ids)) {
-    const isStray = job.status === null && (await showDeadLetter(db, { strayId: job.id })) !== undefined;
-    explained.push({ ...job, isStray, cancelled: job.status === 'cancelled' ? await tellEnd(db, job.id) : undefined });
+  for (const job of await engine.readNamedJobs(ids)) {
+    const isStray = job.status === null && (await isStrayNumber(engine, job.id));
+    explained.push({
+      ...job,
+      isStray,
+      cancelled: job.status === 'cancelled' ? await tellEnd(engine, job.id) : undefined,
+    });
   }
   return explained;
 }
 
 /** What is to be said of jobs beyond that they do not exist or are not dead, by their ids. */
-export async function explainFailures(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const known = (await explainJobs(db, ids)).filter(({ isStray, cancelled }) => isStray || cancelled !== undefined);
+export async function explainFailures(engine: Engine, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const known = (await explainJobs(engine, ids)).filter(({ isStray, cancelled }) => isStray || cancelled !== undefined);
   return new Map(known.map((job) => [job.id, standing(job)]));
 }
 
-async function tellEnd(db: Queryable, id: string): Promise<string | undefined> {
-  const { lastError, finishedAt } = (await showJob(db, id))?.job ?? {};
+/** Whoever may not look at dead letters is told of none. */
+async function isStrayNumber(engine: Engine, id: string): Promise<boolean> {
+  try {
+    return (await engine.showDeadLetter({ strayId: id })) !== undefined;
+  } catch (error) {
+    if (error instanceof CommandFailure && error.exitCode === EXIT.refused) return false;
+    throw error;
+  }
+}
+
+async function tellEnd(engine: Engine, id: string): Promise<string | undefined> {
+  const { lastError, finishedAt } = (await engine.showJob(id))?.job ?? {};
   return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
 }
 

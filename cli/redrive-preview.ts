@@ -3,6 +3,7 @@ import { type DeadLetterGroup, groupDeadLetters } from '../core/jobs/dead-letter
 import { listDeadLetters, type PinnedFilter } from '../core/jobs/dead-letters-list.ts';
 import { type PreviewedHandler, previewRedrive, type RedriveVerdict } from '../core/jobs/dead-letters-preview.ts';
 import { type RedriveOperation, runningRedrives } from '../core/jobs/redrive-operation.ts';
+import { engineByDatabase } from './by-database.ts';
 import { jobOf } from './commands/dlq-list.ts';
 import { shortGroup } from './dead-letter-options.ts';
 import { snakeCase } from './json.ts';
@@ -54,7 +55,7 @@ async function findSkipped(db: Database, filter: PinnedFilter, handlers: readonl
   const matching = await listDeadLetters(db, filter, ids.length);
   const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
   const rest = ids.filter((id) => !moved.has(id));
-  return explainJobs(db, rest);
+  return explainJobs(engineByDatabase(db), rest);
 }
 
 export function previewDocument(preview: RedrivePreview): Record<string, unknown> {

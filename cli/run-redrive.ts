@@ -2,6 +2,7 @@ import type { Database } from '../core/database.ts';
 import type { PinnedFilter } from '../core/jobs/dead-letters-list.ts';
 import { findMoved } from '../core/jobs/dead-letters-preview.ts';
 import { type RedriveOperation, startRedrive } from '../core/jobs/redrive-operation.ts';
+import { engineByDatabase } from './by-database.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { interruptible } from './interrupt.ts';
 import { toJson } from './json.ts';
@@ -38,7 +39,7 @@ async function findSkipped(db: Database, { id }: RedriveOperation, { jobIds: ids
   if (ids.length === 0) return [];
   const moved = new Set(await findMoved(db, id, ids));
   const rest = ids.filter((one) => !moved.has(one));
-  return explainJobs(db, rest);
+  return explainJobs(engineByDatabase(db), rest);
 }
 
 function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {

@@ -70,6 +70,7 @@ function openProgram(): Command {
     .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
     .version(readVersion(), '-v, --version')
     .option('--database-url <url>', 'the database; else DATABASE_URL, else the stack that runs in this folder')
+    .option('--api-url <url>', 'the API instead; else MILLRACE_API_URL; its key comes from MILLRACE_API_KEY')
     .option('--json', 'one JSON document on standard output')
     .exitOverride()
     // `up` stops in its own way.

@@ -2,6 +2,7 @@ import { optionalSetting } from '../core/config.ts';
 import { type Database, openDatabase } from '../core/database.ts';
 import { openLog } from '../core/log.ts';
 import { type FoundState, findState, isRunning } from '../local/state.ts';
+import { type ApiAddress, readApiAddress } from './api-address.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { databaseFailure } from './database-failure.ts';
@@ -16,19 +17,42 @@ export const CONNECTION_NAME = 'millrace-cli';
 /** What every command can be told. */
 export interface GlobalOptions {
   readonly databaseUrl?: string;
+  readonly apiUrl?: string;
   readonly json?: boolean;
 }
 
-/**
- * The database that a command is about: the flag, else the environment, else the stack that runs in this folder or
- * above it.
- */
-export async function findDatabase({ databaseUrl }: GlobalOptions): Promise<DatabaseAddress> {
-  if (databaseUrl !== undefined) return readAddress(databaseUrl, '--database-url');
-  const setting = optionalSetting('DATABASE_URL');
-  if (setting !== undefined) return readAddress(setting, 'DATABASE_URL');
-  const { state } = await findStack(', or name a database with --database-url');
-  return readAddress(state.databaseUrl, '.millrace/dev.json');
+/** Where the jobs are that a command is about, and the way to them. */
+export type Target =
+  | { readonly by: 'database'; readonly address: DatabaseAddress }
+  | { readonly by: 'api'; readonly address: ApiAddress };
+
+/** The flags, else the environment, else the database of the stack that runs in this folder or above it. */
+export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions): Promise<Target> {
+  if (databaseUrl !== undefined && apiUrl !== undefined) {
+    throw new CommandFailure(EXIT.usage, '--database-url or --api-url, not both: each says where the jobs are');
+  }
+  if (databaseUrl !== undefined) return { by: 'database', address: readAddress(databaseUrl, '--database-url') };
+  if (apiUrl !== undefined) return { by: 'api', address: readApiAddress(apiUrl, '--api-url') };
+  const database = optionalSetting('DATABASE_URL');
+  if (database !== undefined) return { by: 'database', address: readAddress(database, 'DATABASE_URL') };
+  const api = optionalSetting('MILLRACE_API_URL');
+  if (api !== undefined) return { by: 'api', address: readApiAddress(api, 'MILLRACE_API_URL') };
+  const { state } = await findStack(', or name a database with --database-url or an API with --api-url');
+  return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
+}
+
+/** The database that a command is about. @throws CommandFailure when an API was named instead. */
+export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddress> {
+  const { by, address } = await findTarget(options);
+  if (by === 'api') throw needsDatabase(address);
+  return address;
+}
+
+function needsDatabase({ label }: ApiAddress): CommandFailure {
+  return new CommandFailure(
+    EXIT.usage,
+    `the API at ${label} does not do this, which needs the database: name it with --database-url or DATABASE_URL`,
+  );
 }
 
 /** The running stack of this folder or of one above it; `otherwise` is what else a person could do without one. */
@@ -52,7 +76,10 @@ export async function findStack(otherwise = ''): Promise<FoundState> {
 
 /** One connection for the length of `work`; its failures become sentences that name host and database only. */
 export async function withDatabase<T>(options: GlobalOptions, work: (db: Database) => Promise<T>): Promise<T> {
-  const address = await findDatabase(options);
+  return withDatabaseAt(await findDatabase(options), work);
+}
+
+export async function withDatabaseAt<T>(address: DatabaseAddress, work: (db: Database) => Promise<T>): Promise<T> {
   whisper(`Database: ${address.label}`);
   const db = openDatabase({
     connectionString: address.url,

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Database } from '../core/database.ts';
 import type { JobStatus } from '../core/job.ts';
-import { type ShownAttempt, type ShownJob, showJob } from '../core/jobs/show.ts';
+import type { ShownAttempt } from '../core/jobs/show.ts';
 import { oneLine } from '../core/text.ts';
 import { attemptLine } from './commands/jobs-show.ts';
+import type { Engine, SeenJob } from './engine.ts';
 import { say } from './terminal.ts';
 
 const POLL_MS = 200;
@@ -11,11 +11,11 @@ const LONGEST_ERROR = 300;
 const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
 
 /** Tells each step of a job's life until it ends; answers how, or undefined when the job is gone. */
-export async function watchJob(db: Database, id: string): Promise<ShownJob | undefined> {
+export async function watchJob(engine: Engine, id: string): Promise<SeenJob | undefined> {
   let status: JobStatus | undefined;
   let told = 0;
   for (;;) {
-    const shown = await showJob(db, id);
+    const shown = await engine.showJob(id);
     if (shown === undefined) return undefined;
     const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
     for (const line of news(shown, fresh, status)) say(line);
@@ -30,7 +30,7 @@ export async function watchJob(db: Database, id: string): Promise<ShownJob | und
  * In the order in which it happened: the job is read before its attempts, so one that was running then can have ended
  * by now.
  */
-function news(shown: ShownJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
+function news(shown: SeenJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
   const { status, startedAt, maxAttempts } = shown.job;
   const lineOf = (attempt: ShownAttempt) =>
     `attempt ${attempt.attempt}/${maxAttempts} ${attemptLine(cleaned(attempt))}`;
@@ -47,7 +47,7 @@ function cleaned({ errorName, errorMessage, ...attempt }: ShownAttempt): ShownAt
   return { ...attempt, errorName: clean(errorName), errorMessage: clean(errorMessage) };
 }
 
-function tookOf({ job }: ShownJob): string {
+function tookOf({ job }: SeenJob): string {
   const { startedAt, finishedAt, attempts, maxAttempts } = job;
   const took = startedAt && finishedAt ? `, ${finishedAt.getTime() - startedAt.getTime()} ms` : '';
   return ` (attempt ${attempts}/${maxAttempts}${took})`;

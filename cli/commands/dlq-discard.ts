@@ -4,6 +4,7 @@ import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-let
 import { listDeadLetters, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/jobs/discard.ts';
 import { action, examples } from '../action.ts';
+import { engineByDatabase } from '../by-database.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { confirm } from '../confirm.ts';
 import {
@@ -80,7 +81,7 @@ async function discardMany(db: Database, filter: PinnedFilter, options: Options)
   const { discarded, left, stopped } = await interruptible((signal) =>
     discardAll(db, { filter, untilId, count, signal }),
   );
-  const leftJobs = await explainJobs(db, left);
+  const leftJobs = await explainJobs(engineByDatabase(db), left);
   tell({ discarded, left: leftJobs, skipped }, json);
   for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
   if (stopped) {
@@ -97,7 +98,7 @@ async function findSkipped(db: Database, filter: PinnedFilter): Promise<Explaine
   if (ids.length === 0) return [];
   const found = new Set((await listDeadLetters(db, filter, ids.length)).map((letter) => letter.jobId));
   return explainJobs(
-    db,
+    engineByDatabase(db),
     ids.filter((id) => !found.has(id)),
   );
 }

@@ -3,6 +3,7 @@ import type { Database } from '../../core/database.ts';
 import { type ShownGroup, showGroup } from '../../core/jobs/dead-letters-groups.ts';
 import { type ShownDeadLetter, showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
 import { action, examples } from '../action.ts';
+import { engineByDatabase } from '../by-database.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
 import { findGroup, shortGroup } from '../dead-letter-options.ts';
@@ -67,7 +68,7 @@ async function tellOne(db: Database, wanted: Exclude<Wanted, { group: string }>,
 
 async function whyNot(db: Database, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
   if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
-  const [job] = await explainJobs(db, [wanted.jobId]);
+  const [job] = await explainJobs(engineByDatabase(db), [wanted.jobId]);
   const known = job as ExplainedJob;
   return new CommandFailure(
     known.status === null ? EXIT.notFound : EXIT.conflict,

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
-import { type Database, errorCode } from '../../core/database.ts';
 import type { Duration } from '../../core/duration.ts';
-import { type Enqueued, insertJob, type NewJob } from '../../core/jobs/enqueue.ts';
-import { type ShownJob, showJob } from '../../core/jobs/show.ts';
+import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
+import type { Engine } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
 import { jobDocument } from '../job-document.ts';
 import { toJson } from '../json.ts';
 import { checkPayload, readPayload } from '../payload-text.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { print, say, suggest, warn } from '../terminal.ts';
 import { duration, jobName, key, time, whole } from '../values.ts';
 import { watchJob } from '../watch-job.ts';
+import { withEngine } from '../with-engine.ts';
 
 interface EnqueueFlags {
   readonly at?: Date;
@@ -61,34 +61,23 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   await checkPayload(address, payload);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
-  return withDatabase(options, async (db) => {
-    const enqueued = await insertJob({ query: (text, values) => db.query(text, values) }, job);
+  return withEngine(options, async (engine) => {
+    const enqueued = await engine.enqueue(job);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) say(`job ${enqueued.id} holds the unique key already: nothing was inserted`);
-    await warnWhenUnhandled(db, job, enqueued);
-    if (options.watch) return watch(db, enqueued, options);
+    if ((await engine.isHandled(enqueued.id)) === false) {
+      warn(`no handler for ${handlerName(job)} is registered; the job waits`);
+    }
+    if (options.watch) return watch(engine, enqueued, options);
     if (options.json) print(toJson(enqueued));
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
 }
 
-async function watch(db: Database, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
-  const ended = await watchJob(db, enqueued.id);
+async function watch(engine: Engine, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
+  const ended = await watchJob(engine, enqueued.id);
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
   return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;
-}
-
-async function warnWhenUnhandled(db: Database, job: NewJob, { id }: Enqueued): Promise<void> {
-  const shown = await showOrNothing(db, id);
-  if (shown && !shown.handled) warn(`no handler for ${handlerName(job)} is registered; the job waits`);
-}
-
-/** An application's login may enqueue and not look. */
-async function showOrNothing(db: Database, id: string): Promise<ShownJob | undefined> {
-  return showJob(db, id).catch((error: unknown) => {
-    if (errorCode(error) === '42501') return undefined;
-    throw error;
-  });
 }

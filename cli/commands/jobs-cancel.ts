@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CancelAnswer, cancel } from '../../core/jobs/cancel.ts';
+import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
 import { actOnEach, type Failures } from '../each-job.ts';
@@ -23,7 +23,10 @@ export function addJobsCancel(jobs: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         if (ids.length > 1 && !options.yes) await confirm(`Cancel ${ids.length} jobs?`, options);
-        const { answers, code } = await actOnEach(options, new Set(ids), { act: cancel, failures: FAILURES });
+        const { answers, code } = await actOnEach(options, new Set(ids), {
+          act: (engine, id) => engine.cancel(id),
+          failures: FAILURES,
+        });
         for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);
         return code;
       }),

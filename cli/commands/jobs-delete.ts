@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type DeleteAnswer, deleteJob } from '../../core/jobs/delete-job.ts';
+import type { DeleteAnswer } from '../../core/jobs/delete-job.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
 import { actOnEach, type Failures } from '../each-job.ts';
@@ -27,7 +27,8 @@ export function addJobsDelete(jobs: Command): void {
           const question = `Delete ${wanted.size === 1 ? 'a job' : `${wanted.size} jobs`} for ever?`;
           await confirm(question, { ...options, count: wanted.size });
         }
-        return (await actOnEach(options, wanted, { act: deleteJob, failures: FAILURES })).code;
+        return (await actOnEach(options, wanted, { act: (engine, id) => engine.deleteJob(id), failures: FAILURES }))
+          .code;
       }),
     );
 }

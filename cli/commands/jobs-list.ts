@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import type { JobStatus } from '../../core/job.ts';
-import { type ListedJob, listJobs } from '../../core/jobs/list.ts';
+import type { ListedJob } from '../../core/jobs/list.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { snakeCase, toJson } from '../json.ts';
-import { withDatabase } from '../target.ts';
 import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
 import { jobTypes, statuses, timeOrDuration, whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 interface ListOptions {
   readonly status?: JobStatus[];
@@ -35,7 +35,7 @@ export function addJobsList(jobs: Command): void {
       action<ListOptions>(async (options) => {
         const { status = [], jobType = [], since, limit } = options;
         const filter = { statuses: status, jobTypes: jobType, since, limit };
-        const found = await withDatabase(options, (db) => listJobs(db, filter));
+        const found = await withEngine(options, (engine) => engine.listJobs(filter));
         if (options.json) print(toJson({ items: found.map(snakeCase) }));
         else show(found);
         return undefined;

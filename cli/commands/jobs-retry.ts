@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type RetryAnswer, retry } from '../../core/jobs/retry.ts';
+import type { RetryAnswer } from '../../core/jobs/retry.ts';
 import { action, examples } from '../action.ts';
 import { confirm } from '../confirm.ts';
 import { actOnEach, type Failures } from '../each-job.ts';
@@ -25,7 +25,10 @@ export function addJobsRetry(jobs: Command): void {
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);
         if (wanted.size > 1 && !options.yes) await confirm(`Try ${wanted.size} jobs again?`, options);
-        const { answers, code } = await actOnEach(options, wanted, { act: retry, failures: FAILURES });
+        const { answers, code } = await actOnEach(options, wanted, {
+          act: (engine, id) => engine.retry(id),
+          failures: FAILURES,
+        });
         const moved = answers.find(({ answer }) => FAILURES[answer] === undefined);
         if (moved) suggest(`npx millrace jobs show ${moved.id}`);
         return code;

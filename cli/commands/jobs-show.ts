@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
-import { type ShownAttempt, type ShownJob, showJob } from '../../core/jobs/show.ts';
+import type { ShownAttempt } from '../../core/jobs/show.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
+import type { SeenJob } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
 import { jobDocument } from '../job-document.ts';
 import { indentJson, toJson } from '../json.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { isTable, print, printPairs, suggest } from '../terminal.ts';
 import { jobId } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 /** `millrace jobs show` */
 export function addJobsShow(jobs: Command): void {
@@ -19,7 +21,7 @@ export function addJobsShow(jobs: Command): void {
     .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
     .action(
       action(async (options: GlobalOptions, id: string) => {
-        const shown = await withDatabase(options, (db) => showJob(db, id));
+        const shown = await withEngine(options, (engine) => engine.showJob(id));
         if (shown === undefined) {
           throw new CommandFailure(
             EXIT.notFound,
@@ -33,7 +35,7 @@ export function addJobsShow(jobs: Command): void {
     );
 }
 
-function show({ job, attempts, waiting }: ShownJob): void {
+function show({ job, attempts, waiting }: SeenJob): void {
   printPairs([
     ['id', job.id],
     ['job', handlerName(job)],
@@ -50,12 +52,17 @@ function show({ job, attempts, waiting }: ShownJob): void {
     ['started', job.startedAt],
     ['finished', job.finishedAt],
     ['last error', job.lastError],
-    ['payload', isTable() ? indentJson(job.payload) : job.payload],
+    ['payload', shownPayload(job.payload)],
     ['result', job.result !== null && isTable() ? indentJson(job.result) : job.result],
     ...attempts.map((attempt) => [`attempt ${attempt.attempt}`, attemptLine(attempt)] as const),
     ['stack', attempts[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));
+}
+
+function shownPayload(payload: string | undefined): string {
+  if (payload === undefined) return 'not shown: the key lacks the scope payload:read';
+  return isTable() ? indentJson(payload) : payload;
 }
 
 /** Newest first, as they come. */
@@ -67,7 +74,7 @@ export function attemptLine(attempt: ShownAttempt): string {
   return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next].filter(Boolean).join('   ');
 }
 
-function suggestion({ id, status }: ShownJob['job']): string {
+function suggestion({ id, status }: SeenJob['job']): string {
   if (status === 'dead_letter') return `npx millrace redrive --id ${id}`;
   const live = ['pending', 'failed', 'dispatched', 'running'].includes(status);
   return live ? `npx millrace jobs cancel ${id}` : 'npx millrace jobs list';

@@ -1,16 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Database } from '../../core/database.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
-import { type ShownJob, showJob } from '../../core/jobs/show.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
+import type { Engine, SeenJob } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
 import { jobDocument } from '../job-document.ts';
 import { toJson } from '../json.ts';
-import { withDatabase } from '../target.ts';
 import { print, suggest } from '../terminal.ts';
 import { duration, jobId } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 const POLL_MS = 250;
 
@@ -24,7 +23,7 @@ export function addJobsWait(jobs: Command): void {
     .addHelpText('before', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
     .action(
       action<{ timeout: Duration }>(async (options, id: string) => {
-        const shown = await withDatabase(options, (db) => untilEnd(db, id, seconds(options.timeout, 'timeout')));
+        const shown = await withEngine(options, (engine) => untilEnd(engine, id, seconds(options.timeout, 'timeout')));
         const { status } = shown.job;
         if (options.json) print(toJson(jobDocument(shown)));
         else print(status);
@@ -35,16 +34,16 @@ export function addJobsWait(jobs: Command): void {
     );
 }
 
-async function untilEnd(db: Database, id: string, longest: number): Promise<ShownJob> {
+async function untilEnd(engine: Engine, id: string, longest: number): Promise<SeenJob> {
   const end = performance.now() + longest * 1000;
   for (;;) {
-    const shown = await showJob(db, id);
+    const shown = await engine.showJob(id);
     if (shown === undefined) throw new CommandFailure(EXIT.notFound, `there is no job ${id}`);
     if (hasEnded(shown) || performance.now() >= end) return shown;
     await wait(POLL_MS);
   }
 }
 
-function hasEnded({ job }: ShownJob): boolean {
+function hasEnded({ job }: SeenJob): boolean {
   return ['succeeded', 'skipped', 'cancelled', 'dead_letter'].includes(job.status);
 }

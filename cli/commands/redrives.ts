@@ -20,7 +20,7 @@ export function addRedrives(program: Command): void {
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
     .action(
       action<{ limit: number }>(async (options) => {
-        const found = await withDatabase(options, (db) => listRedrives(db, options.limit));
+        const found = await withDatabase(options, (db) => listRedrives(db, { limit: options.limit }));
         if (options.json) print(toJson({ items: found.map(snakeCase) }));
         else if (found.length === 0) say('there was no redrive');
         else printRows(HEADINGS, found.map(toRow));

@@ -1,18 +1,11 @@
 import type { Command } from 'commander';
-import type { Database } from '../../core/database.ts';
-import { type MetricRows, readMetrics } from '../../core/jobs/read-metrics.ts';
-import { type RedriveOperation, runningRedrives } from '../../core/jobs/redrive-operation.ts';
-import { readStats, type Stats } from '../../core/jobs/stats.ts';
+import type { Stats } from '../../core/jobs/stats.ts';
 import { action, examples } from '../action.ts';
+import type { Overview } from '../engine.ts';
 import { snakeCase, toJson } from '../json.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { print, printPairs, suggest, warn } from '../terminal.ts';
-
-interface Overview {
-  readonly stats: Stats;
-  readonly handlers: MetricRows['handlers'];
-  readonly redrives: readonly RedriveOperation[];
-}
+import { withEngine } from '../with-engine.ts';
 
 const STATUSES = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const;
 /** Two ticks of the schedule can be this far apart. */
@@ -26,17 +19,12 @@ export function addStats(program: Command): void {
     .addHelpText('before', examples('stats', 'stats --json'))
     .action(
       action(async (options: GlobalOptions) => {
-        const overview = await withDatabase(options, read);
+        const overview = await withEngine(options, (engine) => engine.readOverview());
         if (options.json) print(toJson(documentOf(overview)));
         else show(overview);
         return undefined;
       }),
     );
-}
-
-async function read(db: Database): Promise<Overview> {
-  const { handlers } = await readMetrics(db);
-  return { stats: await readStats(db), handlers, redrives: await runningRedrives(db) };
 }
 
 function countOf({ jobs }: Stats, status: string): number {

@@ -9,7 +9,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functions: ['core', 'api'],
   infra: ['core'],
   local: ['core', 'infra/bundle.ts'],
-  cli: ['core', 'local'],
+  cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts'],
   migrations: [],
 };
 

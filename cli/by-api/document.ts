@@ -1,0 +1,44 @@
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+/** What ends in `_at` is a time. */
+type Value<Name, Given> = Name extends `${string}_at` ? (Given extends string ? Date : Given) : Given;
+
+/** A document of the API as the program has it: `jobType` for `job_type`, and a Date for each time. */
+export type FromDocument<Document> = {
+  readonly [Name in keyof Document & string as CamelCase<Name>]: Value<Name, Document[Name]>;
+};
+
+export function fromDocument<Document extends object>(document: Document): FromDocument<Document> {
+  const rename = (name: string) => name.replace(/_([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase());
+  const members = Object.entries(withDates(document)).map(([name, value]) => [rename(name), value]);
+  return Object.fromEntries(members) as FromDocument<Document>;
+}
+
+/** The same with the names that SQL has. */
+export type WithDates<Document> = { readonly [Name in keyof Document]: Value<Name, Document[Name]> };
+
+export function withDates<Document extends object>(document: Document): WithDates<Document> {
+  const members = Object.entries(document).map(([name, value]) => {
+    return [name, name.endsWith('_at') && typeof value === 'string' ? new Date(value) : value];
+  });
+  return Object.fromEntries(members) as WithDates<Document>;
+}
+
+/** The members of a JSON object, each as its text, since a number that JavaScript reads can lose digits. */
+export function memberTexts(json: string): ReadonlyMap<string, string> {
+  const members = new Map<string, string>();
+  let depth = 0;
+  let name = '';
+  let begun = 0;
+  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]+|\\.)*"|[{}[\],:]/g)) {
+    const isEnd = depth === 1 && (token === ',' || token === '}');
+    if (isEnd && begun > 0) members.set(name, json.slice(begun, index).trim());
+    if (isEnd || (depth === 0 && token === '{')) begun = 0;
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && token === ':') begun = index + 1;
+    else if (depth === 1 && begun === 0 && token.startsWith('"')) name = JSON.parse(token) as string;
+  }
+  return members;
+}

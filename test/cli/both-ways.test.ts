@@ -1,0 +1,134 @@
+import { expect, it } from 'vitest';
+import { openBothWays } from './api-world.ts';
+
+const { pool, byApi, byDatabase } = await openBothWays();
+
+/** Payload with digits that JavaScript loses, and signs that a parser could stumble over. */
+const PAYLOAD = String.raw`{"n": 12345678901234567890.10, "list": [1, {"id": "no"}], "text": "a \"quoted\", {odd} [one]: \\"}`;
+
+const INSERT = `
+  insert into millrace.jobs_live
+      (job_type, payload, status, attempts, max_attempts, claim_no, next_retry_at, lease_expires_at, last_error, result,
+       started_at, dispatched_at)
+    values ('mail', $1::jsonb, $2, 1, 5, case when $2 <> 'pending' then 7 end,
+            case when $2 = 'failed' then now() + interval '1 day' end,
+            case when $2 = 'running' then now() + interval '1 hour' end, 'Error: no', null,
+            case when $2 = 'running' then now() end, case when $2 = 'running' then now() end)
+    returning id`;
+
+async function insert(status: 'pending' | 'failed' | 'running' | 'dead_letter'): Promise<string> {
+  const { rows } = await pool.query<{ id: string }>(INSERT, [PAYLOAD, status]);
+  const id = rows[0]!.id;
+  if (status === 'dead_letter') {
+    await pool.query(
+      `insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
+         values ($1, 7, 'mail', '', 'Error: no', md5('no'))`,
+      [id],
+    );
+  }
+  await pool.query(
+    `insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, started_at)
+       values ($1, 7, 1, 'failed', 'Error', 'no', now())`,
+    [id],
+  );
+  return id;
+}
+
+const pending = await insert('pending');
+const failed = await insert('failed');
+const running = await insert('running');
+const dead = await insert('dead_letter');
+
+it.each([
+  [['jobs', 'list']],
+  [['jobs', 'list', '--json']],
+  [['jobs', 'list', '--status', 'failed,dead_letter', '--job-type', 'mail,any', '--json']],
+  [['jobs', 'list', '--since', '1h', '--limit', '2', '--json']],
+  [['jobs', 'list', '--since', '2100-01-01', '--json']],
+  [['jobs', 'list', '--status', 'succeeded']],
+  [['jobs', 'list', '--limit', '0']],
+  [['jobs', 'show', pending]],
+  [['jobs', 'show', pending, '--json']],
+  [['jobs', 'show', failed, '--json']],
+  [['jobs', 'show', running, '--json']],
+  [['jobs', 'show', dead]],
+  [['jobs', 'show', dead, '--json']],
+  [['jobs', 'show', '999999999']],
+  [['jobs', 'show', 'x']],
+  [['jobs', 'wait', dead, '--json']],
+  [['jobs', 'wait', pending, '--timeout', '0s']],
+  [['jobs', 'wait', '999999999']],
+  [['jobs', 'cancel', '999999999', '--json']],
+  [['jobs', 'cancel', pending, failed]],
+  [['jobs', 'retry', running, '--json']],
+  [['jobs', 'delete', running, '--yes', '--json']],
+  [['jobs', 'delete', pending]],
+  [['enqueue', 'mail', '{"to":']],
+  [['enqueue', 'A']],
+])('answers %j by the database and by the API alike, to the byte', async (args) => {
+  const [one, other] = [await byDatabase(args), await byApi(args)];
+
+  expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
+  expect(other.stderr).toBe(one.stderr);
+});
+
+/** With a job of its own for each way; ids and times are what may differ. */
+it.each([
+  ['pending', (id: string) => ['jobs', 'cancel', id]],
+  ['running', (id: string) => ['jobs', 'cancel', id, '--json']],
+  ['dead_letter', (id: string) => ['jobs', 'cancel', id, '--json']],
+  ['failed', (id: string) => ['jobs', 'retry', id]],
+  ['dead_letter', (id: string) => ['jobs', 'retry', id, '--json']],
+  ['pending', (id: string) => ['jobs', 'delete', id, '--yes', '--json']],
+  ['dead_letter', (id: string) => ['jobs', 'delete', id, '999999999', '--yes', '--json']],
+  ['failed', (id: string) => ['enqueue', 'mail', PAYLOAD.replace('"n"', `"to": "${id}", "m"`)]],
+  ['failed', (id: string) => ['enqueue', 'mail', `{"to": "${id}"}`, '--in', '5m', '--priority', '1', '--json']],
+] as const)('changes a job that is %s alike', async (status, command) => {
+  const ids = [await insert(status), await insert(status)] as const;
+
+  const one = await byDatabase(command(ids[0]));
+  const other = await byApi(command(ids[1]));
+
+  const plain = (text: string) => text.replaceAll(/\b\d+\b/g, 'N');
+  expect({ code: other.code, stdout: plain(other.stdout) }).toEqual({ code: one.code, stdout: plain(one.stdout) });
+  expect(plain(other.stderr)).toBe(plain(one.stderr));
+});
+
+it('enqueues every option and every digit', async () => {
+  const flags = [
+    '--at',
+    '2100-01-01T00:00:00+02:00',
+    '--max-attempts',
+    '2',
+    '--group-key',
+    'g',
+    '--routing-key',
+    'fast',
+  ];
+
+  const first = await byApi(['enqueue', 'any', PAYLOAD, ...flags, '--unique-key', 'u', '--json']);
+  const second = await byApi(['enqueue', 'any', '--routing-key', 'fast', '--unique-key', 'u']);
+
+  const { id, deduplicated } = JSON.parse(first.stdout);
+  const { rows } = await pool.query('select *, payload::text as payload from millrace.jobs where id = $1', [id]);
+  expect(deduplicated).toBe(false);
+  expect(rows[0]).toMatchObject({
+    ...{ payload: PAYLOAD, max_attempts: 2, group_key: 'g', routing_key: 'fast' },
+    ...{ run_at: new Date('2099-12-31T22:00:00Z'), unique_key: 'u' },
+  });
+  expect(second).toEqual({
+    ...{ code: 0, stdout: `${id}\n` },
+    stderr: `job ${id} holds the unique key already: nothing was inserted\n`,
+  });
+});
+
+it('counts alike', async () => {
+  const [one, other] = [await byDatabase(['stats', '--json']), await byApi(['stats', '--json'])];
+
+  const still = ({ stdout }: { stdout: string }) => {
+    const { as_of: _now, counted_at: _then, oldest_due: late, ...rest } = JSON.parse(stdout);
+    return { ...rest, late: late.map(({ job_type: jobType }: { job_type: string }) => jobType) };
+  };
+  expect(still(other)).toEqual(still(one));
+  expect(other.code).toBe(0);
+});
