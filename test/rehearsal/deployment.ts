@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import pg from 'pg';
 import { openChildren } from '../../local/children.ts';
-import { type CdkEnded, cdk } from './cdk.ts';
+import { cdk, type Ended, millrace } from './commands.ts';
 import { type Cloud, startMiniStack } from './ministack.ts';
 import { type SecureDatabase, startSecureDatabase } from './postgres.ts';
 
@@ -19,10 +19,12 @@ export interface Deployment {
   /** A handler file, new or in place of another. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
-  bootstrap(): Promise<CdkEnded>;
-  deploy(...options: readonly string[]): Promise<CdkEnded>;
-  diff(): Promise<CdkEnded>;
-  destroy(): Promise<CdkEnded>;
+  bootstrap(): Promise<Ended>;
+  deploy(...options: readonly string[]): Promise<Ended>;
+  diff(): Promise<Ended>;
+  destroy(): Promise<Ended>;
+  /** `millrace doctor` against the folder of handlers as it is now, with the database. */
+  doctor(): Promise<Ended>;
   /** What the last deployment told, by name. */
   outputs(): Promise<Readonly<Record<string, string>>>;
   /** As the owner of the database. */
@@ -56,6 +58,7 @@ export async function prepareDeployment(): Promise<Deployment> {
     },
     diff: () => cdk(cloud, 'diff', STACK, '--fail', ...chosen),
     destroy: () => cdk(cloud, 'destroy', STACK, '--force', ...chosen),
+    doctor: () => millrace(cloud, join(folder, 'clone'), database.url, 'doctor', '--stage', STAGE),
     outputs: async () => JSON.parse(await readFile(outputs, 'utf8'))[STACK],
     query: async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) => {
       return (await pool.query<Row>(text, [...values])).rows;

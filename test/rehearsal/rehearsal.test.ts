@@ -2,7 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDeployed } from '../../core/deployed.ts';
 import { eventually } from '../support/eventually.ts';
+import { disableMapping, removeRedrivePolicy } from './by-hand.ts';
 import { type Deployment, prepareDeployment } from './deployment.ts';
 import { obedient, unlucky } from './handlers.ts';
 import { insertJob, insertJobs, openApi, untilJob, untilRow } from './jobs.ts';
@@ -84,6 +86,28 @@ it('finds nothing to change in what it has deployed', async () => {
   expect(code).toBe(0);
 });
 
+it('is found to be as the code says, until somebody changes it by hand', async () => {
+  const { cloud } = deployment;
+  const { ObedientQueue } = await deployment.outputs();
+
+  const before = await deployment.doctor();
+  const undo = [
+    await removeRedrivePolicy(cloud, ObedientQueue ?? ''),
+    await disableMapping(cloud, 'millrace-rehearsal-unlucky'),
+  ];
+  const changed = await deployment.doctor();
+  for (const restore of undo) await restore();
+  const restored = await deployment.doctor();
+
+  expect(before.code, before.output).toBe(0);
+  expect(changed.code).toBe(8);
+  expect(changed.output).toContain(
+    'millrace-rehearsal-obedient: the dead-letter queue is not set, the code says millrace-rehearsal-obedient-dlq',
+  );
+  expect(changed.output).toContain('millrace-rehearsal-unlucky: the mapping is Disabled, the code says Enabled');
+  expect(restored.code, restored.output).toBe(0);
+});
+
 it('loses no job when a changed handler is deployed in the middle of 1,000', async () => {
   await deployment.writeHandler('obedient.ts', obedient(2));
 
@@ -102,15 +126,39 @@ it('loses no job when a changed handler is deployed in the middle of 1,000', asy
   expect(done).toEqual({ jobs: 1000, attempts: 1000, versions: 2 });
 });
 
-it('refuses to remove a handler that has unfinished jobs, until that is meant', async () => {
+it('refuses to remove a handler that has unfinished jobs, and leaves at work what worked', async () => {
   await deployment.removeHandler('unlucky.ts');
 
   const refused = await deployment.deploy();
-  const drained = await deployment.deploy('--context', 'drain=unlucky');
+  await deployment.writeHandler('unlucky.ts', unlucky());
+  const found = await deployment.doctor();
+  const id = await insertJob(deployment, 'unlucky', { until: join(deployment.folder, 'somebody') });
 
   expect(refused.code).toBe(1);
-  expect(refused.output).toMatch(/unlucky.*1/);
-  expect(drained.code, drained.output).toBe(0);
+  expect(refused.output).toContain(
+    'unlucky has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
+      'drain=unlucky and let them wait for it, as dead letters after 24 hours',
+  );
+  expect(refused.output).toMatch(/ROLLBACK_COMPLETE/);
+  expect(found.code, found.output).toBe(0);
+  await untilJob(deployment, id, { status: 'succeeded' });
+});
+
+it('removes it when that is meant, and its jobs wait', async () => {
+  const deployed = openDeployed({ sqs: deployment.cloud.client, lambda: deployment.cloud.client });
+  await deployment.removeHandler('unlucky.ts');
+
+  const { code, output } = await deployment.deploy('--context', 'drain=unlucky');
+  const name = 'millrace-rehearsal-unlucky';
+  const left = [await deployed.queue(name), await deployed.queue(`${name}-dlq`), await deployed.function(name)];
+  deployed.close();
+
+  expect(code, output).toBe(0);
+  expect(left).toEqual([undefined, undefined, undefined]);
+  expect(await deployment.query('select job_type from millrace.handlers')).toEqual([{ job_type: 'obedient' }]);
+  expect(await deployment.query(`select status from millrace.jobs where job_type = 'unlucky' and slot = 0`)).toEqual([
+    { status: 'failed' },
+  ]);
 });
 
 it('can be deployed again after it was destroyed', async () => {

@@ -1,0 +1,28 @@
+import { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import { GetQueueAttributesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { Cloud } from './ministack.ts';
+
+/** Takes the redrive policy off a queue, as somebody may in the AWS console. Answers what puts it back. */
+export async function removeRedrivePolicy(cloud: Cloud, queueUrl: string): Promise<() => Promise<void>> {
+  const client = new SQSClient(cloud.client);
+  const wanted = { QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy' as const] };
+  const { Attributes } = await client.send(new GetQueueAttributesCommand(wanted));
+  const set = async (RedrivePolicy: string): Promise<void> => {
+    await client.send(new SetQueueAttributesCommand({ QueueUrl: queueUrl, Attributes: { RedrivePolicy } }));
+  };
+  await set('');
+  return () => set(Attributes?.RedrivePolicy ?? '').finally(() => client.destroy());
+}
+
+/** Disables the mapping of a function. Answers what enables it again. */
+export async function disableMapping(cloud: Cloud, functionName: string): Promise<() => Promise<void>> {
+  const client = new LambdaClient(cloud.client);
+  const { EventSourceMappings = [] } = await client.send(
+    new ListEventSourceMappingsCommand({ FunctionName: functionName }),
+  );
+  const set = async (Enabled: boolean): Promise<void> => {
+    await client.send(new UpdateEventSourceMappingCommand({ UUID: EventSourceMappings[0]?.UUID, Enabled }));
+  };
+  await set(false);
+  return () => set(true).finally(() => client.destroy());
+}
