@@ -20,6 +20,7 @@ import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { endOnInterrupt } from './interrupt.ts';
+import { refuseJsonLines } from './json-lines.ts';
 import { explainSubcommands } from './subcommands.ts';
 import { sayError } from './terminal.ts';
 
@@ -81,6 +82,7 @@ function openProgram(): Command {
     .addHelpText('after', EXIT_CODES);
   for (const add of COMMANDS) add(program);
   explainSubcommands(program);
+  refuseJsonLines(program);
   return program;
 }
 

@@ -5,17 +5,18 @@ import { action, examples } from '../action.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
 import { toJson } from '../json.ts';
+import { addJsonLines } from '../json-lines.ts';
 import { counted } from '../progress.ts';
 import { withDatabase } from '../target.ts';
 import { whisper } from '../terminal.ts';
 
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {
-  addFilterOptions(dlq.command('export'))
+  addJsonLines(addFilterOptions(dlq.command('export')))
     .description('print dead letters as JSON, one a line, oldest first, with payload, error and stack')
     .option('--all', 'every one')
     .addHelpText('before', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
-    .addHelpText('after', '\nThe lines are the same with and without --json.')
+    .addHelpText('after', '\nThe lines are the same with --json, with --jsonl and without.')
     .action(
       action<FilterOptions & { all?: boolean }>(async (options) => {
         const filter = toFilter(options);

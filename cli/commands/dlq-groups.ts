@@ -3,13 +3,13 @@ import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-let
 import { action, examples } from '../action.ts';
 import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
 import { EXIT } from '../exit-code.ts';
-import { toJson } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { count, counted } from '../progress.ts';
 import { withDatabase } from '../target.ts';
-import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
+import { firstLine, printRows, say, suggest } from '../terminal.ts';
 import { timeOrDuration, whole } from '../values.ts';
 
-interface GroupsOptions extends FilterOptions {
+interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;
   readonly failIfAny?: boolean;
 }
@@ -18,7 +18,7 @@ const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'JOB', 'ERROR', 'FIRST', 'LAST'];
 
 /** `millrace dlq groups`, and plain `millrace dlq` */
 export function addDlqGroups(dlq: Command): void {
-  addAddressOptions(dlq.command('groups', { isDefault: true }))
+  addJsonLines(addAddressOptions(dlq.command('groups', { isDefault: true })))
     .description('count dead letters by kind of error, the largest first (what plain dlq does)')
     .option('--since <when>', 'died since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
     .option('--limit <n>', 'the most groups', whole(1, 10_000), 50)
@@ -29,8 +29,7 @@ export function addDlqGroups(dlq: Command): void {
         const groups = await withDatabase(options, async (db) =>
           groupDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
         );
-        if (options.json) print(toJson({ items: groups.map(toDocument), total: groups[0]?.total ?? 0 }));
-        else show(groups);
+        printList(options, groups.map(toDocument), () => show(groups), { total: groups[0]?.total ?? 0 });
         return options.failIfAny && groups.length > 0 ? EXIT.checkFailed : EXIT.done;
       }),
     );

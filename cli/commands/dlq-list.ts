@@ -3,16 +3,16 @@ import { type ListedDeadLetter, listDeadLetters, listedDocument } from '../../co
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
-import { toJson } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { withDatabase } from '../target.ts';
-import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
+import { firstLine, printRows, say, suggest } from '../terminal.ts';
 import { whole } from '../values.ts';
 
 const HEADINGS = ['ID', 'JOB', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
 
 /** `millrace dlq list` */
 export function addDlqList(dlq: Command): void {
-  addFilterOptions(dlq.command('list'))
+  addJsonLines(addFilterOptions(dlq.command('list')))
     .description('list dead letters, newest first; a message that is nobody’s job has stray and its own number as id')
     .option('--limit <n>', 'the most dead letters', whole(1, 10_000), 20)
     .addHelpText(
@@ -20,12 +20,11 @@ export function addDlqList(dlq: Command): void {
       examples('dlq list', "dlq list --job-type send_reminder --error 'refused'", 'dlq list --since 1h --json'),
     )
     .action(
-      action<FilterOptions & { limit: number }>(async (options) => {
+      action<FilterOptions & ListOptions & { limit: number }>(async (options) => {
         const found = await withDatabase(options, async (db) =>
           listDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
         );
-        if (options.json) print(toJson({ items: found.map(listedDocument) }));
-        else show(found);
+        printList(options, found.map(listedDocument), () => show(found));
         return undefined;
       }),
     );

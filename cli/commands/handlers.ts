@@ -7,9 +7,10 @@ import { type HandlerAddress, handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
-import { snakeCase, toJson } from '../json.ts';
+import { snakeCase } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { type GlobalOptions, withDatabase } from '../target.ts';
-import { print, printRows, say, suggest } from '../terminal.ts';
+import { printRows, say, suggest } from '../terminal.ts';
 
 const HEADINGS = ['HANDLER', 'STATE', 'IN FLIGHT', 'TIMEOUT', 'TRIES', 'DEPLOYED'];
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
@@ -18,11 +19,10 @@ const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 export function addHandlers(program: Command): void {
   const handlers = program.command('handlers').description('list handlers, pause them or let them go on');
   handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
-  handlers
-    .command('list', { isDefault: true })
+  addJsonLines(handlers.command('list', { isDefault: true }))
     .description('every handler that is deployed, and what keeps it')
     .action(
-      action(async (options: GlobalOptions) => {
+      action<ListOptions>(async (options) => {
         const found = await withDatabase(options, (db) => listHandlers(db));
         tell(found, options);
         return undefined;
@@ -64,10 +64,11 @@ function addChange(
     );
 }
 
-function tell(handlers: readonly RegisteredHandler[], { json }: GlobalOptions): void {
-  if (json) print(toJson({ items: handlers.map(snakeCase) }));
-  else if (handlers.length === 0) say('no handler is deployed: a file in functions/handlers is one');
-  else printRows(HEADINGS, handlers.map(toRow));
+function tell(handlers: readonly RegisteredHandler[], options: ListOptions): void {
+  printList(options, handlers.map(snakeCase), () => {
+    if (handlers.length === 0) say('no handler is deployed: a file in functions/handlers is one');
+    else printRows(HEADINGS, handlers.map(toRow));
+  });
 }
 
 function toRow(handler: RegisteredHandler) {

@@ -4,12 +4,13 @@ import type { JobStatus } from '../../core/job.ts';
 import type { ListedJob } from '../../core/jobs/list.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
-import { snakeCase, toJson } from '../json.ts';
-import { firstLine, print, printRows, say, suggest } from '../terminal.ts';
+import { snakeCase } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
+import { firstLine, printRows, say, suggest } from '../terminal.ts';
 import { jobTypes, statuses, timeOrDuration, whole } from '../values.ts';
 import { withEngine } from '../with-engine.ts';
 
-interface ListOptions {
+interface JobsOptions extends ListOptions {
   readonly status?: JobStatus[];
   readonly jobType?: string[];
   readonly since?: Date | Duration;
@@ -20,8 +21,7 @@ const HEADINGS = ['ID', 'JOB', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERR
 
 /** `millrace jobs list` */
 export function addJobsList(jobs: Command): void {
-  jobs
-    .command('list')
+  addJsonLines(jobs.command('list'))
     .description('list jobs, newest first')
     .option('--status <status>', 'only these, repeatable or with commas', statuses)
     .option('--job-type <type>', 'only these, repeatable or with commas', jobTypes)
@@ -32,12 +32,11 @@ export function addJobsList(jobs: Command): void {
       examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --json'),
     )
     .action(
-      action<ListOptions>(async (options) => {
+      action<JobsOptions>(async (options) => {
         const { status = [], jobType = [], since, limit } = options;
         const filter = { statuses: status, jobTypes: jobType, since, limit };
         const found = await withEngine(options, (engine) => engine.listJobs(filter));
-        if (options.json) print(toJson({ items: found.map(snakeCase) }));
-        else show(found);
+        printList(options, found.map(snakeCase), () => show(found));
         return undefined;
       }),
     );

@@ -7,6 +7,7 @@ import { CommandFailure } from '../command-failure.ts';
 import { confirm } from '../confirm.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
 import { duration, rowNumber, whole } from '../values.ts';
@@ -60,16 +61,16 @@ function addCreate(keys: Command): void {
 }
 
 function addList(keys: Command): void {
-  keys
-    .command('list', { isDefault: true })
+  addJsonLines(keys.command('list', { isDefault: true }))
     .description('keys, the newest first, also those that serve no more')
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
     .action(
-      action<{ limit: number }>(async (options) => {
+      action<ListOptions & { limit: number }>(async (options) => {
         const found = await withDatabase(options, (db) => listApiKeys(db, { limit: options.limit }));
-        if (options.json) print(toJson({ items: found.map(snakeCase) }));
-        else if (found.length === 0) say('there is no key');
-        else printRows(HEADINGS, found.map(toRow));
+        printList(options, found.map(snakeCase), () => {
+          if (found.length === 0) say('there is no key');
+          else printRows(HEADINGS, found.map(toRow));
+        });
         return undefined;
       }),
     );

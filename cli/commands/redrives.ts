@@ -4,6 +4,7 @@ import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest } from '../terminal.ts';
 import { rowNumber, whole } from '../values.ts';
@@ -14,16 +15,16 @@ const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY',
 export function addRedrives(program: Command): void {
   const redrives = program.command('redrives').description('look at redrives, and cancel one that runs');
   redrives.addHelpText('before', examples('redrives', 'redrives show 7', 'redrives cancel 7'));
-  redrives
-    .command('list', { isDefault: true })
+  addJsonLines(redrives.command('list', { isDefault: true }))
     .description('redrives, the newest first')
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
     .action(
-      action<{ limit: number }>(async (options) => {
+      action<ListOptions & { limit: number }>(async (options) => {
         const found = await withDatabase(options, (db) => listRedrives(db, { limit: options.limit }));
-        if (options.json) print(toJson({ items: found.map(snakeCase) }));
-        else if (found.length === 0) say('there was no redrive');
-        else printRows(HEADINGS, found.map(toRow));
+        printList(options, found.map(snakeCase), () => {
+          if (found.length === 0) say('there was no redrive');
+          else printRows(HEADINGS, found.map(toRow));
+        });
         const running = found.find(({ status }) => status === 'running');
         if (running) suggest(`npx millrace redrives cancel ${running.id}`);
         return undefined;
