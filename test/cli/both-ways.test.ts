@@ -42,6 +42,7 @@ const dead = await insert('dead_letter');
 it.each([
   [['jobs', 'list']],
   [['jobs', 'list', '--json']],
+  [['jobs', 'list', '--jsonl']],
   [['jobs', 'list', '--status', 'failed,dead_letter', '--job-type', 'mail,any', '--json']],
   [['jobs', 'list', '--since', '1h', '--limit', '2', '--json']],
   [['jobs', 'list', '--since', '2100-01-01', '--json']],
