@@ -13,7 +13,7 @@ const HandlerNumbers = z.object({
 export const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<
   typeof Status
 >[];
-const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
+export const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
 const Events = z.record(z.string(), z.number().int());
 
 export const StatsDocument = z

@@ -4,6 +4,7 @@ import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-l
 import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { type HandlerAddress, handlerName } from '../../core/naming.ts';
+import { Counts } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
@@ -33,6 +34,8 @@ const Handler = z
     held_until: z.iso.datetime().nullable(),
     hold_reason: z.string().nullable(),
     deployed_at: z.iso.datetime(),
+    jobs: Counts.nullable().meta({ description: 'Its jobs that live; null before they were counted.' }),
+    counted_at: z.iso.datetime().nullable().meta({ description: 'When they were counted; many are within minutes.' }),
   })
   .meta({ id: 'Handler' });
 

@@ -10,9 +10,9 @@ import { EXIT } from '../exit-code.ts';
 import { snakeCase } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { type GlobalOptions, withDatabase } from '../target.ts';
-import { printRows, say, suggest } from '../terminal.ts';
+import { printRows, say, suggest, whisper } from '../terminal.ts';
 
-const HEADINGS = ['HANDLER', 'STATE', 'IN FLIGHT', 'TIMEOUT', 'TRIES', 'DEPLOYED'];
+const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 
 /** `millrace handlers [list] | pause | resume` */
@@ -20,7 +20,7 @@ export function addHandlers(program: Command): void {
   const handlers = program.command('handlers').description('list handlers, pause them or let them go on');
   handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
   addJsonLines(handlers.command('list', { isDefault: true }))
-    .description('every handler that is deployed, and what keeps it')
+    .description('every handler that is deployed, what keeps it, and how its jobs stand')
     .action(
       action<ListOptions>(async (options) => {
         const found = await withDatabase(options, (db) => listHandlers(db));
@@ -68,13 +68,16 @@ function tell(handlers: readonly RegisteredHandler[], options: ListOptions): voi
   printList(options, handlers.map(snakeCase), () => {
     if (handlers.length === 0) say('no handler is deployed: a file in functions/handlers is one');
     else printRows(HEADINGS, handlers.map(toRow));
+    const [first] = handlers;
+    if (first) whisper(first.countedAt ? `Counted at ${first.countedAt.toISOString()}` : 'Not counted yet');
   });
 }
 
 function toRow(handler: RegisteredHandler) {
-  const { inFlight, maxInFlight, timeoutSeconds, maxAttempts, deployedAt } = handler;
+  const { inFlight, maxInFlight, jobs, timeoutSeconds, maxAttempts, deployedAt } = handler;
   const flight = `${inFlight} of ${maxInFlight}`;
-  return [handlerName(handler), stateOf(handler), flight, `${timeoutSeconds} s`, maxAttempts, deployedAt];
+  const counts = (['pending', 'running', 'failed', 'dead_letter'] as const).map((status) => jobs?.[status] ?? '-');
+  return [handlerName(handler), stateOf(handler), flight, ...counts, `${timeoutSeconds} s`, maxAttempts, deployedAt];
 }
 
 function stateOf({ pausedAt, heldUntil, holdReason }: RegisteredHandler): string {

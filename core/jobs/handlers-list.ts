@@ -1,5 +1,6 @@
 import type { Queryable } from '../database.ts';
 import type { HandlerAddress } from '../naming.ts';
+import { countsOf, readLiveCounts } from './live-counts.ts';
 
 /** A handler as it is deployed, and how it stands. */
 export interface RegisteredHandler extends HandlerAddress {
@@ -19,6 +20,9 @@ export interface RegisteredHandler extends HandlerAddress {
   readonly heldUntil: Date | null;
   readonly holdReason: string | null;
   readonly deployedAt: Date;
+  /** Its live jobs by status, counted at `countedAt`: now, or when there are many, within the last minutes. */
+  readonly jobs: ReturnType<typeof countsOf>;
+  readonly countedAt: Date | null;
 }
 
 const LIST_HANDLERS = `
@@ -37,8 +41,10 @@ const LIST_HANDLERS = `
 
 /** Every handler that is deployed, or the one named. */
 export async function listHandlers(db: Queryable, only?: HandlerAddress): Promise<RegisteredHandler[]> {
-  const { rows } = await db.query<RegisteredHandler>(LIST_HANDLERS, [only?.jobType ?? null, only?.routingKey ?? null]);
-  return rows;
+  type Row = Omit<RegisteredHandler, 'jobs' | 'countedAt'>;
+  const { rows } = await db.query<Row>(LIST_HANDLERS, [only?.jobType ?? null, only?.routingKey ?? null]);
+  const live = await readLiveCounts(db);
+  return rows.map((row) => ({ ...row, jobs: countsOf(live, row), countedAt: live.countedAt }));
 }
 
 const READ_ADDRESSES = `

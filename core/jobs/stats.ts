@@ -1,5 +1,6 @@
 import type { Queryable } from '../database.ts';
 import type { JobStatus } from '../job.ts';
+import { type LiveCount, readLiveCounts } from './live-counts.ts';
 
 /** Live jobs of one status and type. */
 export interface JobCount {
@@ -33,17 +34,6 @@ export interface Stats {
   /** Null when no dispatcher ever made a round. */
   readonly dispatcherLastRoundAt: Date | null;
 }
-
-// Up to 50,000 live jobs are counted while the caller waits; more were counted by the mirror, whom nobody waits for.
-const READ_COUNTS = `
-  with few as (
-    select count(*) <= 50000 as yes from (select from millrace.jobs_live limit 50001) sample
-  )
-  select status, job_type as "jobType", count(*)::float8 as count, millrace.clock() as "countedAt"
-    from millrace.jobs_live where (select yes from few) group by status, job_type
-  union all
-  select status, job_type, count::float8, counted_at from millrace.job_counts where not (select yes from few)
-  order by 1, 2`;
 
 // A loose scan of the claim's index: a step for each address and priority that waits, however many jobs it has.
 const READ_OLDEST_DUE = `
@@ -79,16 +69,26 @@ export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
 
 /** How things stand, in a few bounded reads whatever the size of the tables. */
 export async function readStats(db: Queryable): Promise<Stats> {
-  const { rows: jobs } = await db.query<JobCount & { countedAt: Date }>(READ_COUNTS);
+  const { counts, countedAt } = await readLiveCounts(db);
   const oldestDue = await readOldestDue(db);
   const { rows: throughput } = await db.query<Throughput>(READ_THROUGHPUT);
   const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
   return {
     asOf: rounds[0]?.asOf ?? new Date(0),
-    jobs: jobs.map(({ status, jobType, count }) => ({ status, jobType, count })),
-    countedAt: jobs[0]?.countedAt ?? null,
+    jobs: addUp(counts),
+    countedAt,
     oldestDue,
     throughput,
     dispatcherLastRoundAt: rounds[0]?.lastRoundAt ?? null,
   };
+}
+
+/** By status and type, in the order of the counts. */
+function addUp(counts: readonly LiveCount[]): JobCount[] {
+  const sums = new Map<string, JobCount>();
+  for (const { status, jobType, count } of counts) {
+    const name = `${status} ${jobType}`;
+    sums.set(name, { status, jobType, count: count + (sums.get(name)?.count ?? 0) });
+  }
+  return [...sums.values()];
 }

@@ -116,6 +116,7 @@ describe('/admin/handlers', () => {
 
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['any', 'any.fast', 'mail']);
     expect(body.items[0]).toMatchObject({ paused_at: null, in_flight: 0, max_attempts: 5 });
+    expect(body.items[0].jobs).toEqual({ pending: 0, dispatched: 0, running: 0, failed: 0, dead_letter: 0 });
   });
 
   it('pauses and resumes one, with an audit line for each change', async () => {

@@ -65,7 +65,7 @@ describe('handlers', () => {
     expect(paused.stdout).toMatch(/^work\tpaused since /);
     expect(claimed).toMatchObject({ claimed: 0 });
     expect(resumed.items).toMatchObject([{ job_type: 'work', paused_at: null }]);
-    expect(listed.stdout).toMatch(/^work\topen\t0 of \d+\t30 s\t1\t/);
+    expect(listed.stdout).toMatch(/^work\topen\t0 of \d+\t1\t0\t0\t0\t30 s\t1\t/);
   });
 
   it.each([
