@@ -3,6 +3,7 @@ import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import { readVersion } from '../local/version.ts';
 import { examples } from './action.ts';
 import { CommandFailure } from './command-failure.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addDlq } from './commands/dlq.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEnqueue } from './commands/enqueue.ts';
@@ -41,6 +42,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addKeys,
   addMail,
   addMigrate,
+  addCompletion,
 ];
 
 const EXAMPLES = examples(
@@ -52,6 +54,8 @@ const EXAMPLES = examples(
   'redrive --job-type send_reminder --dry-run',
   'sql "select count(*) from millrace.jobs" --database-url postgres://…',
 );
+const COMPLETION =
+  '\nComplete commands with TAB in bash, and alike in zsh and fish: source <(npx millrace completion bash)';
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not allowed, 5 wrong state, ' +
   '6 not confirmed,\n7 cannot reach the database or SQS, 8 a check failed, 130 interrupted.';
@@ -79,7 +83,8 @@ function openProgram(): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text) => sayError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
     .addHelpText('before', EXAMPLES)
-    .addHelpText('after', EXIT_CODES);
+    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', COMPLETION);
   for (const add of COMMANDS) add(program);
   explainSubcommands(program);
   refuseJsonLines(program);

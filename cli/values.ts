@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { type Duration, seconds } from '../core/duration.ts';
 import type { JobStatus } from '../core/job.ts';
 
-const STATUSES: readonly JobStatus[] = [
+export const STATUSES: readonly JobStatus[] = [
   ...(['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const),
   ...(['succeeded', 'skipped', 'cancelled'] as const),
 ];

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import type { JobStatus } from '../../core/job.ts';
 import type { ListedJob } from '../../core/jobs/list.ts';
@@ -7,7 +7,7 @@ import { action, examples } from '../action.ts';
 import { snakeCase } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { firstLine, printRows, say, suggest } from '../terminal.ts';
-import { jobTypes, statuses, timeOrDuration, whole } from '../values.ts';
+import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../values.ts';
 import { withEngine } from '../with-engine.ts';
 
 interface JobsOptions extends ListOptions {
@@ -23,13 +23,15 @@ const HEADINGS = ['ID', 'JOB', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERR
 export function addJobsList(jobs: Command): void {
   addJsonLines(jobs.command('list'))
     .description('list jobs, newest first')
-    .option('--status <status>', 'only these, repeatable or with commas', statuses)
+    .addOption(
+      new Option('--status <status>', 'only these, repeatable or with commas').choices(STATUSES).argParser(statuses),
+    )
     .option('--job-type <type>', 'only these, repeatable or with commas', jobTypes)
     .option('--since <when>', 'created since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
     .option('--limit <n>', 'the most jobs', whole(1, 10_000), 20)
     .addHelpText(
       'before',
-      examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --json'),
+      examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --jsonl'),
     )
     .action(
       action<JobsOptions>(async (options) => {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Duration, seconds } from '../../core/duration.ts';
 import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
 import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/scopes.ts';
@@ -34,7 +34,12 @@ function addCreate(keys: Command): void {
     .command('create')
     .argument('<name>', 'whose it is, as the audit log will call it', keyName)
     .description('make a key; its secret is shown this once')
-    .requiredOption('--scope <scope>', 'a scope or a role, repeatable or with commas', scopes)
+    .addOption(
+      new Option('--scope <scope>', 'a scope or a role, repeatable or with commas')
+        .choices([...Object.keys(ROLES), ...SCOPES])
+        .argParser(scopes)
+        .makeOptionMandatory(),
+    )
     .option('--expires <duration>', 'useless after so long, such as 90d; default never', duration)
     .addHelpText('before', examples('keys create billing --scope producer', 'keys create grafana --scope metrics:read'))
     .addHelpText('after', MORE_HELP)

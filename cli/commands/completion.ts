@@ -1,0 +1,31 @@
+import { Argument, type Command } from 'commander';
+import { action } from '../action.ts';
+import { bashCompletion } from '../completion/bash.ts';
+import { fishCompletion } from '../completion/fish.ts';
+import { readPlaces } from '../completion/tree.ts';
+import { zshCompletion } from '../completion/zsh.ts';
+import type { GlobalOptions } from '../target.ts';
+import { print } from '../terminal.ts';
+
+const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
+
+const EXAMPLES = `Examples:
+  $ source <(npx millrace completion bash)
+  $ source <(npx millrace completion zsh)
+  $ npx millrace completion fish | source
+`;
+
+/** `millrace completion bash | zsh | fish` */
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(Object.keys(SHELLS)))
+    .description('print the script that completes these commands in a shell, after npx too')
+    .addHelpText('before', EXAMPLES)
+    .action(
+      action(async (_options: GlobalOptions, shell: keyof typeof SHELLS) => {
+        print(SHELLS[shell](readPlaces(program)));
+        return undefined;
+      }),
+    );
+}
