@@ -23,7 +23,7 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 import { endOnInterrupt } from './interrupt.ts';
 import { refuseJsonLines } from './json-lines.ts';
 import { explainSubcommands } from './subcommands.ts';
-import { sayError } from './terminal.ts';
+import { say, sayError } from './terminal.ts';
 
 /** Everything that can be typed, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
@@ -70,7 +70,8 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-function openProgram(): Command {
+/** All commands and options, of which nothing runs yet. */
+export function openProgram(): Command {
   const program = new Command('millrace')
     .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
     .version(readVersion(), '-v, --version')
@@ -99,6 +100,9 @@ function withoutPassword(text: string): string {
 /** Says what went wrong and answers the exit code. */
 function report(error: unknown): ExitCode {
   // commander has said it already; asking for help or the version is no fault.
+  if (error instanceof CommanderError && error.code === 'commander.unknownCommand') {
+    say('All commands: npx millrace --help');
+  }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   sayError(error instanceof Error ? error.message : String(error));
   if (error instanceof CommandFailure) return error.exitCode;

@@ -21,6 +21,7 @@ export function addHandlers(program: Command): void {
   handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
   addJsonLines(handlers.command('list', { isDefault: true }))
     .description('every handler that is deployed, what keeps it, and how its jobs stand')
+    .addHelpText('before', examples('handlers', 'handlers --jsonl'))
     .action(
       action<ListOptions>(async (options) => {
         const found = await withDatabase(options, (db) => listHandlers(db));

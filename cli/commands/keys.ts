@@ -68,6 +68,7 @@ function addCreate(keys: Command): void {
 function addList(keys: Command): void {
   addJsonLines(keys.command('list', { isDefault: true }))
     .description('keys, the newest first, also those that serve no more')
+    .addHelpText('before', examples('keys', 'keys --jsonl'))
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {

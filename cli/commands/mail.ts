@@ -5,18 +5,22 @@ import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
+import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { findStack, type GlobalOptions } from '../target.ts';
 import { isTable, print, printPairs, printRows, say, suggest, visible } from '../terminal.ts';
 import { whole } from '../values.ts';
 
 const number = whole(1, 1_000_000_000);
 
-/** `millrace mail`: what the handlers sent while the stack runs on this machine. */
+/** `millrace mail [list] | show | stop | start`: what the handlers sent while the stack runs on this machine. */
 export function addMail(program: Command): void {
   const mail = program
     .command('mail')
     .description('read the mails that the stack on this machine has caught')
-    .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'))
+    .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'));
+  addJsonLines(mail.command('list', { isDefault: true }))
+    .description('every mail, the oldest first')
+    .addHelpText('before', examples('mail', 'mail --jsonl'))
     .action(action(list));
   mail
     .command('show')
@@ -36,13 +40,15 @@ export function addMail(program: Command): void {
     .action(action((options: GlobalOptions) => turn(options, true)));
 }
 
-async function list({ json }: GlobalOptions): Promise<undefined> {
+async function list(options: ListOptions): Promise<undefined> {
   const { readMails } = await openMails();
   const folder = await mailFolder();
   const mails = await readMails(folder);
-  if (json) print(toJson({ items: mails.map((mail, index) => ({ number: index + 1, ...snakeCase(mail) })) }));
-  else if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
-  else say('no mail yet');
+  const documents = mails.map((mail, index) => ({ number: index + 1, ...snakeCase(mail) }));
+  printList(options, documents, () => {
+    if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
+    else say('no mail yet');
+  });
   if (await isStopped(folder)) say('the mailbox refuses every mail; stopped: npx millrace mail start');
   if (mails.length > 0) suggest(`npx millrace mail show ${mails.length}`);
   return undefined;

@@ -17,6 +17,7 @@ export function addRedrives(program: Command): void {
   redrives.addHelpText('before', examples('redrives', 'redrives show 7', 'redrives cancel 7'));
   addJsonLines(redrives.command('list', { isDefault: true }))
     .description('redrives, the newest first')
+    .addHelpText('before', examples('redrives', 'redrives --limit 5 --json'))
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {

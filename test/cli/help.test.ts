@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openProgram } from '../../cli/run.ts';
+import { runCli } from './run-cli.ts';
+
+const START = '  $ npx millrace';
+
+const withDescendants = (command: Command): Command[] => [command, ...command.commands.flatMap(withDescendants)];
+
+const nameOf = (command: Command): string =>
+  command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+}
+
+const [program, ...commands] = withDescendants(openProgram()).map((command) => ({
+  name: nameOf(command),
+  help: helpOf(command),
+}));
+const examples = [program!, ...commands].flatMap(({ help }) =>
+  help.split('\n').filter((line) => line.startsWith(START)),
+);
+
+/** As a shell takes them apart, without what it redirects. */
+const wordsOf = (line: string): string[] =>
+  [
+    ...line
+      .slice(START.length)
+      .replace(/ [<>] \S+$/, '')
+      .matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
+  ].map(([, one, two, three]) => one ?? two ?? three ?? '');
+
+/** What a line would run: nothing is done. */
+async function understand(words: readonly string[]): Promise<string | undefined> {
+  const asked = openProgram();
+  let ran: string | undefined;
+  for (const command of withDescendants(asked)) {
+    command.configureOutput({ outputError: () => undefined }).action(() => {
+      ran = nameOf(command);
+    });
+  }
+  await asked.parseAsync(words, { from: 'user' });
+  return ran;
+}
+
+// Every command listens for Ctrl-C.
+let listeners: readonly NodeJS.SignalsListener[] = [];
+beforeEach(() => {
+  listeners = process.listeners('SIGINT');
+});
+afterEach(() => {
+  for (const one of process.listeners('SIGINT')) if (!listeners.includes(one)) process.off('SIGINT', one);
+});
+
+it.each(commands)('$name --help begins with an example of it', ({ name, help }) => {
+  const [heading, first = ''] = help.split('\n');
+
+  expect(heading).toBe('Examples:');
+  expect(`${first} `).toContain(`${START} ${name.replace(/ (list|groups)$/, '')} `);
+});
+
+it('has examples of every command', () => {
+  expect(commands.length).toBeGreaterThan(35);
+  expect(program?.help).toMatch(/^Examples:\n/);
+  expect(examples.length).toBeGreaterThan(commands.length);
+});
+
+it.each([...new Set(examples)])('understands the example%s', async (line) => {
+  const words = wordsOf(line);
+
+  const ran = await understand(words);
+
+  expect(`${ran} `.startsWith(`${words[0]} `)).toBe(true);
+});
+
+it.each([
+  ['statz', '(Did you mean stats?)'],
+  ['xyz', 'All commands: npx millrace --help'],
+])('helps whoever types %s', async (word, sentence) => {
+  const { code, stdout, stderr } = await runCli([word]);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(`error: unknown command '${word}'\n`);
+  expect(stderr).toContain(`${sentence}\n`);
+});
