@@ -3,8 +3,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openProgram } from '../../cli/run.ts';
 import { runCli } from './run-cli.ts';
 
-const START = '  $ npx millrace';
-
 const withDescendants = (command: Command): Command[] => [command, ...command.commands.flatMap(withDescendants)];
 
 const nameOf = (command: Command): string =>
@@ -21,18 +19,14 @@ const [program, ...commands] = withDescendants(openProgram()).map((command) => (
   name: nameOf(command),
   help: helpOf(command),
 }));
-const examples = [program!, ...commands].flatMap(({ help }) =>
-  help.split('\n').filter((line) => line.startsWith(START)),
-);
+const examples = [program!, ...commands].flatMap(({ help }) => help.match(/^ {2}\$ .*/gm) ?? []);
 
-/** As a shell takes them apart, without what it redirects. */
-const wordsOf = (line: string): string[] =>
-  [
-    ...line
-      .slice(START.length)
-      .replace(/ [<>] \S+$/, '')
-      .matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
-  ].map(([, one, two, three]) => one ?? two ?? three ?? '');
+/** What a line passes to the command, as a shell takes it apart, without pipes and files. */
+function wordsOf(line: string): string[] {
+  const [, alone = line] = /\((npx .*?)\)/.exec(line) ?? [];
+  const [, typed = ''] = /npx millrace(.*?)(?: [<>|] \S+)?$/.exec(alone) ?? [];
+  return [...typed.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? '');
+}
 
 /** What a line would run: nothing is done. */
 async function understand(words: readonly string[]): Promise<string | undefined> {
@@ -60,7 +54,7 @@ it.each(commands)('$name --help begins with an example of it', ({ name, help }) 
   const [heading, first = ''] = help.split('\n');
 
   expect(heading).toBe('Examples:');
-  expect(`${first} `).toContain(`${START} ${name.replace(/ (list|groups)$/, '')} `);
+  expect(`${wordsOf(first).join(' ')} `).toContain(`${name.replace(/ (list|groups)$/, '')} `);
 });
 
 it('has examples of every command', () => {
