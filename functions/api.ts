@@ -1,6 +1,7 @@
 import catalog from '#catalog';
 import { createApp } from '../api/app.ts';
 import { readAuthentication } from '../api/auth/settings.ts';
+import { makeFirstKey } from '../api/routes/api-keys.ts';
 import { optionalSetting, setting } from '../core/config.ts';
 import { openConfiguredDatabase } from '../core/configured-database.ts';
 import { openDispatcherFunction } from '../core/functions.ts';
@@ -25,8 +26,18 @@ const app = createApp({
   },
 });
 
+/** No event of the gateway's: somebody invokes the function itself, whom IAM lets do so. */
+interface KeyEvent {
+  /** As the body of `POST /admin/api-keys`. */
+  readonly create_key: unknown;
+}
+
 /** The Lambda behind the gateway. `#catalog` stands for the deployed handlers and is set when it is bundled. */
-export const handler = async (event: HttpEvent, context: LambdaContext): Promise<HttpResult> => {
+export const handler = async (
+  event: HttpEvent | KeyEvent,
+  context: LambdaContext,
+): Promise<HttpResult | Record<string, unknown>> => {
   nameInvocation(context);
-  return toResult(await app.fetch(toRequest(event), event));
+  if ('requestContext' in event) return toResult(await app.fetch(toRequest(event), event));
+  return makeFirstKey(db, event.create_key);
 };

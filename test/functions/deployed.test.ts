@@ -65,9 +65,19 @@ async function add(name: string, secret: string, environment: Record<string, str
   });
 }
 
-async function invoke(name: string, payload: object = {}): Promise<void> {
+async function invoke(name: string, payload: object = {}): Promise<unknown> {
   const answer = await lambda.send(new InvokeCommand({ FunctionName: name, Payload: JSON.stringify(payload) }));
-  expect(answer.FunctionError, `${answer.Payload?.transformToString()}\n${runner.lines().join('\n')}`).toBeUndefined();
+  const text = answer.Payload?.transformToString() ?? '';
+  expect(answer.FunctionError, `${text}\n${runner.lines().join('\n')}`).toBeUndefined();
+  return JSON.parse(text === '' ? 'null' : text);
+}
+
+/** As the gateway asks for the list of keys. */
+function listKeys(authorization: string): object {
+  const requestContext = { requestId: 'r', domainName: 'x.test', http: { method: 'GET' } };
+  const event = { rawPath: '/admin/api-keys', rawQueryString: '', isBase64Encoded: false, requestContext };
+  // What a caller sends is never what a key is made of.
+  return { ...event, headers: { authorization }, body: '{"create_key": {"name": "mine", "scopes": ["admin"]}}' };
 }
 
 it('takes a job from an empty database to its end, with the login of each secret', async () => {
@@ -91,3 +101,31 @@ it('takes a job from an empty database to its end, with the login of each secret
     expect(rows).toEqual([{ status: 'succeeded', result: { say: 'hello' } }]);
   });
 }, 120_000);
+
+it('makes the first key for whom IAM lets invoke the function of the API', async () => {
+  await add('api', 'runtime', { MILLRACE_API_AUTH: 'api-key', MILLRACE_DISPATCHER_FUNCTION: 'dispatcher' });
+
+  const made = (await invoke('api', { create_key: { name: 'ops', scopes: ['admin'], expires_in: '90d' } })) as {
+    secret: string;
+  };
+  const known = (await invoke('api', listKeys(`Bearer ${made.secret}`))) as { body: string };
+  const unknown = await invoke('api', listKeys('Bearer millrace_1_guess'));
+
+  expect(made).toMatchObject({ name: 'ops', id: expect.stringMatching(/^\d+$/), revoked_at: null });
+  expect(JSON.parse(known.body)).toMatchObject({ items: [{ name: 'ops' }] });
+  expect(unknown).toMatchObject({ statusCode: 401 });
+  expect(runner.lines().join('\n')).not.toContain(made.secret);
+});
+
+it.each([
+  [{ name: 'ops', scopes: ['boss'] }, /create_key: .*scopes\[0\]/s],
+  [{ name: '', scopes: ['admin'] }, /create_key: .*name/s],
+  [undefined, /create_key: .*expected object/s],
+])('says what is wrong with a first key of %j', async (wanted, reason) => {
+  const Payload = JSON.stringify({ create_key: wanted });
+
+  const answer = await lambda.send(new InvokeCommand({ FunctionName: 'api', Payload }));
+
+  expect(answer.FunctionError).toBe('Unhandled');
+  expect(answer.Payload?.transformToString()).toMatch(reason);
+});
