@@ -9,5 +9,6 @@ try {
   await makeStack(app, app.node.getAllContext());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  // At once: CDK would write what there is of the stack by now, which looks like one that is empty.
+  process.exit(1);
 }

@@ -44,7 +44,8 @@ export interface DatabaseAccess {
 const CA_FILE = 'rds-ca.pem';
 /** Those of Amazon RDS in all regions. */
 const RDS_AUTHORITIES = 'infra/rds-ca.pem';
-const DATABASE = 'millrace';
+/** What a new one is called. */
+export const DATABASE = 'millrace';
 const CA_SETTING = { MILLRACE_DATABASE_CA: `/var/task/${CA_FILE}` };
 
 export function existingDatabase(scope: Construct, props: ExistingDatabase): DatabaseAccess {

@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog.ts';
@@ -48,6 +49,9 @@ const API_CONCURRENCY = 10;
 /** Millrace in one stack: its handlers, what brings jobs to them, and the API. */
 export class Millrace extends Construct {
   readonly stage: string;
+  readonly database: DatabaseAccess;
+  /** Undefined for functions outside a VPC. */
+  readonly place: Place | undefined;
   readonly handlers: readonly DeployedHandler[];
   readonly dispatcher: Dispatcher;
   readonly mirror: Mirror;
@@ -57,10 +61,19 @@ export class Millrace extends Construct {
 
   constructor(scope: Construct, id: string, props: MillraceProps) {
     super(scope, id);
+    if (
+      Stack.of(this)
+        .node.findAll()
+        .some((one) => one instanceof Millrace && one !== this)
+    ) {
+      throw new Error('a stack takes one Millrace: give the other one a stack and a stage of its own');
+    }
     this.stage = props.stage;
     const plans = props.handlers.map((entry) => planHandler(props.stage, entry));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
+    this.database = surroundings.database;
+    this.place = surroundings.place;
     const group = new Construct(this, 'Handlers');
     this.handlers = plans.map((plan) => {
       return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });

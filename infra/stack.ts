@@ -3,9 +3,11 @@ import { Annotations, type App, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
+import { openProbe } from '../core/probe-handler.ts';
 import type { Context } from './context.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
 import { type NetworkChoice, readSettings } from './settings.ts';
+import { checkSize } from './stack-size.ts';
 
 /** The stack of one stage, as the context of the app chooses. */
 export async function makeStack(app: App, context: Context): Promise<Stack> {
@@ -18,11 +20,12 @@ export async function makeStack(app: App, context: Context): Promise<Stack> {
     network: toNetwork(stack, network),
     version: readVersion(),
   });
+  checkSize(stack, handlers.length);
   return stack;
 }
 
 async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
-  const { handlers, failures } = await loadCatalog(folder).catch((cause: unknown) => {
+  const { handlers, failures } = await loadCatalog(folder, openProbe()).catch((cause: unknown) => {
     throw new Error(`handlers: there is no folder ${folder}`, { cause });
   });
   if (failures.length > 0) throw new Error(failures.map((failure) => failureLine(failure, process.cwd())).join('\n'));

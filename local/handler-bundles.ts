@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
 import { queueName } from '../core/naming.ts';
+import { openProbe } from '../core/probe-handler.ts';
 import { handlerAlias, handlerEntry } from '../infra/bundle.ts';
 import { bundleFunction } from './lambda/bundle.ts';
-import { openProbe } from './probe-handler.ts';
 
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openProbe } from '../../local/probe-handler.ts';
+import { openProbe } from '../../core/probe-handler.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function verdictOn(source: string): Promise<string | undefined> {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Refusal } from '../core/catalog.ts';
+import type { Refusal } from './catalog.ts';
 
 const LONGEST_IMPORT_MS = 10_000;
 /** Dozens at once slow each other down until none is imported in time. */
