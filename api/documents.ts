@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Job, JobDetail, type Status } from './schemas.ts';
+import { Id, Job, JobDetail, type Status } from './schemas.ts';
 
 const HandlerNumbers = z.object({
   handler: z.string(),
@@ -13,7 +13,14 @@ const HandlerNumbers = z.object({
 export const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<
   typeof Status
 >[];
-export const Counts = z.object(Object.fromEntries(LIVE.map((status) => [status, z.number().int()])));
+const count = z.number().int();
+export const Counts = z.object({
+  pending: count,
+  dispatched: count,
+  running: count,
+  failed: count,
+  dead_letter: count,
+});
 const Events = z.record(z.string(), z.number().int());
 
 export const StatsDocument = z
@@ -56,6 +63,15 @@ export const Redrive = z
     finished_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Redrive' });
+export const ShownRedrive = z
+  .object({
+    ...Redrive.shape,
+    moved_jobs: z
+      .array(Id)
+      .optional()
+      .meta({ description: 'Which of the jobs that were asked for it put back to work.' }),
+  })
+  .meta({ id: 'RedriveDetail' });
 
 const DEAD_LETTER = {
   dead_letter_id: z.string(),
@@ -102,3 +118,55 @@ export const Groups = z.object({
   groups: z.number().int(),
   has_more: z.boolean(),
 });
+
+export const Preview = z
+  .object({
+    movable: z.number().int(),
+    total: z.number().int(),
+    handlers: z.array(
+      z.object({
+        job_type: z.string().nullable(),
+        routing_key: z.string().nullable(),
+        verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
+        paused: z.boolean().meta({ description: 'What is redriven waits until its handler is resumed.' }),
+        jobs: z.number().int(),
+      }),
+    ),
+  })
+  .meta({ id: 'RedrivePreview' });
+
+export const Handler = z
+  .object({
+    id: z.string(),
+    job_type: z.string(),
+    routing_key: z.string(),
+    queue_url: z.string(),
+    dead_letter_queue_url: z.string(),
+    function_name: z.string(),
+    timeout_seconds: z.number().int(),
+    max_attempts: z.number().int(),
+    concurrency: z.number().int(),
+    batch_size: z.number().int(),
+    max_in_flight: z.number().int().meta({ description: 'The most of its jobs that are on their way or run, now.' }),
+    in_flight: z.number().int(),
+    paused_at: z.iso.datetime().nullable(),
+    deployed_at: z.iso.datetime(),
+    held_until: z.iso.datetime().nullable(),
+    hold_reason: z.string().nullable(),
+    jobs: Counts.nullable().meta({ description: 'Its jobs that live; null before they were counted.' }),
+    counted_at: z.iso.datetime().nullable().meta({ description: 'When they were counted; many are within minutes.' }),
+  })
+  .meta({ id: 'Handler' });
+
+export const ShownGroup = z
+  .object({
+    fingerprint: z.string(),
+    last_error: z.string().nullable().meta({ description: 'Of the newest.' }),
+    error_stacktrace: z.string().nullable(),
+    first_died_at: z.iso.datetime(),
+    last_died_at: z.iso.datetime(),
+    jobs: z.number().int(),
+    handlers: z.array(z.object({ jobs: z.number().int(), handler: z.string() })),
+    samples: z.array(Id).meta({ description: 'Jobs of it, the newest first.' }),
+  })
+  .meta({ id: 'DeadLetterGroupDetail' });

@@ -1,15 +1,27 @@
 import { type Database, errorCode } from '../core/database.ts';
 import { cancel } from '../core/jobs/cancel.ts';
-import { readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
-import { showDeadLetter } from '../core/jobs/dead-letters-show.ts';
+import { findGroups, groupDeadLetters, showGroup } from '../core/jobs/dead-letters-groups.ts';
+import { listDeadLetters, pinSince } from '../core/jobs/dead-letters-list.ts';
+import { findMoved, previewRedrive, readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
+import { exportDeadLetters, showDeadLetter } from '../core/jobs/dead-letters-show.ts';
 import { deleteJob } from '../core/jobs/delete-job.ts';
 import { insertJob } from '../core/jobs/enqueue.ts';
+import { listHandlers } from '../core/jobs/handlers-list.ts';
 import { listJobs } from '../core/jobs/list.ts';
+import { pauseHandler, resumeHandler } from '../core/jobs/pause.ts';
 import { readHandlerNumbers } from '../core/jobs/read-metrics.ts';
-import { runningRedrives } from '../core/jobs/redrive-operation.ts';
+import {
+  cancelRedrive,
+  listRedrives,
+  readRedrive,
+  runningRedrives,
+  startRedrive,
+  stepRedrive,
+} from '../core/jobs/redrive-operation.ts';
 import { retry } from '../core/jobs/retry.ts';
 import { showJob } from '../core/jobs/show.ts';
 import { readStats } from '../core/jobs/stats.ts';
+import { REDRIVE_STEP } from '../core/redrive.ts';
 import type { Engine } from './engine.ts';
 
 /** An application's login may enqueue and not look. */
@@ -37,6 +49,34 @@ export function engineByDatabase(db: Database): Engine {
     retry: (id) => retry(db, id),
     cancel: (id) => cancel(db, id),
     deleteJob: (id) => deleteJob(db, id),
-    showDeadLetter: (wanted) => showDeadLetter(db, wanted),
+    listHandlers: (only) => listHandlers(db, only),
+    pauseHandler: (address) => pauseHandler(db, address),
+    resumeHandler: (address) => resumeHandler(db, address),
+    ...deadLettersByDatabase(db),
+    ...redrivesByDatabase(db),
   };
+}
+
+function deadLettersByDatabase(db: Database) {
+  return {
+    pinSince: (filter) => pinSince(db, filter),
+    listDeadLetters: (filter, limit) => listDeadLetters(db, filter, limit),
+    showDeadLetter: (wanted) => showDeadLetter(db, wanted),
+    exportDeadLetters: (filter) => exportDeadLetters(db, filter),
+    groupDeadLetters: (filter, limit) => groupDeadLetters(db, filter, limit),
+    showGroup: (fingerprint) => showGroup(db, fingerprint),
+    findGroups: (beginning) => findGroups(db, beginning),
+  } satisfies Partial<Engine>;
+}
+
+function redrivesByDatabase(db: Database) {
+  return {
+    listRedrives: (wish) => listRedrives(db, wish),
+    readRedrive: (id) => readRedrive(db, id),
+    previewRedrive: (filter) => previewRedrive(db, filter),
+    startRedrive: (filter, options) => startRedrive(db, filter, options),
+    stepRedrive: (id) => stepRedrive(db, id, REDRIVE_STEP),
+    cancelRedrive: (id) => cancelRedrive(db, id),
+    findMoved: (id, ids) => findMoved(db, id, ids),
+  } satisfies Partial<Engine>;
 }

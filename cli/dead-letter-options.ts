@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import type { Database } from '../core/database.ts';
 import type { Duration } from '../core/duration.ts';
 import type { DeadLetterFilter } from '../core/jobs/dead-letter-filter.ts';
-import { findGroups } from '../core/jobs/dead-letters-groups.ts';
-import { type PinnedFilter, pinSince } from '../core/jobs/dead-letters-list.ts';
+import type { PinnedFilter } from '../core/jobs/dead-letters-list.ts';
 import { CommandFailure } from './command-failure.ts';
+import type { Engine } from './engine.ts';
 import { EXIT } from './exit-code.ts';
 import { errorPart, group, jobIdList, jobTypes, routingKey, timeOrDuration } from './values.ts';
 
@@ -65,13 +64,13 @@ export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined
 }
 
 /** The filter with a fixed time and a whole fingerprint. @throws CommandFailure for a group that is none or several. */
-export async function pinFilter(db: Database, filter: DeadLetterFilter): Promise<PinnedFilter> {
-  const pinned = await pinSince(db, filter);
-  return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(db, pinned.group) };
+export async function pinFilter(engine: Engine, filter: DeadLetterFilter): Promise<PinnedFilter> {
+  const pinned = await engine.pinSince(filter);
+  return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(engine, pinned.group) };
 }
 
-export async function findGroup(db: Database, beginning: string): Promise<string> {
-  const [first, second] = await findGroups(db, beginning);
+export async function findGroup(engine: Engine, beginning: string): Promise<string> {
+  const [first, second] = await engine.findGroups(beginning);
   if (first === undefined) {
     throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
   }

@@ -1,15 +1,20 @@
 import type { Job } from '../core/job.ts';
 import type { CancelAnswer } from '../core/jobs/cancel.ts';
-import type { NamedJob } from '../core/jobs/dead-letters-preview.ts';
+import type { DeadLetterFilter } from '../core/jobs/dead-letter-filter.ts';
+import type { DeadLetterGroup, ShownGroup } from '../core/jobs/dead-letters-groups.ts';
+import type { ListedDeadLetter, PinnedFilter } from '../core/jobs/dead-letters-list.ts';
+import type { NamedJob, PreviewedHandler } from '../core/jobs/dead-letters-preview.ts';
 import type { ShownDeadLetter } from '../core/jobs/dead-letters-show.ts';
 import type { DeleteAnswer } from '../core/jobs/delete-job.ts';
 import type { Enqueued, NewJob } from '../core/jobs/enqueue.ts';
+import type { RegisteredHandler } from '../core/jobs/handlers-list.ts';
 import type { ListedJob, ListFilter } from '../core/jobs/list.ts';
 import type { HandlerNumbers } from '../core/jobs/read-metrics.ts';
 import type { RedriveOperation } from '../core/jobs/redrive-operation.ts';
 import type { RetryAnswer } from '../core/jobs/retry.ts';
 import type { ShownAttempt } from '../core/jobs/show.ts';
 import type { Stats } from '../core/jobs/stats.ts';
+import type { HandlerAddress } from '../core/naming.ts';
 
 /** A job with all that whoever asks may see of it. */
 export interface SeenJob {
@@ -48,5 +53,30 @@ export interface Engine {
   cancel(id: string): Promise<CancelAnswer>;
   deleteJob(id: string): Promise<DeleteAnswer>;
 
+  listHandlers(only?: HandlerAddress): Promise<readonly RegisteredHandler[]>;
+  pauseHandler(address: HandlerAddress): Promise<void>;
+  resumeHandler(address: HandlerAddress): Promise<void>;
+
+  /** The same filter with a time in place of a duration. */
+  pinSince(filter: DeadLetterFilter): Promise<PinnedFilter>;
+  listDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly ListedDeadLetter[]>;
   showDeadLetter(wanted: { jobId: string } | { strayId: string }): Promise<SeenDeadLetter | undefined>;
+  /** All that match, the oldest first. */
+  exportDeadLetters(filter: PinnedFilter): AsyncIterable<SeenDeadLetter>;
+  groupDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly DeadLetterGroup[]>;
+  showGroup(fingerprint: string): Promise<ShownGroup | undefined>;
+  /** Fingerprints that begin so, two at most. */
+  findGroups(beginning: string): Promise<readonly string[]>;
+
+  listRedrives(wish: { limit: number; status?: 'running' }): Promise<readonly RedriveOperation[]>;
+  readRedrive(id: string): Promise<RedriveOperation | undefined>;
+  previewRedrive(filter: PinnedFilter): Promise<readonly PreviewedHandler[]>;
+  /** Answers its id. */
+  startRedrive(filter: PinnedFilter, options: { rate: number | null; limit: number | undefined }): Promise<string>;
+  /** Moves some of its jobs; undefined where the dispatcher alone does that. */
+  readonly stepRedrive: ((id: string) => Promise<RedriveOperation | undefined>) | undefined;
+  /** False when it was not running. */
+  cancelRedrive(id: string): Promise<boolean>;
+  /** Which of these jobs it put back to work. */
+  findMoved(id: string, ids: readonly string[]): Promise<readonly string[]>;
 }

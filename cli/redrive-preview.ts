@@ -1,11 +1,10 @@
-import type { Database } from '../core/database.ts';
-import { type DeadLetterGroup, groupDeadLetters } from '../core/jobs/dead-letters-groups.ts';
-import { listDeadLetters, type PinnedFilter } from '../core/jobs/dead-letters-list.ts';
-import { type PreviewedHandler, previewRedrive, type RedriveVerdict } from '../core/jobs/dead-letters-preview.ts';
-import { type RedriveOperation, runningRedrives } from '../core/jobs/redrive-operation.ts';
-import { engineByDatabase } from './by-database.ts';
+import type { DeadLetterGroup } from '../core/jobs/dead-letters-groups.ts';
+import type { PinnedFilter } from '../core/jobs/dead-letters-list.ts';
+import type { PreviewedHandler, RedriveVerdict } from '../core/jobs/dead-letters-preview.ts';
+import type { RedriveOperation } from '../core/jobs/redrive-operation.ts';
 import { jobOf } from './commands/dlq-list.ts';
 import { shortGroup } from './dead-letter-options.ts';
+import type { Engine } from './engine.ts';
 import { snakeCase } from './json.ts';
 import { type ExplainedJob, explainJobs, skippedDocument } from './named-jobs.ts';
 import { count, counted } from './progress.ts';
@@ -26,6 +25,8 @@ export interface RedrivePreview {
 }
 
 const MOST_GROUPS = 20;
+/** Nobody has so many at once. */
+const MOST_RUNNING = 1000;
 
 interface Asked {
   readonly filter: PinnedFilter;
@@ -33,29 +34,29 @@ interface Asked {
   readonly rate: number | undefined;
 }
 
-export async function readPreview(db: Database, { filter, limit, rate }: Asked): Promise<RedrivePreview> {
-  const handlers = await previewRedrive(db, filter);
+export async function readPreview(engine: Engine, { filter, limit, rate }: Asked): Promise<RedrivePreview> {
+  const handlers = await engine.previewRedrive(filter);
   const sum = (list: readonly PreviewedHandler[]) => list.reduce((total, { jobs }) => total + jobs, 0);
   const movable = sum(handlers.filter(({ verdict }) => verdict === 'movable'));
   return {
     matched: sum(handlers),
     movable: Math.min(movable, limit ?? movable),
     handlers,
-    groups: await groupDeadLetters(db, filter, MOST_GROUPS),
-    running: await runningRedrives(db),
-    skipped: await findSkipped(db, filter, handlers),
+    groups: await engine.groupDeadLetters(filter, MOST_GROUPS),
+    running: (await engine.listRedrives({ status: 'running', limit: MOST_RUNNING })).toReversed(),
+    skipped: await findSkipped(engine, filter, handlers),
     rate,
   };
 }
 
-async function findSkipped(db: Database, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
+async function findSkipped(engine: Engine, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
   const unhandled = new Set(handlers.filter(({ verdict }) => verdict === 'no_handler').map(jobOf));
-  const matching = await listDeadLetters(db, filter, ids.length);
+  const matching = await engine.listDeadLetters(filter, ids.length);
   const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
   const rest = ids.filter((id) => !moved.has(id));
-  return explainJobs(engineByDatabase(db), rest);
+  return explainJobs(engine, rest);
 }
 
 export function previewDocument(preview: RedrivePreview): Record<string, unknown> {

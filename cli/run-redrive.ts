@@ -1,8 +1,6 @@
-import type { Database } from '../core/database.ts';
 import type { PinnedFilter } from '../core/jobs/dead-letters-list.ts';
-import { findMoved } from '../core/jobs/dead-letters-preview.ts';
-import { type RedriveOperation, startRedrive } from '../core/jobs/redrive-operation.ts';
-import { engineByDatabase } from './by-database.ts';
+import type { RedriveOperation } from '../core/jobs/redrive-operation.ts';
+import type { Engine } from './engine.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { interruptible } from './interrupt.ts';
 import { toJson } from './json.ts';
@@ -19,27 +17,27 @@ interface Asked {
 }
 
 /** Begins a redrive, sees it to its end, and tells how it went. */
-export async function runRedrive(db: Database, { filter, limit, rate, json }: Asked): Promise<ExitCode> {
+export async function runRedrive(engine: Engine, { filter, limit, rate, json }: Asked): Promise<ExitCode> {
   const { end, interrupted } = await interruptible(async (signal) => {
-    const id = await startRedrive(db, filter, { rate: rate ?? null, limit });
-    const work = workOffRedrive({ db, id, rate, interrupted: signal });
+    const id = await engine.startRedrive(filter, { rate: rate ?? null, limit });
+    const work = workOffRedrive({ engine, id, rate, interrupted: signal });
     const atEnd = await work.catch((error: unknown) => {
       say(`redrive ${id} is not at its end: the dispatcher goes on with it`);
       throw error;
     });
     return { end: atEnd, interrupted: signal.aborted };
   });
-  const skipped = await findSkipped(db, end, filter);
+  const skipped = await findSkipped(engine, end, filter);
   tell(end, skipped, json);
   return report(end, skipped, interrupted);
 }
 
 /** Jobs that were named and that this redrive did not move, as they stand now. */
-async function findSkipped(db: Database, { id }: RedriveOperation, { jobIds: ids = [] }: PinnedFilter) {
+async function findSkipped(engine: Engine, { id }: RedriveOperation, { jobIds: ids = [] }: PinnedFilter) {
   if (ids.length === 0) return [];
-  const moved = new Set(await findMoved(db, id, ids));
+  const moved = new Set(await engine.findMoved(id, ids));
   const rest = ids.filter((one) => !moved.has(one));
-  return explainJobs(engineByDatabase(db), rest);
+  return explainJobs(engine, rest);
 }
 
 function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {

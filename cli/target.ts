@@ -26,8 +26,10 @@ export type Target =
   | { readonly by: 'database'; readonly address: DatabaseAddress }
   | { readonly by: 'api'; readonly address: ApiAddress };
 
+const NAME_ONE = ', or name a database with --database-url or an API with --api-url';
+
 /** The flags, else the environment, else the database of the stack that runs in this folder or above it. */
-export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions): Promise<Target> {
+export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwise = NAME_ONE): Promise<Target> {
   if (databaseUrl !== undefined && apiUrl !== undefined) {
     throw new CommandFailure(EXIT.usage, '--database-url or --api-url, not both: each says where the jobs are');
   }
@@ -37,7 +39,7 @@ export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions): Promis
   if (database !== undefined) return { by: 'database', address: readAddress(database, 'DATABASE_URL') };
   const api = optionalSetting('MILLRACE_API_URL');
   if (api !== undefined) return { by: 'api', address: readApiAddress(api, 'MILLRACE_API_URL') };
-  const { state } = await findStack(', or name a database with --database-url or an API with --api-url');
+  const { state } = await findStack(otherwise);
   return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
 }
 

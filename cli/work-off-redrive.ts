@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Database } from '../core/database.ts';
-import { cancelRedrive, type RedriveOperation, readRedrive, stepRedrive } from '../core/jobs/redrive-operation.ts';
-import { REDRIVE_STEP } from '../core/redrive.ts';
+import type { RedriveOperation } from '../core/jobs/redrive-operation.ts';
+import type { Engine } from './engine.ts';
 import { howFar, openProgress } from './progress.ts';
 import { warn } from './terminal.ts';
 
@@ -13,7 +12,7 @@ const ROW_IS_HELD = 'somebody holds rows of these jobs in a transaction that is 
 const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle it wakes up once a minute.';
 
 export interface WorkOff {
-  readonly db: Database;
+  readonly engine: Engine;
   readonly id: string;
   /** Jobs a second: then the dispatcher does the work, and this only looks. */
   readonly rate: number | undefined;
@@ -25,24 +24,26 @@ export interface WorkOff {
 
 /** Sees a redrive to its end, or cancels it; answers how it stands then. */
 export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
-  const { db, id, rate, interrupted } = work;
+  const { engine, id, rate, interrupted } = work;
+  // With a rate the dispatcher does the work.
+  const step = rate === undefined ? engine.stepRedrive : undefined;
   const progress = openProgress();
   const stillness = watchStillness(work);
   try {
     for (let done = 0; ; ) {
-      if (interrupted.aborted) await cancelRedrive(db, id);
-      const look = rate === undefined && !interrupted.aborted ? stepRedrive(db, id, REDRIVE_STEP) : readRedrive(db, id);
-      const now = await look;
+      if (interrupted.aborted) await engine.cancelRedrive(id);
+      const now = await (step === undefined || interrupted.aborted ? engine.readRedrive(id) : step(id));
       if (now === undefined) throw new Error(`redrive ${id} is gone: was the database restored?`);
       if (now.status !== 'running') return now;
       progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}`);
       const moved = now.done > done;
       if (stillness(moved)) {
         progress.clear();
-        warn(`nothing has moved for a while: ${rate === undefined ? ROW_IS_HELD : DISPATCHER_IS_AWAY}`);
+        warn(`nothing has moved for a while: ${step === undefined ? DISPATCHER_IS_AWAY : ROW_IS_HELD}`);
       }
       done = now.done;
-      if (rate !== undefined || !moved) await pause(rate === undefined ? STEP_PAUSE_MS : WATCH_PAUSE_MS, interrupted);
+      if (step === undefined) await pause(WATCH_PAUSE_MS, interrupted);
+      else if (!moved) await pause(STEP_PAUSE_MS, interrupted);
     }
   } finally {
     progress.clear();

@@ -10,7 +10,7 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
   let moved = 0;
   for (const before of await runningRedrives(db)) {
     // One that fails must not hold up the jobs of others.
-    const after = await stepRedrive(db, before.id, REDRIVE_STEP).catch((error: unknown) => {
+    const after = await step(db, before).catch((error: unknown) => {
       log.error('redrive_failed', { ...redriveFields(before), error });
     });
     if (!after) continue;
@@ -21,6 +21,19 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
       log.info('redriven', { ...redriveFields(after), jobs: after.done, of: after.expected });
   }
   return moved;
+}
+
+/** After its last jobs a redrive takes two more steps to find that nothing is left: whoever waits is told now. */
+async function step(
+  db: Database,
+  { id, done, ratePerSecond }: RedriveOperation,
+): Promise<RedriveOperation | undefined> {
+  let now = await stepRedrive(db, id, REDRIVE_STEP);
+  const isLast = now !== undefined && ratePerSecond === null && now.done - done < REDRIVE_STEP;
+  for (let more = 0; isLast && more < 2 && now?.status === 'running'; more += 1) {
+    now = await stepRedrive(db, id, REDRIVE_STEP);
+  }
+  return now;
 }
 
 function redriveFields({ id, requestedBy }: RedriveOperation) {

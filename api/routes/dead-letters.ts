@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
+import { groupDeadLetters, showGroup } from '../../core/jobs/dead-letters-groups.ts';
 import { listedDocument, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
 import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';
 import { rawJson, snakeCase } from '../../core/json-document.ts';
-import { DeadLetter, DeadLetterDetail, Groups } from '../documents.ts';
+import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
@@ -88,5 +88,28 @@ export const groupAllDeadLetters = defineRoute({
     const { total = 0, groups: count = 0 } = groups[0] ?? {};
     const items = groups.map(({ total: _total, groups: _groups, ...group }) => snakeCase(group));
     return { status: 200, body: { items, total, groups: count, has_more: count > items.length } };
+  },
+});
+
+const GroupParams = z.strictObject({
+  fingerprint: z
+    .string()
+    .regex(/^[0-9a-f]{1,64}$/, 'expected a fingerprint')
+    .meta({ description: 'All of it, as a group has it.', example: '574d6bad50ff4f2db7d241e2c9d8148d' }),
+});
+
+export const getGroup = defineRoute({
+  method: 'get',
+  path: '/admin/dlq/groups/{fingerprint}',
+  operation: 'showDeadLetterGroup',
+  tag: TAG,
+  summary: 'Show one kind of error, with its stack and some of its jobs',
+  scope: ['jobs:read'],
+  params: GroupParams,
+  answers: { 200: { description: 'All of it.', schema: ShownGroup }, 404: { description: 'Nothing of it is open.' } },
+  run: async ({ params, db }) => {
+    const shown = await showGroup(db, params.fingerprint);
+    if (shown === undefined) throw new Problem('not-found', 'no dead letter of this kind is open');
+    return { status: 200, body: snakeCase(shown) };
   },
 });

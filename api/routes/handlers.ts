@@ -4,7 +4,7 @@ import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-l
 import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { type HandlerAddress, handlerName } from '../../core/naming.ts';
-import { Counts } from '../documents.ts';
+import { Handler } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
@@ -15,29 +15,6 @@ const HandlerParams = z.strictObject({
     .regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, 'expected a handler such as send_reminder or index_record.vector')
     .meta({ example: 'send_reminder' }),
 });
-
-const Handler = z
-  .object({
-    id: z.string(),
-    job_type: z.string(),
-    routing_key: z.string(),
-    queue_url: z.string(),
-    dead_letter_queue_url: z.string(),
-    function_name: z.string(),
-    timeout_seconds: z.number().int(),
-    max_attempts: z.number().int(),
-    concurrency: z.number().int(),
-    batch_size: z.number().int(),
-    max_in_flight: z.number().int().meta({ description: 'The most of its jobs that are on their way or run, now.' }),
-    in_flight: z.number().int(),
-    paused_at: z.iso.datetime().nullable(),
-    held_until: z.iso.datetime().nullable(),
-    hold_reason: z.string().nullable(),
-    deployed_at: z.iso.datetime(),
-    jobs: Counts.nullable().meta({ description: 'Its jobs that live; null before they were counted.' }),
-    counted_at: z.iso.datetime().nullable().meta({ description: 'When they were counted; many are within minutes.' }),
-  })
-  .meta({ id: 'Handler' });
 
 export const getHandlers = defineRoute({
   method: 'get',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
+import { findMoved, previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
 import {
   cancelRedrive,
   type RedriveOperation,
@@ -8,11 +8,11 @@ import {
   startRedrive,
 } from '../../core/jobs/redrive-operation.ts';
 import { snakeCase } from '../../core/json-document.ts';
-import { Redrive } from '../documents.ts';
+import { Preview, Redrive, ShownRedrive } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { IdParams, PageQuery, pageOf } from '../schemas.ts';
+import { Id, IdParams, PageQuery, pageOf } from '../schemas.ts';
 import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
 
 const TAG = 'Dead letters';
@@ -25,22 +25,6 @@ const RedriveBody = z
     limit: z.number().int().min(1).max(1_000_000_000).optional().meta({ description: 'The most jobs.' }),
   })
   .meta({ id: 'NewRedrive' });
-
-const Preview = z
-  .object({
-    movable: z.number().int(),
-    total: z.number().int(),
-    handlers: z.array(
-      z.object({
-        job_type: z.string().nullable(),
-        routing_key: z.string().nullable(),
-        verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
-        paused: z.boolean().meta({ description: 'What is redriven waits until its handler is resumed.' }),
-        jobs: z.number().int(),
-      }),
-    ),
-  })
-  .meta({ id: 'RedrivePreview' });
 
 export const createRedrive = defineRoute({
   method: 'post',
@@ -104,8 +88,14 @@ export const getRedrive = defineRoute({
   summary: 'Watch a redrive',
   scope: ['jobs:read'],
   params: IdParams,
-  answers: { 200: { description: 'How it stands.', schema: Redrive }, 404: { description: 'There is none.' } },
-  run: async ({ params, db }) => ({ status: 200, body: snakeCase(existing(await readRedrive(db, params.id))) }),
+  query: z.strictObject({
+    job_id: z.array(Id).max(1000).optional().meta({ description: 'Says of these jobs which it moved.' }),
+  }),
+  answers: { 200: { description: 'How it stands.', schema: ShownRedrive }, 404: { description: 'There is none.' } },
+  run: async ({ params: { id }, query: { job_id: ids }, db }) => {
+    const redrive = snakeCase(existing(await readRedrive(db, id)));
+    return { status: 200, body: { ...redrive, ...(ids && { moved_jobs: await findMoved(db, id, ids) }) } };
+  },
 });
 
 export const stopRedrive = defineRoute({

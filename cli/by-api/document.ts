@@ -1,8 +1,9 @@
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
-/** What ends in `_at` is a time. */
-type Value<Name, Given> = Name extends `${string}_at` ? (Given extends string ? Date : Given) : Given;
+/** What ends so is a time. */
+type TimeName = `${string}_at` | `${string}_until`;
+type Value<Name, Given> = Name extends TimeName ? (Given extends string ? Date : Given) : Given;
 
 /** A document of the API as the program has it: `jobType` for `job_type`, and a Date for each time. */
 export type FromDocument<Document> = {
@@ -20,7 +21,7 @@ export type WithDates<Document> = { readonly [Name in keyof Document]: Value<Nam
 
 export function withDates<Document extends object>(document: Document): WithDates<Document> {
   const members = Object.entries(document).map(([name, value]) => {
-    return [name, name.endsWith('_at') && typeof value === 'string' ? new Date(value) : value];
+    return [name, /_(at|until)$/.test(name) && typeof value === 'string' ? new Date(value) : value];
   });
   return Object.fromEntries(members) as WithDates<Document>;
 }

@@ -2,11 +2,19 @@ import type { ApiAddress } from '../api-address.ts';
 import type { Engine } from '../engine.ts';
 import { openClient } from './client.ts';
 import { deadLettersByApi } from './dead-letters.ts';
+import { handlersByApi } from './handlers.ts';
 import { jobsByApi } from './jobs.ts';
 import { numbersByApi } from './numbers.ts';
+import { redrivesByApi } from './redrives.ts';
 
 /** The engine, asked by its HTTP API. */
 export function engineByApi(address: ApiAddress): Engine {
   const client = openClient(address);
-  return { ...numbersByApi(client), ...jobsByApi(client), ...deadLettersByApi(client) };
+  return {
+    ...numbersByApi(client),
+    ...jobsByApi(client),
+    ...handlersByApi(client),
+    ...deadLettersByApi(client),
+    ...redrivesByApi(client),
+  };
 }

@@ -51,7 +51,9 @@ export function addDlqDiscard(dlq: Command): void {
           return withDatabase(options, (db) => discardOne(db, stray, options));
         }
         requireChoice(filter, all);
-        return withDatabase(options, async (db) => discardMany(db, await pinFilter(db, filter), options));
+        return withDatabase(options, async (db) =>
+          discardMany(db, await pinFilter(engineByDatabase(db), filter), options),
+        );
       }),
     );
 }

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { exportDeadLetters } from '../../core/jobs/dead-letters-show.ts';
 import { action, examples } from '../action.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
 import { toJson } from '../json.ts';
 import { addJsonLines } from '../json-lines.ts';
 import { counted } from '../progress.ts';
-import { withDatabase } from '../target.ts';
 import { whisper } from '../terminal.ts';
+import { withEngine } from '../with-engine.ts';
 
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {
@@ -22,8 +21,8 @@ export function addDlqExport(dlq: Command): void {
         const filter = toFilter(options);
         requireChoice(filter, options.all);
         let lines = 0;
-        await withDatabase(options, async (db) => {
-          for await (const letter of exportDeadLetters(db, await pinFilter(db, filter))) {
+        await withEngine(options, async (engine) => {
+          for await (const letter of engine.exportDeadLetters(await pinFilter(engine, filter))) {
             await write(`${toJson(deadLetterDocument(letter))}\n`);
             lines += 1;
           }

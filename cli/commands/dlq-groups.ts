@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
+import type { DeadLetterGroup } from '../../core/jobs/dead-letters-groups.ts';
 import { action, examples } from '../action.ts';
 import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
 import { EXIT } from '../exit-code.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { count, counted } from '../progress.ts';
-import { withDatabase } from '../target.ts';
 import { firstLine, printRows, say, suggest } from '../terminal.ts';
 import { timeOrDuration, whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;
@@ -26,8 +26,8 @@ export function addDlqGroups(dlq: Command): void {
     .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
     .action(
       action<GroupsOptions>(async (options) => {
-        const groups = await withDatabase(options, async (db) =>
-          groupDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
+        const groups = await withEngine(options, async (engine) =>
+          engine.groupDeadLetters(await pinFilter(engine, toFilter(options)), options.limit),
         );
         printList(options, groups.map(toDocument), () => show(groups), { total: groups[0]?.total ?? 0 });
         return options.failIfAny && groups.length > 0 ? EXIT.checkFailed : EXIT.done;

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { type ListedDeadLetter, listDeadLetters, listedDocument } from '../../core/jobs/dead-letters-list.ts';
+import { type ListedDeadLetter, listedDocument } from '../../core/jobs/dead-letters-list.ts';
 import { handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { withDatabase } from '../target.ts';
 import { firstLine, printRows, say, suggest } from '../terminal.ts';
 import { whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 const HEADINGS = ['ID', 'JOB', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
 
@@ -21,8 +21,8 @@ export function addDlqList(dlq: Command): void {
     )
     .action(
       action<FilterOptions & ListOptions & { limit: number }>(async (options) => {
-        const found = await withDatabase(options, async (db) =>
-          listDeadLetters(db, await pinFilter(db, toFilter(options)), options.limit),
+        const found = await withEngine(options, async (engine) =>
+          engine.listDeadLetters(await pinFilter(engine, toFilter(options)), options.limit),
         );
         printList(options, found.map(listedDocument), () => show(found));
         return undefined;

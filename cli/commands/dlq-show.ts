@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
-import type { Database } from '../../core/database.ts';
-import { type ShownGroup, showGroup } from '../../core/jobs/dead-letters-groups.ts';
-import { type ShownDeadLetter, showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
+import type { ShownGroup } from '../../core/jobs/dead-letters-groups.ts';
 import { action, examples } from '../action.ts';
-import { engineByDatabase } from '../by-database.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
 import { findGroup, shortGroup } from '../dead-letter-options.ts';
+import type { Engine, SeenDeadLetter } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { indentJson, snakeCase, toJson } from '../json.ts';
+import { snakeCase, toJson } from '../json.ts';
 import { type ExplainedJob, explainJobs, standing } from '../named-jobs.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
-import { isTable, print, printPairs, suggest } from '../terminal.ts';
+import type { GlobalOptions } from '../target.ts';
+import { print, printPairs, suggest } from '../terminal.ts';
 import { group as groupValue, jobId } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 import { jobOf } from './dlq-list.ts';
+import { shownPayload } from './jobs-show.ts';
 
 interface ShowOptions {
   readonly group?: string;
@@ -32,8 +32,8 @@ export function addDlqShow(dlq: Command): void {
     .action(
       action<ShowOptions>(async (options, given: string | undefined) => {
         const wanted = readWanted(given, options);
-        await withDatabase(options, (db) => {
-          return 'group' in wanted ? tellGroup(db, wanted.group, options) : tellOne(db, wanted, options);
+        await withEngine(options, (engine) => {
+          return 'group' in wanted ? tellGroup(engine, wanted.group, options) : tellOne(engine, wanted, options);
         });
         return undefined;
       }),
@@ -59,16 +59,16 @@ function readWanted(given: string | undefined, { group, stray }: ShowOptions): W
   throw new CommandFailure(EXIT.usage, `${text}: expected the id of a job, such as 42, or a group, such as 7f3ac01b`);
 }
 
-async function tellOne(db: Database, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
-  const letter = await showDeadLetter(db, wanted);
-  if (letter === undefined) throw await whyNot(db, wanted);
+async function tellOne(engine: Engine, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
+  const letter = await engine.showDeadLetter(wanted);
+  if (letter === undefined) throw await whyNot(engine, wanted);
   if (json) print(toJson(deadLetterDocument(letter)));
   else show(letter);
 }
 
-async function whyNot(db: Database, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
+async function whyNot(engine: Engine, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
   if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
-  const [job] = await explainJobs(engineByDatabase(db), [wanted.jobId]);
+  const [job] = await explainJobs(engine, [wanted.jobId]);
   const known = job as ExplainedJob;
   return new CommandFailure(
     known.status === null ? EXIT.notFound : EXIT.conflict,
@@ -76,7 +76,7 @@ async function whyNot(db: Database, wanted: { jobId: string } | { strayId: strin
   );
 }
 
-function show(letter: ShownDeadLetter): void {
+function show(letter: SeenDeadLetter): void {
   const { id, jobId: job, attempts, maxAttempts, payload } = letter;
   printPairs([
     job === null ? ['stray', id] : ['id', job],
@@ -91,7 +91,7 @@ function show(letter: ShownDeadLetter): void {
     ['queue', letter.queueName],
     ['message', letter.messageId],
     ['SQS drops it', letter.messageExpiresAt],
-    ['payload', payload !== null && isTable() ? indentJson(payload) : payload],
+    ['payload', shownPayload(payload)],
     ['body', letter.rawBody],
     ['stack', letter.errorStacktrace],
   ]);
@@ -99,8 +99,8 @@ function show(letter: ShownDeadLetter): void {
   else suggest(`npx millrace redrive --id ${job}`);
 }
 
-async function tellGroup(db: Database, beginning: string, { json }: GlobalOptions): Promise<void> {
-  const shown = await showGroup(db, await findGroup(db, beginning));
+async function tellGroup(engine: Engine, beginning: string, { json }: GlobalOptions): Promise<void> {
+  const shown = await engine.showGroup(await findGroup(engine, beginning));
   if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letter any more`);
   if (json) print(toJson({ group: shortGroup(shown.fingerprint), ...snakeCase(shown) }));
   else printGroup(shown);

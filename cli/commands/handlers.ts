@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import type { Database } from '../../core/database.ts';
-import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-list.ts';
-import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
+import type { RegisteredHandler } from '../../core/jobs/handlers-list.ts';
 import { type HandlerAddress, handlerName } from '../../core/naming.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
+import type { Engine } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { printRows, say, suggest, whisper } from '../terminal.ts';
+import { withEngine } from '../with-engine.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
@@ -24,20 +24,22 @@ export function addHandlers(program: Command): void {
     .addHelpText('before', examples('handlers', 'handlers --jsonl'))
     .action(
       action<ListOptions>(async (options) => {
-        const found = await withDatabase(options, (db) => listHandlers(db));
+        const found = await withEngine(options, (engine) => engine.listHandlers());
         tell(found, options);
         return undefined;
       }),
     );
-  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', pauseHandler);
-  addChange(handlers, 'resume', 'claim for them again', resumeHandler);
+  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', (engine, address) =>
+    engine.pauseHandler(address),
+  );
+  addChange(handlers, 'resume', 'claim for them again', (engine, address) => engine.resumeHandler(address));
 }
 
 function addChange(
   handlers: Command,
   verb: 'pause' | 'resume',
   description: string,
-  change: (db: Database, address: HandlerAddress) => Promise<void>,
+  change: (engine: Engine, address: HandlerAddress) => Promise<void>,
 ): void {
   handlers
     .command(verb)
@@ -46,8 +48,8 @@ function addChange(
     .addHelpText('before', examples(`handlers ${verb} send_reminder`))
     .action(
       action(async (options: GlobalOptions, wanted: HandlerAddress[]) => {
-        const found = await withDatabase(options, async (db) => {
-          const known = await Promise.all(wanted.map((address) => listHandlers(db, address)));
+        const found = await withEngine(options, async (engine) => {
+          const known = await Promise.all(wanted.map((address) => engine.listHandlers(address)));
           const missing = wanted.filter((_address, index) => known[index]?.length === 0).map(handlerName);
           if (missing.length > 0) {
             throw new CommandFailure(
@@ -55,8 +57,8 @@ function addChange(
               `no handler ${missing.join(', ')} is deployed: npx millrace handlers`,
             );
           }
-          for (const address of wanted) await change(db, address);
-          return (await Promise.all(wanted.map((address) => listHandlers(db, address)))).flat();
+          for (const address of wanted) await change(engine, address);
+          return (await Promise.all(wanted.map((address) => engine.listHandlers(address)))).flat();
         });
         tell(found, options);
         if (verb === 'pause') suggest(`npx millrace handlers resume ${wanted.map(handlerName).join(' ')}`);

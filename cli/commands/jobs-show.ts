@@ -53,16 +53,17 @@ function show({ job, attempts, waiting }: SeenJob): void {
     ['finished', job.finishedAt],
     ['last error', job.lastError],
     ['payload', shownPayload(job.payload)],
-    ['result', job.result !== null && isTable() ? indentJson(job.result) : job.result],
+    ['result', shownPayload(job.result)],
     ...attempts.map((attempt) => [`attempt ${attempt.attempt}`, attemptLine(attempt)] as const),
     ['stack', attempts[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));
 }
 
-function shownPayload(payload: string | undefined): string {
+/** For a person over several lines; undefined is one that may not be seen. */
+export function shownPayload(payload: string | null | undefined): string | null {
   if (payload === undefined) return 'not shown: the key lacks the scope payload:read';
-  return isTable() ? indentJson(payload) : payload;
+  return payload !== null && isTable() ? indentJson(payload) : payload;
 }
 
 /** Newest first, as they come. */

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { openLog } from '../../core/log.ts';
 import { action, examples } from '../action.ts';
-import { findDispatcher } from '../dispatcher-target.ts';
 import { toJson } from '../json.ts';
-import { lambdaFailure } from '../lambda-failure.ts';
-import { print, printPairs, suggest, whisper } from '../terminal.ts';
+import { processNow } from '../process-now.ts';
+import { print, printPairs, suggest } from '../terminal.ts';
 
 const MORE_HELP = `
-Without --function it is that of MILLRACE_DISPATCHER_FUNCTION, else that of the stack that runs in this folder. On AWS
-the region and the credentials are those of the AWS environment.`;
+Without --function it is the one behind --api-url, else that of MILLRACE_DISPATCHER_FUNCTION, else the one behind
+MILLRACE_API_URL, else that of the stack that runs in this folder. On AWS the region and the credentials are those of
+the AWS environment.`;
 
 /** `millrace process` */
 export function addProcess(program: Command): void {
@@ -20,18 +19,7 @@ export function addProcess(program: Command): void {
     .addHelpText('after', MORE_HELP)
     .action(
       action<{ function?: string }>(async (options) => {
-        const { functionName, address } = await findDispatcher(options.function, options);
-        whisper(`Dispatcher: ${functionName}`);
-        // Loaded here: nothing else needs Lambda's client.
-        const { openDispatcherFunction } = await import('../../core/functions.ts');
-        const dispatcher = openDispatcherFunction(
-          functionName,
-          openLog(() => undefined),
-          address,
-        );
-        const { claimed, sent } = await dispatcher.processNow().catch((error: unknown) => {
-          throw lambdaFailure(error, functionName);
-        });
+        const { claimed, sent } = await processNow(options.function, options);
         if (options.json) print(toJson({ claimed, sent }));
         else
           printPairs([

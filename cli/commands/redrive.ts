@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Database } from '../../core/database.ts';
 import type { DeadLetterFilter } from '../../core/jobs/dead-letter-filter.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -12,6 +11,7 @@ import {
   requireChoice,
   toFilter,
 } from '../dead-letter-options.ts';
+import type { Engine } from '../engine.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { toJson } from '../json.ts';
 import { reportSkipped, skippedDocument } from '../named-jobs.ts';
@@ -27,9 +27,10 @@ import {
 } from '../redrive-preview.ts';
 import { redriveViaSqs } from '../redrive-via-sqs.ts';
 import { runRedrive } from '../run-redrive.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { print, printRows, say, sayRows, suggest, warn, whisper } from '../terminal.ts';
 import { jobIds, rate as rateValue, whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
@@ -42,12 +43,12 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate the dispatcher does the work, and wakes up within a minute if it is idle; after a stop it makes up for five
-seconds at once. Without it this command does the work, as fast as it goes. Ctrl-C cancels the redrive: what was moved
-stays moved. Should this command die, the dispatcher goes on with it; npx millrace redrives cancel <its number> stops it
-then. With --via-sqs one move task a queue takes everything that is in it; at a message that was sent there by hand SQS
-gives up. Only --job-type, --routing-key, --all and a --rate of 1 to 500 go with it. SQS is that of the running stack,
-or the one that the AWS environment names.
+With --rate, and over the API, the dispatcher does the work, and wakes up within a minute if it is idle; after a stop it
+makes up for five seconds at once. Else this command does the work, as fast as it goes. Ctrl-C cancels the redrive: what
+was moved stays moved. Should this command die, the dispatcher goes on with it; npx millrace redrives cancel <its
+number> stops it then. With --via-sqs one move task a queue takes everything that is in it; at a message that was sent
+there by hand SQS gives up. Only --job-type, --routing-key, --all and a --rate of 1 to 500 go with it. SQS is that of
+the running stack, or the one that the AWS environment names; the queues' names come from the database.
 Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
 
 /** `millrace redrive` */
@@ -75,15 +76,15 @@ export function addRedrive(program: Command): void {
         const filter = toFilter(options, ids);
         requireChoice(filter, options.all, options.viaSqs ? QUEUE_CHOICES : undefined);
         if (options.viaSqs) return redriveViaSqs(filter, options);
-        return withDatabase(options, (db) => redrive(db, filter, options));
+        return withEngine(options, (engine) => redrive(engine, filter, options));
       }),
     );
 }
 
-async function redrive(db: Database, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
+async function redrive(engine: Engine, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
   const { limit, rate, json = false } = options;
-  const filter = await pinFilter(db, given);
-  const preview = await readPreview(db, { filter, limit, rate });
+  const filter = await pinFilter(engine, given);
+  const preview = await readPreview(engine, { filter, limit, rate });
   if (options.dryRun) tellPreview(preview, json);
   if (preview.movable === 0) return refuse(preview, options);
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
@@ -95,7 +96,7 @@ async function redrive(db: Database, given: DeadLetterFilter, options: Options):
       count: preview.movable,
     });
   }
-  return runRedrive(db, { filter, limit, rate, json });
+  return runRedrive(engine, { filter, limit, rate, json });
 }
 
 /** On standard output, since it was asked for. */

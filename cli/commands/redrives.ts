@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { cancelRedrive, listRedrives, type RedriveOperation, readRedrive } from '../../core/jobs/redrive-operation.ts';
+import type { RedriveOperation } from '../../core/jobs/redrive-operation.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest } from '../terminal.ts';
 import { rowNumber, whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'BEGAN', 'ENDED'];
 
@@ -21,7 +21,7 @@ export function addRedrives(program: Command): void {
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
-        const found = await withDatabase(options, (db) => listRedrives(db, { limit: options.limit }));
+        const found = await withEngine(options, (engine) => engine.listRedrives({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) say('there was no redrive');
           else printRows(HEADINGS, found.map(toRow));
@@ -43,9 +43,9 @@ function addOne(redrives: Command, verb: 'show' | 'cancel', description: string)
     .addHelpText('before', examples(`redrives ${verb} 7`))
     .action(
       action<object>(async (options, id: string) => {
-        const { found, cancelled } = await withDatabase(options, async (db) => ({
-          cancelled: verb === 'cancel' && (await cancelRedrive(db, id)),
-          found: await readRedrive(db, id),
+        const { found, cancelled } = await withEngine(options, async (engine) => ({
+          cancelled: verb === 'cancel' && (await engine.cancelRedrive(id)),
+          found: await engine.readRedrive(id),
         }));
         if (found === undefined)
           throw new CommandFailure(EXIT.notFound, `there is no redrive ${id}: npx millrace redrives`);

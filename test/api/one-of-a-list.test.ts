@@ -56,6 +56,49 @@ describe('GET /admin/dlq/{id}', () => {
   });
 });
 
+describe('GET /admin/dlq/groups/{fingerprint}', () => {
+  it('shows one kind of error with its stack, its handlers and some of its jobs', async () => {
+    const { rows } = await pool.query("select md5('boom') as fingerprint");
+
+    const { status, body } = await ask(`/admin/dlq/groups/${rows[0].fingerprint}`);
+
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      jobs: 1,
+      handlers: [{ handler: 'mail', jobs: 1 }],
+      samples: [job],
+      last_error: 'boom',
+    });
+  });
+
+  it.each([
+    ['ffff', 404],
+    ['XYZ', 422],
+  ])('finds no group %s', async (fingerprint, expected) => {
+    const { status } = await ask(`/admin/dlq/groups/${fingerprint}`);
+
+    expect(status).toBe(expected);
+  });
+});
+
+it('GET /admin/redrives/{id} says of jobs which it moved, when it is asked', async () => {
+  const redriven = await pool.query(
+    `with moved as (
+       insert into millrace.dead_letters (job_id, claim_no, status, resolved_at, resolution, last_error)
+         values (501, 1, 'redriven', now(), 'redrive 9 of x', 'x'),
+                (502, 1, 'redriven', now(), 'redrive 8 of x', 'x'))
+     insert into millrace.operations (id, kind, filter) overriding system value
+       values (9, 'redrive', '{}') returning id`,
+  );
+
+  const plain = await ask(`/admin/redrives/${redriven.rows[0].id}`);
+  const asked = await ask(`/admin/redrives/${redriven.rows[0].id}?job_id=501,502&job_id=503`);
+
+  expect(plain.body).not.toHaveProperty('moved_jobs');
+  expect(asked.body).toMatchObject({ id: '9', moved_jobs: ['501'] });
+  await pool.query('delete from millrace.operations where id = 9');
+});
+
 describe('GET /admin/redrives', () => {
   it('lists them page after page, the newest first, and by status', async () => {
     await pool.query(

@@ -6,6 +6,7 @@ import { afterAll } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { apiKeyAuthentication } from '../../api/auth/api-key.ts';
 import { createApiKey } from '../../core/jobs/api-keys.ts';
+import { workOffRedrives } from '../../core/redrive.ts';
 import { ROLES, type Scope } from '../../core/scopes.ts';
 import { openApi } from '../api/world.ts';
 import { type CliResult, runCli } from './run-cli.ts';
@@ -24,7 +25,10 @@ export async function listen(listener: RequestListener): Promise<string> {
 /** One database with the API before it, and the command line by either way. */
 export async function openBothWays() {
   const world = await openApi();
-  const { fetch } = createApp({ ...world.deps, authentication: [apiKeyAuthentication(world.db)] });
+  // A wish to be woken is served at once, and redrives go on.
+  const wake = async () => void (await workOffRedrives(world));
+  const dispatcher = { ...world.deps.dispatcher, wake };
+  const { fetch } = createApp({ ...world.deps, dispatcher, authentication: [apiKeyAuthentication(world.db)] });
   const url = await listen((request, response) => void answer(fetch, request, response));
   const keyOf = async (scopes: readonly Scope[]) => (await createApiKey(world.db, { name: 'somebody', scopes })).secret;
   const adminKey = await keyOf(ROLES.admin);

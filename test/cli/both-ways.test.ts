@@ -67,7 +67,7 @@ it.each([
   [['enqueue', 'mail', '{"to":']],
   [['enqueue', 'A']],
 ])('answers %j by the database and by the API alike, to the byte', async (args) => {
-  const [one, other] = [await byDatabase(args), await byApi(args)];
+  const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
   expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
   expect(other.stderr).toBe(one.stderr);

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { engineByDatabase } from '../../cli/by-database.ts';
 import { workOffRedrive } from '../../cli/work-off-redrive.ts';
 import { startRedrive } from '../../core/jobs/redrive-operation.ts';
 import { workOffRedrives } from '../../core/redrive.ts';
@@ -85,7 +86,13 @@ describe('redrive --rate', () => {
     const id = await startRedrive(db, {}, { rate: 1000 });
     const interruption = new AbortController();
 
-    const work = workOffRedrive({ db, id, rate: 1000, interrupted: interruption.signal, stillnessMs: 1 });
+    const work = workOffRedrive({
+      engine: engineByDatabase(db),
+      id,
+      rate: 1000,
+      interrupted: interruption.signal,
+      stillnessMs: 1,
+    });
     await eventually(async () => expect(said.join('')).toContain('is the dispatcher running?'));
     await eventually(async () => expect(said).toHaveLength(1));
     interruption.abort();
