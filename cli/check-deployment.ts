@@ -4,13 +4,14 @@ import {
   deadLetterQueueDifferences,
   functionDifferences,
   mappingDifferences,
+  ownFunctionDifferences,
   queueDifferences,
   registryDifferences,
   scheduleDifferences,
 } from '../core/deployment-differences.ts';
 import type { HandlerDefinition } from '../core/handler.ts';
 import { readRegistry } from '../core/jobs/read-registry.ts';
-import { deadLetterQueueName, functionName, queueName } from '../core/naming.ts';
+import { deadLetterQueueName, functionName, queueName, scheduleGroupName } from '../core/naming.ts';
 import { inParallel } from '../core/queue-batches.ts';
 import { brokenFiles, type Deployment } from './deployment.ts';
 import { type Finding, listed } from './finding.ts';
@@ -21,11 +22,16 @@ import { sqsFailure } from './sqs-failure.ts';
 const WIDTH = 5;
 const FINE = 'as the code says';
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
+/** On one machine the stack itself is the gateway, and what a deployment does to the database. */
+const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
 /** What the database was told, against the code. */
-export async function checkRegistry(db: Database, { stage, catalog, deploy }: Deployment): Promise<Finding> {
+export async function checkRegistry(db: Database, deployment: Deployment): Promise<Finding> {
+  const { stage, address, catalog, deploy } = deployment;
   const definitions = catalog.handlers.map(({ definition }) => definition);
-  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), deploy, FINE);
+  const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
+  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
+  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
 }
 
 /** Everything that is deployed, against the code. */
@@ -49,7 +55,7 @@ export async function checkDeployment(deployment: Deployment): Promise<Finding[]
         return functionDifferences(stage, definition, await lambda(deployed, queueName(stage, definition)));
       }),
       await each('mappings', (definition) => mappings(deployed, stage, definition)),
-      listed('dispatcher and mirror', await missingFunctions(deployed, stage), deploy, 'deployed'),
+      listed('other functions', await ownFunctions(deployed, deployment), deploy, FINE),
       // On one machine the stack itself is the clock.
       ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
     ];
@@ -78,16 +84,18 @@ async function mappings(deployed: Deployed, stage: string, definition: HandlerDe
   return mappingDifferences(stage, definition, found);
 }
 
-async function missingFunctions(deployed: Deployed, stage: string): Promise<string[]> {
-  const names = WOKEN.map((part) => functionName(stage, part));
-  const found = await inParallel(names, WIDTH, (name) => lambda(deployed, name));
-  return names.filter((_name, index) => found[index] === undefined).map((name) => `${name} does not exist`);
+async function ownFunctions(deployed: Deployed, { stage, address }: Deployment): Promise<string[]> {
+  const parts = address === undefined ? ALL_OWN : WOKEN;
+  const found = await inParallel(parts, WIDTH, async (part) => {
+    return ownFunctionDifferences(stage, part, await lambda(deployed, functionName(stage, part)));
+  });
+  return found.flat();
 }
 
 async function schedules(deployed: Deployed, stage: string): Promise<string[]> {
   const names = WOKEN.map((part) => functionName(stage, part));
   const found = await inParallel(names, WIDTH, async (name) => {
-    const schedule = await deployed.schedule(name).catch((error: unknown) => {
+    const schedule = await deployed.schedule(scheduleGroupName(stage), name).catch((error: unknown) => {
       throw lambdaFailure(error, `the schedule ${name}`);
     });
     return scheduleDifferences(name, schedule);

@@ -48,7 +48,8 @@ async function onAws(stage: string): Promise<Deployment> {
     throw new CommandFailure(EXIT.usage, 'no functions/handlers here or above, against which to hold the stage');
   }
   const catalog = await loadCatalog(folder);
-  return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage}` };
+  // A plain deployment compares the code with the last one, and not with what is there.
+  return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
 }
 
 /** One sentence a file that gives no handler. */

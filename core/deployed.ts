@@ -50,7 +50,7 @@ export interface Deployed {
   queue(name: string): Promise<FoundQueue | undefined>;
   function(name: string): Promise<FoundFunction | undefined>;
   mappings(functionName: string): Promise<FoundMapping[]>;
-  schedule(name: string): Promise<FoundSchedule | undefined>;
+  schedule(group: string, name: string): Promise<FoundSchedule | undefined>;
   close(): void;
 }
 
@@ -68,7 +68,7 @@ export function openDeployed(address?: DeployedAddress): Deployed {
     queue: (name) => unlessMissing(QueueDoesNotExist, () => readQueue(sqs, name)),
     function: (name) => unlessMissing(NoFunction, () => readFunction(lambda, name)),
     mappings: async (name) => (await unlessMissing(NoFunction, () => readMappings(lambda, name))) ?? [],
-    schedule: (name) => unlessMissing(NoSchedule, () => readSchedule(scheduler, name)),
+    schedule: (group, name) => unlessMissing(NoSchedule, () => readSchedule(scheduler, group, name)),
     close: () => {
       for (const client of [sqs, lambda, scheduler]) client.destroy();
     },
@@ -118,7 +118,8 @@ async function readMappings(lambda: LambdaClient, name: string): Promise<FoundMa
   }));
 }
 
-async function readSchedule(scheduler: SchedulerClient, name: string): Promise<FoundSchedule> {
-  const { ScheduleExpression, State, Target } = await scheduler.send(new GetScheduleCommand({ Name: name }));
+async function readSchedule(scheduler: SchedulerClient, group: string, name: string): Promise<FoundSchedule> {
+  const command = new GetScheduleCommand({ GroupName: group, Name: name });
+  const { ScheduleExpression, State, Target } = await scheduler.send(command);
   return { expression: ScheduleExpression ?? '', enabled: State === 'ENABLED', target: Target?.Arn ?? '' };
 }

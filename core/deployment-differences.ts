@@ -2,7 +2,9 @@ import type { FoundFunction, FoundMapping, FoundQueue, FoundSchedule } from './d
 import type { HandlerDefinition } from './handler.ts';
 import type { RegisteredSettings } from './jobs/read-registry.ts';
 import { type RegistryRow, registryRow } from './jobs/register-handlers.ts';
-import { deadLetterQueueName, handlerName, queueName, queueNameOf } from './naming.ts';
+import { deadLetterQueueName, functionName, handlerName, queueName, queueNameOf } from './naming.ts';
+import { OWN_FUNCTIONS, type OwnFunction } from './own-functions.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import { DEAD_LETTER_RETENTION_SECONDS, MAX_RECEIVE_COUNT, SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 
 type Value = string | number | boolean | undefined;
@@ -49,11 +51,26 @@ export function functionDifferences(
   definition: HandlerDefinition,
   found: FoundFunction | undefined,
 ): string[] {
-  const name = queueName(stage, definition);
+  const says = { timeoutSeconds: timingOf(definition).functionTimeout, memoryMb: definition.memoryMb };
+  return limitDifferences(queueName(stage, definition), says, found);
+}
+
+/** A function that is no handler's. */
+export function ownFunctionDifferences(stage: string, part: OwnFunction, found: FoundFunction | undefined): string[] {
+  // One may have chosen to have none.
+  if (part === 'api' && found === undefined) return [];
+  return limitDifferences(functionName(stage, part), OWN_FUNCTIONS[part], found);
+}
+
+function limitDifferences(
+  name: string,
+  says: { readonly timeoutSeconds: number; readonly memoryMb: number },
+  found: FoundFunction | undefined,
+): string[] {
   if (found === undefined) return [`${name} does not exist`];
   return differences(name, [
-    ['the timeout', found.timeout, timingOf(definition).functionTimeout],
-    ['the memory', found.memoryMb, definition.memoryMb],
+    ['the timeout', found.timeout, says.timeoutSeconds],
+    ['the memory', found.memoryMb, says.memoryMb],
   ]);
 }
 
@@ -114,6 +131,7 @@ function rowDifferences(stage: string, definition: HandlerDefinition, row: Regis
   const numbers = COMPARED.map((column) => [column, row[column], says[column]] as const);
   return differences(handlerName(definition), [
     ...numbers,
+    ['the retry policy', policyText(row.retry_policy), policyText(says.retry_policy)],
     ['queue', queueNameOf(row.queue_url), queueName(stage, definition)],
     ['dead-letter queue', queueNameOf(row.dead_letter_queue_url), deadLetterQueueName(stage, definition)],
     ['function', row.function_name, queueName(stage, definition)],
@@ -124,6 +142,11 @@ const COMPARED = [
   ...(['timeout_seconds', 'running_lease_seconds', 'dispatched_lease_seconds', 'visibility_seconds'] as const),
   ...(['max_attempts', 'concurrency', 'batch_size', 'cap'] as const),
 ] as const;
+
+/** Equal for policies that are, in whatever order they came out of the database. */
+function policyText(policy: RetryPolicy): string {
+  return JSON.stringify(policy, Object.keys(policy).toSorted());
+}
 
 function addressOf({ job_type, routing_key }: RegisteredSettings) {
   return { jobType: job_type, routingKey: routing_key };

@@ -54,7 +54,8 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const name = queueNameOf(url);
   const state = await deadLetterQueues.describe(url);
   if (state === undefined) {
-    log.error('dead_letter_queue_missing', { queue: name, reason: 'deploy again: dead jobs have nowhere to go' });
+    const reason = 'dead jobs have nowhere to go: npx cdk deploy --revert-drift makes it again';
+    log.error('dead_letter_queue_missing', { queue: name, reason });
     return;
   }
   const { depth, retentionSeconds } = state;

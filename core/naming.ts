@@ -1,3 +1,5 @@
+import type { OwnFunction } from './own-functions.ts';
+
 /** The names that hang on a handler's address, derived here and nowhere else. */
 export interface HandlerAddress {
   readonly jobType: string;
@@ -19,11 +21,13 @@ export function deadLetterQueueName(stage: string, address: HandlerAddress): str
 }
 
 /** A function that is no handler's: `millrace-dev-dispatcher`. */
-export function functionName(
-  stage: string,
-  part: 'dispatcher' | 'dlq-mirror' | 'api' | 'migrate' | 'registry',
-): string {
+export function functionName(stage: string, part: OwnFunction): string {
   return `millrace-${stage}-${part}`;
+}
+
+/** Of the schedules of a stage. */
+export function scheduleGroupName(stage: string): string {
+  return `millrace-${stage}`;
 }
 
 /** The name at the end of a queue's URL. */

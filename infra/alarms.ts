@@ -1,5 +1,5 @@
 import type { CloudWatchName } from '../core/metric-table.ts';
-import { functionName } from '../core/naming.ts';
+import { functionName, scheduleGroupName } from '../core/naming.ts';
 import { type AlarmSpec, functionMetric, type MetricSpec, ownMetric, queueMetric } from './alarm.ts';
 
 /** What the alarms ask of a handler; times in seconds. */
@@ -26,13 +26,13 @@ const NEARLY = 0.8;
 
 const ONCE = { datapoints: 1, periods: 1, comparison: '>', threshold: 0, missing: 'notBreaching' } as const;
 
-/** Every alarm of a stage. */
-export function alarmsOf(handlers: readonly AlarmedHandler[], stage: string): AlarmSpec[] {
+/** Every alarm of a stage; without numbers by job type nothing tells which of them fails often. */
+export function alarmsOf(handlers: readonly AlarmedHandler[], stage: string, byJobType = true): AlarmSpec[] {
   const jobTypes = [...new Set(handlers.map(({ name }) => name.split('.')[0] ?? name))];
   return [
     ...dispatcherAlarms(stage),
     ...jobAlarms(stage),
-    ...jobTypes.map((jobType) => failureRate(stage, jobType)),
+    ...(byJobType ? jobTypes : []).map((jobType) => failureRate(stage, jobType)),
     ...handlers.flatMap((handler) => [...queueAlarms(handler), ...functionAlarms(handler)]),
   ];
 }
@@ -43,6 +43,7 @@ function dispatcherAlarms(stage: string): AlarmSpec[] {
   const of = (metric: string, statistic: string, periodSeconds: number) => ({
     metric: functionMetric(name, metric, statistic, periodSeconds),
   });
+  const scheduler = (metric: string) => schedulerMetric(stage, metric);
   return [
     {
       ...{ ...page, ...ONCE, name: `${name}-silent`, metrics: of('Invocations', 'Sum', FIVE_MINUTES) },
@@ -65,9 +66,9 @@ function dispatcherAlarms(stage: string): AlarmSpec[] {
     },
     {
       ...{ ...page, ...ONCE, name: `millrace-${stage}-schedule-errors`, severity: 'ticket' },
-      metrics: { failed: schedulerMetric('TargetErrorCount'), dropped: schedulerMetric('InvocationDroppedCount') },
+      metrics: { failed: scheduler('TargetErrorCount'), dropped: scheduler('InvocationDroppedCount') },
       expression: 'FILL(failed, 0) + FILL(dropped, 0)',
-      meaning: 'EventBridge Scheduler cannot invoke what it should, in the group of schedules "default".',
+      meaning: 'EventBridge Scheduler cannot invoke what it should, in the group of schedules of this stage.',
     },
     {
       ...{ ...page, ...ONCE, name: `${functionName(stage, 'dlq-mirror')}-errors`, severity: 'ticket' },
@@ -186,7 +187,7 @@ function functionAlarms({ name, queueName, functionTimeout }: AlarmedHandler): A
   ];
 }
 
-function schedulerMetric(name: string): MetricSpec {
-  const dimensions = { ScheduleGroup: 'default' };
+function schedulerMetric(stage: string, name: string): MetricSpec {
+  const dimensions = { ScheduleGroup: scheduleGroupName(stage) };
   return { namespace: 'AWS/Scheduler', name, dimensions, statistic: 'Sum', periodSeconds: FIVE_MINUTES };
 }

@@ -6,6 +6,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import { acknowledge } from './acknowledge.ts';
 import { apiEntry } from './bundle.ts';
 import { catalogBundle } from './catalog-bundle.ts';
@@ -30,8 +31,6 @@ export interface ApiProps extends FunctionSurroundings {
   readonly reservedConcurrency?: number;
 }
 
-const TIMEOUT_SECONDS = 29;
-const MEMORY_MB = 256;
 const REQUESTS_PER_SECOND = 100;
 const BURST = 200;
 
@@ -47,8 +46,7 @@ export class Api extends Construct {
       ...rest,
       name: functionName(rest.stage, 'api'),
       bundle: catalogBundle(apiEntry, plans),
-      timeoutSeconds: TIMEOUT_SECONDS,
-      memoryMb: MEMORY_MB,
+      ...OWN_FUNCTIONS.api,
       login: rest.database.runtime,
       environment: {
         ...authentication(choice),

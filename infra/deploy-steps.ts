@@ -1,7 +1,9 @@
-import { Duration, Fn } from 'aws-cdk-lib';
+import { type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import { catalogBundle } from './catalog-bundle.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
@@ -22,9 +24,6 @@ export interface RegistryStepProps extends FunctionSurroundings {
   readonly after: readonly Construct[];
 }
 
-/** As long as Lambda lets a function run; longer migrations are made from the command line first. */
-const STEP_SECONDS = 900;
-const MEMORY_MB = 256;
 const MIGRATIONS = 'migrations';
 
 /** Brings the schema up to date as its owner, before anything that needs it. */
@@ -36,8 +35,7 @@ export class MigrateStep extends Construct {
       ...surroundings,
       name: functionName(surroundings.stage, 'migrate'),
       bundle: { ...catalogBundle('functions/migrate.ts', plans), beside: { [MIGRATIONS]: MIGRATIONS } },
-      timeoutSeconds: STEP_SECONDS,
-      memoryMb: MEMORY_MB,
+      ...OWN_FUNCTIONS.migrate,
       login: owner,
       environment: {
         MILLRACE_MIGRATIONS: `/var/task/${MIGRATIONS}`,
@@ -48,8 +46,10 @@ export class MigrateStep extends Construct {
     });
     runtime.grantRead(step.lambda);
     app?.grantRead(step.lambda);
-    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout: Duration.seconds(STEP_SECONDS) });
+    const timeout = Duration.seconds(OWN_FUNCTIONS.migrate.timeoutSeconds);
+    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
     trigger.executeBefore(...before);
+    ownLogs(this);
     if (cluster) trigger.executeAfter(cluster);
   }
 }
@@ -63,14 +63,25 @@ export class RegistryStep extends Construct {
       ...surroundings,
       name: functionName(surroundings.stage, 'registry'),
       bundle: catalogBundle('functions/registry.ts', plans),
-      timeoutSeconds: STEP_SECONDS,
-      memoryMb: MEMORY_MB,
+      ...OWN_FUNCTIONS.registry,
       login: surroundings.database.runtime,
       environment: { MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },
     });
-    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout: Duration.seconds(STEP_SECONDS) });
+    const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
+    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
     trigger.executeAfter(...after);
   }
+}
+
+/** CDK makes one function that runs all triggers, and without this its log group would outlive the stack for good. */
+function ownLogs(scope: Construct): void {
+  const logs = new LogGroup(scope, 'TriggerLogs', {
+    retention: RetentionDays.ONE_MONTH,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  const provider = Stack.of(scope).node.findChild('AWSCDK.TriggerCustomResourceProviderCustomResourceProvider');
+  const runner = provider.node.findChild('Handler') as CfnResource;
+  runner.addPropertyOverride('LoggingConfig', { LogGroup: logs.logGroupName });
 }
 
 /** What the URLs of all queues of a stage begin with: that of the first without its name. */

@@ -38,12 +38,16 @@ export class DeployedDashboard extends Construct {
       dashboardName: `millrace-${stage}`,
       defaultInterval: Duration.hours(3),
       widgets: [
-        [new AlarmStatusWidget({ title: 'Alarms', alarms: alarms.slice(0, MOST_ALARMS), width: WIDTH })],
+        ...(alarms.length === 0 ? [] : [[statusOf(alarms)]]),
         ...rows.map((row) => row.map((graph) => makeWidget(graph, Math.floor(WIDTH / row.length)))),
         ...(logGroupNames.length === 0 ? [] : [[failuresIn(logGroupNames)]]),
       ],
     });
   }
+}
+
+function statusOf(alarms: readonly Alarm[]): IWidget {
+  return new AlarmStatusWidget({ title: 'Alarms', alarms: alarms.slice(0, MOST_ALARMS), width: WIDTH });
 }
 
 function makeWidget({ title, shows, lines, search }: GraphSpec, width: number): IWidget {

@@ -15,6 +15,7 @@ import type { Place } from './network.ts';
 export interface FunctionSurroundings {
   readonly stage: string;
   readonly architecture: Architecture;
+  readonly metricsByJobType: boolean;
   readonly database: DatabaseAccess;
   /** Absent for functions outside a VPC. */
   readonly place?: Place;
@@ -64,6 +65,7 @@ export class DeployedFunction extends Construct {
       environment: {
         ...bundleEnvironment,
         MILLRACE_STAGE: stage,
+        ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
         MILLRACE_DATABASE_SECRET: login.secretArn,
         ...database.environment,
         ...props.environment,

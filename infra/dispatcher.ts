@@ -1,6 +1,8 @@
+import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import type { DispatchMode } from '../core/dispatcher.ts';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
@@ -8,11 +10,8 @@ import { ScheduledFunction } from './scheduled-function.ts';
 export interface DispatcherProps extends FunctionSurroundings {
   readonly mode: DispatchMode;
   readonly handlers: readonly DeployedHandler[];
+  readonly scheduleGroup: CfnScheduleGroup;
 }
-
-/** Longer than the 125 s for which one run goes on. */
-const TIMEOUT_SECONDS = 150;
-const MEMORY_MB = 256;
 
 /** Sends due jobs to the queues of their handlers. */
 export class Dispatcher extends ScheduledFunction {
@@ -21,8 +20,7 @@ export class Dispatcher extends ScheduledFunction {
       ...surroundings,
       name: functionName(surroundings.stage, 'dispatcher'),
       bundle: { entry: 'functions/dispatcher.ts' },
-      timeoutSeconds: TIMEOUT_SECONDS,
-      memoryMb: MEMORY_MB,
+      ...OWN_FUNCTIONS.dispatcher,
       login: surroundings.database.runtime,
       environment: { MILLRACE_DISPATCH_MODE: mode },
     });

@@ -1,7 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
+import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog.ts';
+import { scheduleGroupName } from '../core/naming.ts';
 import { alarmsOf } from './alarms.ts';
 import { Api, type ApiChoice } from './api.ts';
 import { dashboardOf } from './dashboard.ts';
@@ -39,6 +41,8 @@ export interface MillraceProps {
   /** Who is told of alarms; `false` makes none. */
   readonly alarms: AlarmTarget | false;
   readonly dashboard: boolean;
+  /** Whether the numbers in CloudWatch, each of which is paid for, tell job types apart. */
+  readonly metricsByJobType: boolean;
   /** Told by the API. */
   readonly version: string;
 }
@@ -78,23 +82,26 @@ export class Millrace extends Construct {
     this.handlers = plans.map((plan) => {
       return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });
     });
-    const { handlers } = this;
-    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...surroundings, handlers, mode: props.dispatch });
-    this.mirror = new Mirror(this, 'Mirror', { ...surroundings, handlers });
+    const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
+    const woken = { ...surroundings, scheduleGroup, handlers: this.handlers };
+    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...woken, mode: props.dispatch });
+    this.mirror = new Mirror(this, 'Mirror', woken);
     this.api = this.makeApi(surroundings, props);
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
-    if (props.alarms) this.watch(props.alarms, plans, props.dashboard);
+    this.watch(plans, props);
     new Outputs(this, 'Outputs', this);
   }
 
-  private makeSurroundings({ stage, architecture, database, network, api }: MillraceProps): FunctionSurroundings {
+  private makeSurroundings(props: MillraceProps): FunctionSurroundings {
+    const { stage, architecture, metricsByJobType, database, network, api } = props;
     const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
     const egress = checkEgress(network.egress, { vpc, jwt: api.mode === 'jwt' });
     const place = vpc === 'new' ? newPlace(this, egress) : network.place;
     if (place && egress === 'endpoints') addEndpoints(this, place);
     return {
       stage,
+      metricsByJobType,
       architecture: architecture === 'arm64' ? Architecture.ARM_64 : Architecture.X86_64,
       database: this.makeDatabase(database, place),
       ...(place && { place }),
@@ -134,9 +141,10 @@ export class Millrace extends Construct {
     });
   }
 
-  private watch(target: AlarmTarget, plans: readonly HandlerPlan[], dashboard: boolean): void {
+  private watch(plans: readonly HandlerPlan[], { alarms: target, dashboard, metricsByJobType }: MillraceProps): void {
     const { stage } = this;
-    const { alarms } = new DeployedAlarms(this, 'Alarms', { stage, specs: alarmsOf(plans, stage), target });
+    const specs = alarmsOf(plans, stage, metricsByJobType);
+    const { alarms } = target ? new DeployedAlarms(this, 'Alarms', { stage, specs, target }) : { alarms: [] };
     if (!dashboard) return;
     const logGroupNames = this.handlers.map((handler) => handler.function.logGroup.logGroupName);
     new DeployedDashboard(this, 'Dashboard', { stage, rows: dashboardOf(plans, stage), alarms, logGroupNames });

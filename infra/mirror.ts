@@ -1,15 +1,15 @@
+import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
 
 export interface MirrorProps extends FunctionSurroundings {
   readonly handlers: readonly DeployedHandler[];
+  readonly scheduleGroup: CfnScheduleGroup;
 }
-
-const TIMEOUT_SECONDS = 60;
-const MEMORY_MB = 256;
 
 /** Looks into the dead-letter queues. */
 export class Mirror extends ScheduledFunction {
@@ -18,8 +18,7 @@ export class Mirror extends ScheduledFunction {
       ...surroundings,
       name: functionName(surroundings.stage, 'dlq-mirror'),
       bundle: { entry: 'functions/dlq-mirror.ts' },
-      timeoutSeconds: TIMEOUT_SECONDS,
-      memoryMb: MEMORY_MB,
+      ...OWN_FUNCTIONS['dlq-mirror'],
       login: surroundings.database.runtime,
       environment: {},
     });

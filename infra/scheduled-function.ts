@@ -1,17 +1,21 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { CfnSchedule, type CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import { DeployedFunction, type DeployedFunctionProps } from './deployed-function.ts';
 
 const LATE_SECONDS = 60;
+
+export interface ScheduledFunctionProps extends DeployedFunctionProps {
+  readonly scheduleGroup: CfnScheduleGroup;
+}
 
 /** A function that EventBridge Scheduler wakes every minute. A tick that is late or failed is not made up for. */
 export class ScheduledFunction extends Construct {
   readonly function: DeployedFunction;
   readonly schedule: CfnSchedule;
 
-  constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
+  constructor(scope: Construct, id: string, props: ScheduledFunctionProps) {
     super(scope, id);
     this.function = new DeployedFunction(this, 'Function', props);
     const { lambda } = this.function;
@@ -26,6 +30,7 @@ export class ScheduledFunction extends Construct {
     });
     this.schedule = new CfnSchedule(this, 'Schedule', {
       name: props.name,
+      groupName: props.scheduleGroup.ref,
       scheduleExpression: 'rate(1 minute)',
       flexibleTimeWindow: { mode: 'OFF' },
       target: {

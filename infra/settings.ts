@@ -3,6 +3,7 @@ import { SettingError } from '../core/errors.ts';
 import type { ApiChoice } from './api.ts';
 import { type Context, choice, list, number, optional, present, readObject, required } from './context.ts';
 import type { DatabaseChoice } from './database.ts';
+import type { AlarmTarget } from './deployed-alarms.ts';
 import type { MillraceProps } from './millrace.ts';
 import type { Egress } from './network.ts';
 
@@ -30,7 +31,7 @@ const NAMES = [
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
   ...['api', 'apiIamScopes', 'jwtIssuer', 'jwtAudience'],
-  ...['alarmTopicArn', 'alarmEmail', 'dashboard'],
+  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'dashboard', 'metricsByJobType'],
 ];
 
 /**
@@ -50,8 +51,9 @@ export function readSettings(context: Context): Settings {
     database: readDatabase(context),
     network: readNetwork(context),
     api: readApi(context),
-    alarms: present({ topicArn: optional(context, 'alarmTopicArn'), email: optional(context, 'alarmEmail') }),
+    alarms: readAlarms(context),
     dashboard: choice(context, 'dashboard', ['on', 'off']) === 'on',
+    metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
     drain,
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
   };
@@ -133,6 +135,13 @@ function readApi(context: Context): ApiChoice {
     case 'off':
       return { mode };
   }
+}
+
+function readAlarms(context: Context): AlarmTarget | false {
+  const target = present({ topicArn: optional(context, 'alarmTopicArn'), email: optional(context, 'alarmEmail') });
+  if (choice(context, 'alarms', ['on', 'off']) === 'on') return target;
+  if (Object.keys(target).length === 0) return false;
+  throw new SettingError('alarms', 'on, since alarmTopicArn or alarmEmail is given', 'off');
 }
 
 const IAM_EXAMPLE = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import { API_FUNCTION, apiBundle } from './api-bundle.ts';
 import { startGateway } from './gateway.ts';
 import { STAGE } from './handler-bundles.ts';
@@ -23,15 +24,13 @@ export interface ApiOptions {
   readonly say: (line: string) => void;
 }
 
-const LIMITS = { timeoutSeconds: 29, memoryMb: 256 };
-
 /** The HTTP API: its function, and a gateway before it. */
 export async function startApi({ runner, bundles, environment, say }: ApiOptions): Promise<Api> {
   const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
   const gateway = await startOnUsualPort('api', start, say);
   const bundle = apiBundle(bundles);
   const own = { ...environment, ...apiEnvironment(gateway.url) };
-  const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...LIMITS, environment: own };
+  const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
   let deployed = await readFile(bundle, 'utf8');
   runner.addFunction(spec);
   return {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { functionName } from '../core/naming.ts';
+import { OWN_FUNCTIONS } from '../core/own-functions.ts';
 import { STAGE } from './handler-bundles.ts';
 import { bundleFunction } from './lambda/bundle.ts';
 import type { FunctionSpec, Runner } from './lambda/runner.ts';
@@ -12,22 +13,18 @@ export interface Schedule {
 }
 
 const TICK_MS = 60_000;
-const MEMORY_MB = 256;
-/** File in `functions/` to timeout. The dispatcher's is longer than the 125 s for which one run goes on. */
-const TIMEOUTS = [
-  ['dispatcher', 150],
-  ['dlq-mirror', 60],
-] as const;
+/** Files in `functions/`. */
+const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 
 /** Bundles every function that is woken by the clock. */
 export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
   return Promise.all(
-    TIMEOUTS.map(async ([file, timeoutSeconds]) => {
+    WOKEN.map(async (file) => {
       const name = functionName(STAGE, file);
       const bundle = join(bundles, name, 'index.mjs');
       const entry = join(import.meta.dirname, '..', 'functions', `${file}.ts`);
       await bundleFunction({ entry, outFile: bundle });
-      return { name, bundle, timeoutSeconds, memoryMb: MEMORY_MB };
+      return { name, bundle, ...OWN_FUNCTIONS[file] };
     }),
   );
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '../database.ts';
 import type { RegistryRow } from './register-handlers.ts';
 
 /** What a deployment wrote of a handler, and no later change of the running system. */
-export type RegisteredSettings = Omit<RegistryRow, 'retry_policy' | 'floor'> & {
+export type RegisteredSettings = Omit<RegistryRow, 'floor'> & {
   readonly queue_url: string;
   readonly dead_letter_queue_url: string;
   readonly function_name: string;
@@ -10,8 +10,8 @@ export type RegisteredSettings = Omit<RegistryRow, 'retry_policy' | 'floor'> & {
 
 const READ_REGISTRY = `
   select job_type, routing_key, queue_url, dead_letter_queue_url, function_name, timeout_seconds,
-         running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts::integer, concurrency,
-         batch_size, max_in_flight_cap as cap
+         running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts::integer, retry_policy,
+         concurrency, batch_size, max_in_flight_cap as cap
     from millrace.handlers
     order by job_type, routing_key`;
 

@@ -63,6 +63,9 @@ export async function openDeployedWorld(): Promise<DeployedWorld> {
   };
 }
 
+/** With their timeouts. */
+const OTHER_FUNCTIONS = { dispatcher: 150, 'dlq-mirror': 60, api: 29, migrate: 900, registry: 900 };
+
 async function deployStage(
   { aws, sqs, db }: Omit<DeployedWorld, 'deploy' | 'close'>,
   stage: string,
@@ -86,10 +89,12 @@ async function deployStage(
       return { definition, functionName, mapping, ...queues };
     }),
   );
+  for (const [part, Timeout] of Object.entries(OTHER_FUNCTIONS)) {
+    aws.functions.set(`millrace-${stage}-${part}`, { Timeout, MemorySize: 256 });
+  }
   for (const part of ['dispatcher', 'dlq-mirror']) {
     const name = `millrace-${stage}-${part}`;
     const Target = { Arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}` };
-    aws.functions.set(name, { Timeout: 150, MemorySize: 256 });
     aws.schedules.set(name, { ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', Target });
   }
   await registerHandlers(db, handlers);

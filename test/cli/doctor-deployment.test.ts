@@ -36,6 +36,13 @@ describe('what is deployed', () => {
     expect(await wrongIn(stage.stage)).toEqual([said(stage)]);
   });
 
+  it('may have no API', async () => {
+    const { stage } = await world.deploy();
+    world.aws.functions.delete(`millrace-${stage}-api`);
+
+    expect(await wrongIn(stage)).toEqual([]);
+  });
+
   it('is found to lack what a file would be that gives no handler', async () => {
     const { stage } = await world.deploy();
     const broken = { ...catalog, failures: [{ file: '/x/functions/handlers/bad.ts', line: 3, message: 'Error: no' }] };
@@ -70,7 +77,7 @@ describe('doctor --stage', () => {
     const { code, stdout } = await doctor(stage, '--database-url', world.database.url);
 
     expect(stdout).toMatch(
-      new RegExp(`^FAIL\tmappings\t${name}: no mapping.*: npx cdk deploy -c stage=${stage}$`, 'm'),
+      new RegExp(`^FAIL\tmappings\t${name}: no mapping.*: npx cdk deploy -c stage=${stage} --revert-drift$`, 'm'),
     );
     expect(stdout).toMatch(/^OK\tregistry\tas the code says$/m);
     expect(code).toBe(8);

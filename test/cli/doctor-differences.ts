@@ -98,7 +98,22 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
     [
       'no dispatcher',
       ({ stage }, world) => world.aws.functions.delete(`millrace-${stage}-dispatcher`),
-      ({ stage }) => `dispatcher and mirror: millrace-${stage}-dispatcher does not exist`,
+      ({ stage }) => `other functions: millrace-${stage}-dispatcher does not exist`,
+    ],
+    [
+      'a dispatcher that is killed too soon',
+      ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-dispatcher`, { Timeout: 60, MemorySize: 256 }),
+      ({ stage }) => `other functions: millrace-${stage}-dispatcher: the timeout is 60, the code says 150`,
+    ],
+    [
+      'a mirror with another memory',
+      ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-dlq-mirror`, { Timeout: 60, MemorySize: 128 }),
+      ({ stage }) => `other functions: millrace-${stage}-dlq-mirror: the memory is 128, the code says 256`,
+    ],
+    [
+      'an API that outlives its gateway',
+      ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-api`, { Timeout: 60, MemorySize: 256 }),
+      ({ stage }) => `other functions: millrace-${stage}-api: the timeout is 60, the code says 29`,
     ],
     [
       'a schedule that is not there',
@@ -127,6 +142,17 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
       (_stage, { database }) =>
         database.pool.query(`update millrace.handlers set timeout_seconds = 7 where job_type = 'send_reminder'`),
       () => 'registry: send_reminder: timeout_seconds is 7, the code says 30',
+    ],
+    [
+      'a registry of another retry policy',
+      (_stage, { database }) =>
+        database.pool.query(
+          `update millrace.handlers set retry_policy = retry_policy || '{"jitter": 0.75}' where job_type = 'make_thumbnail'`,
+        ),
+      () =>
+        'registry: make_thumbnail: the retry policy is ' +
+        '{"delays":[5,60,300,1800,7200],"jitter":0.75,"kind":"schedule"}, the code says ' +
+        '{"delays":[5,60,300,1800,7200],"jitter":0,"kind":"schedule"}',
     ],
     [
       'a registry that lacks a handler',

@@ -19,7 +19,8 @@ export async function openFakeAws(): Promise<FakeAws> {
     if (url.pathname.includes('/event-source-mappings')) {
       return { EventSourceMappings: mappings.get(url.searchParams.get('FunctionName') ?? '') ?? [] };
     }
-    return url.pathname.includes('/functions/') ? functions.get(name) : schedules.get(name);
+    if (url.pathname.includes('/functions/')) return functions.get(name);
+    return name.startsWith(`${url.searchParams.get('groupName')}-`) ? schedules.get(name) : undefined;
   };
   const server: Server = createServer((request, response) => {
     const found = answer(new URL(request.url ?? '/', 'http://aws'));

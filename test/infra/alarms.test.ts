@@ -31,6 +31,15 @@ const anchors = [...readDocument('docs/operations.md').text.matchAll(/^#+ (.*)$/
 );
 
 describe('the alarms', () => {
+  it('are fewer where job types are not told apart, and look at no number of one', () => {
+    const without = alarmsOf(handlers, 'dev', false);
+
+    const dimensions = without.flatMap(({ metrics }) => Object.values(metrics).map((metric) => metric.dimensions));
+
+    expect(alarms.length - without.length).toBe(2);
+    expect(dimensions.filter((dimension) => 'job_type' in dimension)).toEqual([]);
+  });
+
   it('have names of their own', () => {
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
     expect(alarms.length).toBeGreaterThan(30);

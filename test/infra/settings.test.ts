@@ -70,6 +70,17 @@ describe('one sentence for', () => {
       { ...GOOD, maxConnections: 'many' },
       'maxConnections: expected a whole number from 1, got "many"',
     ],
+    ['alarms that are on by half', { ...GOOD, alarms: 'some' }, 'alarms: expected one of on, off, got "some"'],
+    [
+      'somebody to tell of no alarms',
+      { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
+      'alarms: expected on, since alarmTopicArn or alarmEmail is given, got "off"',
+    ],
+    [
+      'numbers by something else',
+      { ...GOOD, metricsByJobType: 'queue' },
+      'metricsByJobType: expected one of on, off, got "queue"',
+    ],
     ['settings that are no object', { ...GOOD, settings: '[]' }, 'settings: expected JSON such as'],
     ['a setting that is no text', { ...GOOD, settings: '{"A": 1}' }, 'settings.A: expected text'],
     [

@@ -16,6 +16,7 @@ it.each([
 
   expect(schedule).toMatchObject({
     ScheduleExpression: 'rate(1 minute)',
+    GroupName: { Ref: deployed.idOf('AWS::Scheduler::ScheduleGroup', { Name: 'millrace-prod' }) },
     FlexibleTimeWindow: { Mode: 'OFF' },
     Target: {
       Arn: deployed.arnOf('AWS::Lambda::Function', lambda),
@@ -144,6 +145,17 @@ describe('the steps of a deploy', () => {
         },
       },
     });
+  });
+
+  it('log where the stack takes the log away with it', () => {
+    const groups = deployed.template.findResources('AWS::Logs::LogGroup');
+
+    const elsewhere = Object.values(deployed.resources)
+      .filter(({ Type }) => Type === 'AWS::Lambda::Function')
+      .map(({ Properties }) => Properties.LoggingConfig as { LogGroup: { Ref: string } } | undefined)
+      .filter((logging) => groups[logging?.LogGroup.Ref ?? '']?.DeletionPolicy !== 'Delete');
+
+    expect(elsewhere).toEqual([]);
   });
 
   it('have as long as Lambda gives', () => {

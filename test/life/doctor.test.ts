@@ -21,7 +21,7 @@ afterAll(() => project.remove());
 /** The checks of what is deployed, each with its verdict. */
 async function deployed(): Promise<{ code: number | null; lines: string[] }> {
   const { code, stdout } = await runCli(['doctor'], { cwd: project.folder });
-  const checks = /\t(registry|code|queues|dead-letter queues|functions|mappings|dispatcher and mirror)\t/;
+  const checks = /\t(registry|code|queues|dead-letter queues|functions|mappings|other functions)\t/;
   return { code, lines: stdout.split('\n').filter((line) => checks.test(line)) };
 }
 

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { Deployed } from './deployed.ts';
+import { EXISTING, synthesise } from './synthesise.ts';
+
+const { stack } = await synthesise({ ...EXISTING, stage: 'prod', alarms: 'off', metricsByJobType: 'off' });
+const deployed = new Deployed(stack);
+const ofType = (type: string) => Object.values(deployed.resources).filter(({ Type }) => Type === type);
+
+it('makes no alarm when nobody wants one, and the dashboard without them', () => {
+  const [dashboard] = ofType('AWS::CloudWatch::Dashboard');
+
+  expect(ofType('AWS::CloudWatch::Alarm')).toEqual([]);
+  expect(ofType('AWS::CloudWatch::CompositeAlarm')).toEqual([]);
+  expect(JSON.stringify(dashboard)).toContain('Attempts a minute');
+  expect(JSON.stringify(dashboard)).not.toContain('"alarm"');
+});
+
+it('has every function that counts leave job types out of its numbers', () => {
+  const counting = ofType('AWS::Lambda::Function').filter(({ Properties }) => 'Environment' in Properties);
+
+  const variables = counting.map(({ Properties }) => (Properties.Environment as { Variables: object }).Variables);
+
+  expect(variables.length).toBeGreaterThan(5);
+  expect(variables).toMatchObject(variables.map(() => ({ MILLRACE_METRICS_BY_JOB_TYPE: 'off' })));
+});
