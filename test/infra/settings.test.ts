@@ -1,6 +1,3 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../../infra/context.ts';
 import { readSettings } from '../../infra/settings.ts';
@@ -107,37 +104,6 @@ describe('one sentence for', () => {
     ['an egress for nothing', { egress: 'nat', database: 'existing' }, 'egress: expected nothing without a VPC'],
   ])('%s', async (_case, context, sentence) => {
     await expect(synthesise({ ...EXISTING, ...context })).rejects.toThrow(sentence);
-  });
-
-  it.each([
-    ['a handler file that throws at import', "throw new Error('no key');", 'bad.ts:1: Error: no key'],
-    [
-      'one that exports nothing',
-      'export const a = 1;',
-      'bad.ts: has no default export; write `export default defineHandler({ … })`',
-    ],
-    ['one that does not compile', 'export default {', 'bad.ts'],
-  ])('%s', async (_case, source, sentence) => {
-    const handlers = await mkdtemp(join(tmpdir(), 'millrace-handlers-'));
-    await writeFile(join(handlers, 'bad.ts'), source);
-
-    const made = synthesise({ ...EXISTING, handlers });
-
-    await expect(made).rejects.toThrow(sentence);
-  });
-
-  it('a second file of one job type', async () => {
-    const handlers = await mkdtemp(join(tmpdir(), 'millrace-handlers-'));
-    const index = JSON.stringify(new URL('../../core/index.ts', import.meta.url).pathname);
-    const source = `import { defineHandler } from ${index};
-      const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
-      export default defineHandler({ jobType: 'send_invoice', payload, run: async () => undefined });`;
-    await writeFile(join(handlers, 'send-invoice.ts'), source);
-    await writeFile(join(handlers, 'invoice.ts'), source);
-
-    const made = synthesise({ ...EXISTING, handlers });
-
-    await expect(made).rejects.toThrow('invoice.ts: defines send_invoice: send-invoice.ts defines it already');
   });
 });
 
