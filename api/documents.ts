@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { SCOPES } from '../core/scopes.ts';
 import { Id, Job, JobDetail, type Status } from './schemas.ts';
 
 const HandlerNumbers = z.object({
@@ -170,3 +171,20 @@ export const ShownGroup = z
     samples: z.array(Id).meta({ description: 'Jobs of it, the newest first.' }),
   })
   .meta({ id: 'DeadLetterGroupDetail' });
+
+const API_KEY = {
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
+};
+export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
+export const NewApiKey = z.object({
+  ...API_KEY,
+  secret: z.string().meta({ description: 'Shown here and never again.' }),
+});
+
+export const Health = z.object({ status: z.literal('ok'), version: z.string() });

@@ -1,4 +1,5 @@
 import { type Database, errorCode } from '../core/database.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../core/jobs/api-keys.ts';
 import { cancel } from '../core/jobs/cancel.ts';
 import { findGroups, groupDeadLetters, showGroup } from '../core/jobs/dead-letters-groups.ts';
 import { listDeadLetters, pinSince } from '../core/jobs/dead-letters-list.ts';
@@ -23,6 +24,7 @@ import { showJob } from '../core/jobs/show.ts';
 import { readStats } from '../core/jobs/stats.ts';
 import { REDRIVE_STEP } from '../core/redrive.ts';
 import type { Engine } from './engine.ts';
+import { examineDatabase } from './examine-database.ts';
 
 /** An application's login may enqueue and not look. */
 const MAY_NOT_LOOK = '42501';
@@ -54,6 +56,10 @@ export function engineByDatabase(db: Database): Engine {
     resumeHandler: (address) => resumeHandler(db, address),
     ...deadLettersByDatabase(db),
     ...redrivesByDatabase(db),
+    createApiKey: (wanted) => createApiKey(db, wanted),
+    listApiKeys: (wish) => listApiKeys(db, wish),
+    revokeApiKey: (id) => revokeApiKey(db, id),
+    examine: (deployment) => examineDatabase(db, deployment),
   };
 }
 

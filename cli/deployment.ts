@@ -23,9 +23,10 @@ export interface DoctorOptions extends GlobalOptions {
   readonly stage?: string;
 }
 
-/** On AWS nobody can guess the database, and one that runs here is another one. */
-export function knowsDatabase({ stage, databaseUrl }: DoctorOptions): boolean {
-  return stage === undefined || databaseUrl !== undefined || optionalSetting('DATABASE_URL') !== undefined;
+/** On AWS nobody can guess where the jobs are, and a database that runs here is another one. */
+export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolean {
+  const settings = [optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
+  return stage === undefined || [databaseUrl, apiUrl, ...settings].some((address) => address !== undefined);
 }
 
 /** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */

@@ -1,4 +1,5 @@
 import type { Job } from '../core/job.ts';
+import type { ApiKey, NewApiKey } from '../core/jobs/api-keys.ts';
 import type { CancelAnswer } from '../core/jobs/cancel.ts';
 import type { DeadLetterFilter } from '../core/jobs/dead-letter-filter.ts';
 import type { DeadLetterGroup, ShownGroup } from '../core/jobs/dead-letters-groups.ts';
@@ -15,6 +16,8 @@ import type { RetryAnswer } from '../core/jobs/retry.ts';
 import type { ShownAttempt } from '../core/jobs/show.ts';
 import type { Stats } from '../core/jobs/stats.ts';
 import type { HandlerAddress } from '../core/naming.ts';
+import type { Deployment } from './deployment.ts';
+import type { Finding } from './finding.ts';
 
 /** A job with all that whoever asks may see of it. */
 export interface SeenJob {
@@ -79,4 +82,12 @@ export interface Engine {
   cancelRedrive(id: string): Promise<boolean>;
   /** Which of these jobs it put back to work. */
   findMoved(id: string, ids: readonly string[]): Promise<readonly string[]>;
+
+  createApiKey(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly secret: string }>;
+  listApiKeys(wish: { limit: number }): Promise<readonly ApiKey[]>;
+  /** False when there is none of this id. */
+  revokeApiKey(id: string): Promise<boolean>;
+
+  /** Looks for what keeps jobs from running, and where the registry can be seen, holds it against the deployment. */
+  examine(deployment: Deployment | undefined): Promise<readonly Finding[]>;
 }

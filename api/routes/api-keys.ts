@@ -4,24 +4,13 @@ import { seconds } from '../../core/duration.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { expandScopes, ROLES, type Role, SCOPES } from '../../core/scopes.ts';
+import { ApiKey, NewApiKey } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams, PageQuery, pageOf, Words } from '../schemas.ts';
 
 const TAG = 'API keys';
-const KEY = {
-  id: z.string(),
-  name: z.string(),
-  scopes: z.array(z.enum(SCOPES)),
-  created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime().nullable(),
-  revoked_at: z.iso.datetime().nullable(),
-  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
-};
-const Key = z.object(KEY).meta({ id: 'ApiKey' });
-const NewKey = z.object({ ...KEY, secret: z.string().meta({ description: 'Shown here and never again.' }) });
-
 const KeyBody = z
   .strictObject({
     name: Words,
@@ -31,7 +20,7 @@ const KeyBody = z
       .meta({ description: 'Scopes, or roles that stand for some.' }),
     expires_in: z
       .string()
-      .regex(/^[1-9]\d{0,4}[hd]$/, 'expected hours or days, such as 90d')
+      .regex(/^([1-9]\d{0,4}[hd]|[1-9]\d{0,9}s)$/, 'expected days, hours or seconds, such as 90d')
       .optional()
       .meta({ description: 'Default: never.' }),
   })
@@ -45,7 +34,7 @@ export const createKey = defineRoute({
   summary: 'Make a key',
   scope: ['keys:admin'],
   body: KeyBody,
-  answers: { 201: { description: 'The key, with its secret.', schema: NewKey } },
+  answers: { 201: { description: 'The key, with its secret.', schema: NewApiKey } },
   run: async ({ body, db, caller }) => {
     const scopes = expandScopes(body.scopes) ?? [];
     const beyond = scopes.filter((scope) => !caller.scopes.has(scope));
@@ -80,7 +69,7 @@ export const listKeys = defineRoute({
   summary: 'List keys, the newest first',
   scope: ['keys:admin'],
   query: PageQuery,
-  answers: { 200: { description: 'A page.', schema: pageOf(Key) } },
+  answers: { 200: { description: 'A page.', schema: pageOf(ApiKey) } },
   run: async ({ query: { limit, cursor, page }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, 'api-keys');
     const keys = await listApiKeys(db, { before, skip, limit: limit + 1 });

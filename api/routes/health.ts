@@ -1,10 +1,9 @@
-import * as z from 'zod';
 import { isMigrated } from '../../core/jobs/begin-request.ts';
+import { Health } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
 const TAG = 'Health';
-const Health = z.object({ status: z.literal('ok'), version: z.string() });
 
 export const healthz = defineRoute({
   method: 'get',

@@ -2,8 +2,10 @@ import type { ApiAddress } from '../api-address.ts';
 import type { Engine } from '../engine.ts';
 import { openClient } from './client.ts';
 import { deadLettersByApi } from './dead-letters.ts';
+import { examineApi } from './examine.ts';
 import { handlersByApi } from './handlers.ts';
 import { jobsByApi } from './jobs.ts';
+import { keysByApi } from './keys.ts';
 import { numbersByApi } from './numbers.ts';
 import { redrivesByApi } from './redrives.ts';
 
@@ -16,5 +18,7 @@ export function engineByApi(address: ApiAddress): Engine {
     ...handlersByApi(client),
     ...deadLettersByApi(client),
     ...redrivesByApi(client),
+    ...keysByApi(client),
+    examine: () => examineApi(client),
   };
 }

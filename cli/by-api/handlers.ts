@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Handler } from '../../api/documents.ts';
-import { handlerName } from '../../core/naming.ts';
+import { type HandlerAddress, handlerName } from '../../core/naming.ts';
 import type { Engine } from '../engine.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
@@ -9,7 +9,7 @@ const Handlers = z.object({ items: z.array(Handler.omit({ id: true })) });
 
 export function handlersByApi(client: Client) {
   return {
-    listHandlers: async (only) => {
+    listHandlers: async (only?: HandlerAddress) => {
       const { items } = (await client.ask('/admin/handlers', Handlers)).document;
       const wanted = only && handlerName(only);
       const handlers = items.map(fromDocument);

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Duration, seconds } from '../../core/duration.ts';
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
+import type { ApiKey } from '../../core/jobs/api-keys.ts';
 import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/scopes.ts';
 import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -8,9 +8,9 @@ import { confirm } from '../confirm.ts';
 import { EXIT } from '../exit-code.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { withDatabase } from '../target.ts';
 import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
 import { duration, rowNumber, whole } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
 const MORE_HELP = `
@@ -47,7 +47,9 @@ function addCreate(keys: Command): void {
       action<{ scope: Scope[]; expires?: Duration }>(async (options, name: string) => {
         const { scope, expires } = options;
         const expiresInSeconds = expires === undefined ? undefined : seconds(expires, 'expires');
-        const made = await withDatabase(options, (db) => createApiKey(db, { name, scopes: scope, expiresInSeconds }));
+        const made = await withEngine(options, (engine) =>
+          engine.createApiKey({ name, scopes: scope, expiresInSeconds }),
+        );
         if (options.json) {
           print(toJson({ ...snakeCase(made.key), secret: made.secret }));
           return undefined;
@@ -72,7 +74,7 @@ function addList(keys: Command): void {
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
-        const found = await withDatabase(options, (db) => listApiKeys(db, { limit: options.limit }));
+        const found = await withEngine(options, (engine) => engine.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) say('there is no key');
           else printRows(HEADINGS, found.map(toRow));
@@ -92,7 +94,7 @@ function addRevoke(keys: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {
         if (!options.yes) await confirm(`Revoke key ${id} for good?`, { json: options.json ?? false });
-        const known = await withDatabase(options, (db) => revokeApiKey(db, id));
+        const known = await withEngine(options, (engine) => engine.revokeApiKey(id));
         if (!known) throw new CommandFailure(EXIT.notFound, `there is no key ${id}: npx millrace keys`);
         if (options.json) print(toJson({ id, revoked: true }));
         else printPairs([['revoked', id]]);
