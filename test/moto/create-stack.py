@@ -1,0 +1,9 @@
+"""Creates a stack from the template on standard input: create-stack.py <stack>. Ends with what moto answers."""
+
+import sys
+
+import boto3
+
+cloudformation = boto3.client("cloudformation")
+cloudformation.create_stack(StackName=sys.argv[1], TemplateBody=sys.stdin.read(), Capabilities=["CAPABILITY_NAMED_IAM"])
+print(cloudformation.describe_stacks(StackName=sys.argv[1])["Stacks"][0]["StackStatus"])

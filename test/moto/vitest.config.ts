@@ -1,0 +1,6 @@
+import { defineConfig } from 'vitest/config';
+
+/** `.ci/moto-template.sh` installs what it needs. */
+export default defineConfig({
+  test: { include: ['test/moto/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 120_000 },
+});
