@@ -15,7 +15,7 @@ export const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'
   typeof Status
 >[];
 const count = z.number().int();
-export const Counts = z.object({
+const Counts = z.object({
   pending: count,
   dispatched: count,
   running: count,
