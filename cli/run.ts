@@ -23,6 +23,7 @@ import { EXIT, type ExitCode } from './exit-code.ts';
 import { endOnInterrupt } from './interrupt.ts';
 import { refuseJsonLines } from './json-lines.ts';
 import { explainSubcommands } from './subcommands.ts';
+import type { GlobalOptions } from './target.ts';
 import { say, sayError } from './terminal.ts';
 
 /** Everything that can be typed, in the order of the help. */
@@ -53,12 +54,13 @@ const EXAMPLES = examples(
   'dlq',
   'redrive --job-type send_reminder --dry-run',
   'sql "select count(*) from millrace.jobs" --database-url postgres://…',
+  'stats --api-url https://…',
 );
 const COMPLETION =
   '\nComplete commands with TAB in bash, and alike in zsh and fish: source <(npx millrace completion bash)';
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not allowed, 5 wrong state, ' +
-  '6 not confirmed,\n7 cannot reach the database or SQS, 8 a check failed, 130 interrupted.';
+  '6 not confirmed,\n7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
 
 /** Runs what was typed; sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
@@ -79,6 +81,7 @@ export function openProgram(): Command {
     .option('--api-url <url>', 'the API instead; else MILLRACE_API_URL; its key comes from MILLRACE_API_KEY')
     .option('--json', 'one JSON document on standard output')
     .exitOverride()
+    .hook('preAction', (_program, command) => refuseApi(command))
     // `up` stops in its own way.
     .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
     .configureHelp({ showGlobalOptions: true })
@@ -90,6 +93,15 @@ export function openProgram(): Command {
   explainSubcommands(program);
   refuseJsonLines(program);
   return program;
+}
+
+/** What these are about is on this machine, and no API gives it. */
+const ON_THIS_MACHINE = ['up', 'mail'];
+
+function refuseApi(command: Command): void {
+  const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));
+  if (name === undefined || command.optsWithGlobals<GlobalOptions>().apiUrl === undefined) return;
+  throw new CommandFailure(EXIT.usage, `${name} is about the stack on this machine: leave --api-url out`);
 }
 
 /** What was typed is repeated in complaints, and a mistyped option can hold an address. */

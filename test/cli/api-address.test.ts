@@ -39,6 +39,16 @@ describe('which way', () => {
     }
   });
 
+  it.each([[['up']], [['mail']], [['mail', 'show', '1']]])(
+    'is none for %j, which is about this machine',
+    async (args) => {
+      const { code, stdout, stderr } = await byApi(args);
+
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toBe(`error: ${args[0]} is about the stack on this machine: leave --api-url out\n`);
+    },
+  );
+
   it.each([[['sql', 'select 1']], [['migrate']], [['url']]])('is the database alone for %j', async (args) => {
     const { code, stdout, stderr } = await byApi(args);
 
