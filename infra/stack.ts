@@ -9,6 +9,8 @@ import { Millrace, type MillraceProps } from './millrace.ts';
 import { type NetworkChoice, readSettings } from './settings.ts';
 import { checkSize } from './stack-size.ts';
 
+const probe = openProbe();
+
 /** The stack of one stage, as the context of the app chooses. */
 export async function makeStack(app: App, context: Context): Promise<Stack> {
   const { handlersFolder, network, ...settings } = readSettings(context);
@@ -25,7 +27,7 @@ export async function makeStack(app: App, context: Context): Promise<Stack> {
 }
 
 async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
-  const { handlers, failures } = await loadCatalog(folder, openProbe()).catch((cause: unknown) => {
+  const { handlers, failures } = await loadCatalog(folder, probe).catch((cause: unknown) => {
     throw new Error(`handlers: there is no folder ${folder}`, { cause });
   });
   if (failures.length > 0) throw new Error(failures.map((failure) => failureLine(failure, process.cwd())).join('\n'));
