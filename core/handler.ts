@@ -71,6 +71,7 @@ export function defineHandler<Schema extends PayloadSchema>(
   options: HandlerOptions<Schema>,
 ): HandlerDefinition<Schema> {
   const { jobType, routingKey = '' } = options;
+  checkKeys(options);
   checkCode(options);
   checkName('jobType', jobType);
   if (routingKey !== '') checkName('routingKey', routingKey);
@@ -119,6 +120,17 @@ function checkLease(definition: HandlerDefinition): void {
       `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
     maxInFlight,
   );
+}
+
+const KEYS = [
+  ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
+  ...['maxInFlight', 'nativeModules', 'run'],
+];
+
+/** A mistyped option would be left out without a word, where no compiler looks. */
+function checkKeys(options: object): void {
+  const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw new SettingError(unknown, `only what there is (${KEYS.join(', ')})`, unknown);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

@@ -66,6 +66,7 @@ it.each([
   ['payload', { payload: undefined }],
   ['payload', { payload: { to: 'string' } }],
   ['run', { run: undefined }],
+  ['memroy', { memroy: 512 }],
 ])('names %s when it is not there or not what it says', (field, options) => {
   expect(() => define(options as never)).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
 });
