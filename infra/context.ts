@@ -16,6 +16,12 @@ export function required(context: Context, name: string, expected: string): stri
   return value;
 }
 
+/** @throws SettingError for the first of these that is given although it has nothing to say. */
+export function refuseIdle(context: Context, names: readonly string[], expected: string): void {
+  const idle = names.find((name) => context[name] !== undefined && context[name] !== '');
+  if (idle !== undefined) throw new SettingError(idle, expected, context[idle]);
+}
+
 /** The first is the default. */
 export function choice<Choice extends string>(
   context: Context,

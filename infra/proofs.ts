@@ -6,6 +6,8 @@ import { RULES } from './handler-rules.ts';
 export interface Deployment {
   readonly stage: string;
   readonly handlers: readonly HandlerPlan[];
+  /** Handlers whose removal is meant. */
+  readonly drain: readonly string[];
   /** How many requests the API works on at once; 0 without one. */
   readonly apiConcurrency: number;
   /** `max_connections` of the database; undefined when nobody said it. */
@@ -35,8 +37,15 @@ export function prove(deployment: Deployment): void {
   });
   const none =
     handlers.length === 0 ? ['handlers: there is none; write one, such as functions/handlers/send-reminder.ts'] : [];
-  const sentences = [...none, ...broken, ...sharedNames(deployment), ...connections(deployment)];
+  const sentences = [...none, ...broken, ...kept(deployment), ...sharedNames(deployment), ...connections(deployment)];
   if (sentences.length > 0) throw new Error(sentences.join('\n'));
+}
+
+/** Said of a handler that stays, it would let its jobs go when its file goes, long after it was meant. */
+function kept({ handlers, drain }: Deployment): string[] {
+  return handlers
+    .filter(({ name }) => drain.includes(name))
+    .map(({ name }) => `drain: ${name} is not removed, its file is there; remove the file or leave drain out`);
 }
 
 /** A dot of a name becomes a dash, so that two addresses can come to one name. */

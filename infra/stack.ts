@@ -6,7 +6,8 @@ import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts'
 import { openProbe } from '../core/probe-handler.ts';
 import type { Context } from './context.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
-import { type NetworkChoice, readSettings } from './settings.ts';
+import type { NetworkChoice } from './place-settings.ts';
+import { readSettings } from './settings.ts';
 import { checkSize } from './stack-size.ts';
 
 const probe = openProbe();

@@ -8,11 +8,21 @@ const definition = defineHandler({ jobType: 'send_invoice', payload: z.object({}
 const GOOD = planHandler('prod', { definition, file: '/handlers/send-invoice.ts', name: 'send_invoice' });
 
 function proving(handlers: readonly HandlerPlan[], maxConnections?: number, apiConcurrency = 10): () => void {
-  return () => prove({ stage: 'prod', handlers, apiConcurrency, maxConnections });
+  return () => prove({ stage: 'prod', handlers, drain: [], apiConcurrency, maxConnections });
 }
 
 it('has nothing against a handler with what is usual', () => {
   expect(proving([GOOD])).not.toThrow();
+});
+
+it('lets go of no handler that stays', () => {
+  const draining = (drain: string[]) => () =>
+    prove({ stage: 'prod', handlers: [GOOD], drain, apiConcurrency: 0, maxConnections: undefined });
+
+  expect(draining(['old_report'])).not.toThrow();
+  expect(draining(['old_report', 'send_invoice'])).toThrow(
+    'drain: send_invoice is not removed, its file is there; remove the file or leave drain out',
+  );
 });
 
 describe('names handler, numbers and fix of', () => {

@@ -5,7 +5,15 @@ import { EXISTING, synthesise } from './synthesise.ts';
 
 const GOOD: Context = { ...EXISTING, stage: 'prod' };
 const { databaseOwnerSecret, ...OWNERLESS } = GOOD;
-const IN_A_VPC = { vpcId: 'vpc-1', subnetIds: 'subnet-1,subnet-2', availabilityZones: 'a,b', securityGroupIds: 'sg-1' };
+const NEW: Context = { database: 'create', databaseOwnerSecret: '', databaseRuntimeSecret: '' };
+const IN_A_VPC = {
+  ...{ vpcId: 'vpc-0123abcd', subnetIds: 'subnet-0123abcd,subnet-4567abcd', availabilityZones: 'a,b' },
+  securityGroupIds: 'sg-0123abcd',
+};
+
+const ELSEWHERE = 'arn:aws:secretsmanager:us-east-1:123456789012:secret:app-AbCdEf';
+const JWT = { api: 'jwt', jwtAudience: 'x' };
+const iam = (scopes: object): Context => ({ api: 'iam', apiIamScopes: scopes });
 
 describe('one sentence for', () => {
   it.each<[string, Context, string]>([
@@ -33,12 +41,12 @@ describe('one sentence for', () => {
     [
       'no secret of the owner',
       OWNERLESS,
-      'databaseOwnerSecret: expected the ARN of a secret in Secrets Manager, since database is existing, got nothing',
+      'databaseOwnerSecret: expected the whole ARN of a secret in Secrets Manager, with the six characters at its end',
     ],
     [
       'a secret by its name',
       { ...GOOD, databaseRuntimeSecret: 'runtime' },
-      'databaseRuntimeSecret: expected the ARN of a secret',
+      'databaseRuntimeSecret: expected the whole ARN of a secret',
     ],
     ['iam without scopes', { ...GOOD, api: 'iam' }, 'apiIamScopes: expected JSON such as {"arn:aws:sts::'],
     ['scopes that are no JSON', { ...GOOD, api: 'iam', apiIamScopes: '{' }, 'apiIamScopes: expected JSON such as'],
@@ -49,7 +57,7 @@ describe('one sentence for', () => {
     ],
     [
       'a VPC without subnets',
-      { ...GOOD, vpcId: 'vpc-1' },
+      { ...GOOD, vpcId: 'vpc-0123abcd' },
       'subnetIds: expected names with commas between them, since vpcId is given',
     ],
     [
@@ -59,7 +67,7 @@ describe('one sentence for', () => {
     ],
     [
       'subnets without a VPC',
-      { ...GOOD, subnetIds: 'subnet-1' },
+      { ...GOOD, subnetIds: 'subnet-0123abcd' },
       'vpcId: expected the id of a VPC, since subnetIds is given',
     ],
     [
@@ -79,14 +87,72 @@ describe('one sentence for', () => {
       'metricsByJobType: expected one of on, off, got "queue"',
     ],
     ['settings that are no object', { ...GOOD, settings: '[]' }, 'settings: expected JSON such as'],
-    ['a setting that is no text', { ...GOOD, settings: '{"A": 1}' }, 'settings.A: expected text'],
+    ['a setting that is no text', { ...GOOD, settings: '{"AB": 1}' }, 'settings.AB: expected text'],
     [
       'a setting of ours',
       { ...GOOD, settings: '{"MILLRACE_STAGE": "x"}' },
-      'settings.MILLRACE_STAGE: expected a name of your own',
+      'settings.MILLRACE_STAGE: expected a name that neither Lambda nor the app uses',
     ],
   ])('%s', (_case, context, sentence) => {
     expect(() => readSettings(context)).toThrow(sentence);
+  });
+
+  it.each<[string, Context, string]>([
+    ['one secret for two', { databaseRuntimeSecret: databaseOwnerSecret }, 'databaseRuntimeSecret: expected another'],
+    ['a secret of elsewhere', { databaseAppSecret: ELSEWHERE }, 'databaseAppSecret: expected a secret of the account'],
+    ['a host with a login', { databaseHost: 'postgres://u:p@db' }, 'databaseHost: expected a host alone'],
+    ['a port too high', { databasePort: '99999' }, 'databasePort: expected a port from 1 to 65535'],
+    ['no certificates', { databaseCa: 'package.json' }, 'databaseCa: expected the path of a PEM file'],
+    ['certificates that are not there', { databaseCa: '/no.pem' }, 'databaseCa: expected the path of a PEM file with'],
+    ['a VPC that is none', { ...IN_A_VPC, vpcId: 'vpc-1' }, 'vpcId: expected the id of a VPC, such as vpc-0123'],
+    ['a group that is none', { ...IN_A_VPC, securityGroupIds: 'sg' }, 'securityGroupIds: expected ids such as sg-0'],
+    ['a topic of SQS', { alarmTopicArn: 'arn:aws:sqs:x:123456789012:q' }, 'alarmTopicArn: expected the ARN of an SNS'],
+    ['an address without a host', { alarmEmail: 'nobody' }, 'alarmEmail: expected an address such as'],
+    [
+      'an issuer without TLS',
+      { ...JWT, jwtIssuer: 'http://x' },
+      'jwtIssuer: expected an address that begins with https',
+    ],
+    ['an issuer for nobody', { api: 'off', jwtIssuer: 'https://x' }, 'jwtIssuer: expected nothing, since api is off'],
+    ['a scope that there is not', iam({ 'arn:aws:iam::1:user/x': ['root'] }), 'apiIamScopes: expected scopes or roles'],
+    ['everybody', iam({ '*': ['admin'] }), 'apiIamScopes: expected patterns of ARNs, which begin with arn:'],
+    ['a drain that is no handler', { drain: 'Old Report!' }, 'drain: expected names of handlers, such as old_report'],
+    ['a new database with secrets', { database: 'create' }, 'databaseOwnerSecret: expected nothing, since database is'],
+    [
+      'one subnet for Aurora',
+      { ...NEW, subnetIds: 'subnet-0123abcd' },
+      'subnetIds: expected two at least, in two zones',
+    ],
+    ['a setting with a hyphen', { settings: '{"a-b": "x"}' }, 'settings.a-b: expected a name of letters, digits and _'],
+    ['a setting of Lambda', { settings: '{"AWS_REGION": "x"}' }, 'settings.AWS_REGION: expected a name that neither'],
+    ['options of Node', { settings: '{"NODE_OPTIONS": "x"}' }, 'settings.NODE_OPTIONS: expected a name that neither'],
+    [
+      'large settings',
+      { settings: { LONG: 'x'.repeat(3100) } },
+      'settings: expected at most 3072 bytes in all, got 31',
+    ],
+  ])('%s', (_case, context, sentence) => {
+    expect(() => readSettings({ ...GOOD, ...context })).toThrow(sentence);
+  });
+
+  it.each<[string, string]>([
+    ['SMTP_PASSWORD', 'hunter2'],
+    ['STRIPE_API_KEY', 'x'],
+    ['SMTP_URL', 'smtps://user:hunter2@mail.example.com'],
+    ['STRIPE', 'sk_live_hunter2'],
+  ])('what looks like a secret in %s, without repeating it', (name, value) => {
+    const read = () => readSettings({ ...GOOD, settings: { [name]: value } });
+
+    expect(read).toThrow(`settings.${name}: expected no secret`);
+    expect(read).not.toThrow(/hunter2/);
+  });
+
+  it('no secret that is only named', () => {
+    const named = { SMTP_PASSWORD_SECRET: ELSEWHERE, SMTP_URL: 'smtps://mail.example.com:465' };
+
+    const { settings } = readSettings({ ...GOOD, settings: named });
+
+    expect(settings).toEqual(named);
   });
 
   it.each<[string, Context, string]>([
@@ -98,7 +164,7 @@ describe('one sentence for', () => {
     ],
     [
       'a new database that nothing reaches',
-      { database: 'create', egress: 'none' },
+      { ...NEW, egress: 'none' },
       'egress: expected endpoints or nat, since the VPC of a new database has no way of its own, got "none"',
     ],
     ['an egress for nothing', { egress: 'nat', database: 'existing' }, 'egress: expected nothing without a VPC'],
@@ -124,7 +190,7 @@ describe('settings', () => {
       drain: ['a', 'b'],
       maxConnections: 200,
       settings: { SMTP_FROM: 'x' },
-      network: { inside: { vpcId: 'vpc-1', subnetIds: ['subnet-1', 'subnet-2'] } },
+      network: { inside: { vpcId: 'vpc-0123abcd', subnetIds: ['subnet-0123abcd', 'subnet-4567abcd'] } },
     });
   });
 
