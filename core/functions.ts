@@ -52,13 +52,25 @@ function openClient(
 }
 
 async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {
-  const command = new InvokeCommand({ FunctionName: functionName, Payload: toBytes(NUDGE) });
-  const { Payload, FunctionError } = await client.send(command);
-  const text = Payload === undefined ? 'null' : Buffer.from(Payload).toString('utf8');
-  if (FunctionError !== undefined) throw new Error(`the dispatcher failed: ${text}`);
-  const round = JSON.parse(text) as Dispatched | null;
+  const round = (await ask(client, functionName, NUDGE)) as Dispatched | null;
   if (round === null) throw new Error(`${functionName} answered nothing to a nudge: is it the dispatcher?`);
   return round;
+}
+
+/**
+ * Invokes a function where the environment says, unless an address is given, and waits for what it answers.
+ * @throws an Error with what it says when it fails, and those of the SDK.
+ */
+export async function invokeFunction(functionName: string, event: object, address?: AwsAddress): Promise<unknown> {
+  return ask(openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address), functionName, event);
+}
+
+async function ask(client: LambdaClient, functionName: string, event: object): Promise<unknown> {
+  const command = new InvokeCommand({ FunctionName: functionName, Payload: toBytes(event) });
+  const { Payload, FunctionError } = await client.send(command);
+  const text = Payload === undefined ? 'null' : Buffer.from(Payload).toString('utf8');
+  if (FunctionError !== undefined) throw new Error(`${functionName} failed: ${text}`);
+  return JSON.parse(text);
 }
 
 function toBytes(event: object): Uint8Array {

@@ -1,4 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import { HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
@@ -33,6 +34,15 @@ export interface ApiProps extends FunctionSurroundings {
 
 const REQUESTS_PER_SECOND = 100;
 const BURST = 200;
+
+// The usual format asks for the path of a resource, which an HTTP API does not have.
+const ACCESS_LOG = AccessLogFormat.custom(
+  JSON.stringify({
+    ...{ request_id: '$context.requestId', time: '$context.requestTime', ip: '$context.identity.sourceIp' },
+    ...{ method: '$context.httpMethod', path: '$context.path', status: '$context.status' },
+    ...{ bytes: '$context.responseLength', ms: '$context.responseLatency', error: '$context.integrationErrorMessage' },
+  }),
+);
 
 /** The HTTP API: its function, and a gateway before it. */
 export class Api extends Construct {
@@ -81,7 +91,7 @@ export class Api extends Construct {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: REQUESTS_PER_SECOND, burstLimit: BURST },
-      accessLogSettings: { destination: new LogGroupLogDestination(logGroup) },
+      accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: ACCESS_LOG },
     });
     return deployed.url;
   }

@@ -6,6 +6,7 @@ import { action, examples } from '../action.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { confirm } from '../confirm.ts';
 import { EXIT } from '../exit-code.ts';
+import { makeFirstKey } from '../first-key.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
@@ -41,15 +42,20 @@ function addCreate(keys: Command): void {
         .makeOptionMandatory(),
     )
     .option('--expires <duration>', 'useless after so long, such as 90d; default never', duration)
-    .addHelpText('before', examples('keys create billing --scope producer', 'keys create grafana --scope metrics:read'))
+    .option('--stage <stage>', 'on AWS, by invoking the function of the API: for the first key of a stage')
+    .addHelpText(
+      'before',
+      examples('keys create billing --scope producer', 'keys create ops --scope admin --stage prod'),
+    )
     .addHelpText('after', MORE_HELP)
     .action(
-      action<{ scope: Scope[]; expires?: Duration }>(async (options, name: string) => {
-        const { scope, expires } = options;
+      action<{ scope: Scope[]; expires?: Duration; stage?: string }>(async (options, name: string) => {
+        const { scope, expires, stage } = options;
         const expiresInSeconds = expires === undefined ? undefined : seconds(expires, 'expires');
-        const made = await withEngine(options, (engine) =>
-          engine.createApiKey({ name, scopes: scope, expiresInSeconds }),
-        );
+        const wanted = { name, scopes: scope, expiresInSeconds };
+        const made = await (stage === undefined
+          ? withEngine(options, (engine) => engine.createApiKey(wanted))
+          : makeFirstKey(stage, wanted));
         if (options.json) {
           print(toJson({ ...snakeCase(made.key), secret: made.secret }));
           return undefined;
