@@ -9,7 +9,6 @@ export interface AlarmedHandler {
   readonly deadLetterQueueName: string;
   readonly timeout: number;
   readonly functionTimeout: number;
-  readonly deadLetterRetention: number;
 }
 
 const MINUTE = 60;
@@ -121,15 +120,11 @@ function failureRate(stage: string, jobType: string): AlarmSpec {
   };
 }
 
-function queueAlarms({
-  name,
-  queueName,
-  deadLetterQueueName,
-  timeout,
-  deadLetterRetention,
-}: AlarmedHandler): AlarmSpec[] {
+function queueAlarms({ name, queueName, deadLetterQueueName, timeout }: AlarmedHandler): AlarmSpec[] {
   const visible = 'ApproximateNumberOfMessagesVisible';
   const hidden = 'ApproximateNumberOfMessagesNotVisible';
+  // It leaves out what was received three times and more: messages that keep coming back are told by other alarms, and
+  // an age of a dead-letter queue, where all came so often, would tell nothing.
   const age = 'ApproximateAgeOfOldestMessage';
   return [
     {
@@ -138,17 +133,6 @@ function queueAlarms({
       metrics: { visible: queueMetric(deadLetterQueueName, visible), hidden: queueMetric(deadLetterQueueName, hidden) },
       expression: 'visible + hidden',
       meaning: `Jobs of ${name} are dead: nobody tries them again by itself.`,
-      ...{ command: `npx millrace dlq list --job-type ${name.split('.')[0]}`, anchor: 'many-dead-letters' },
-    },
-    {
-      ...{
-        ...ONCE,
-        name: `${deadLetterQueueName}-expiring`,
-        severity: 'ticket',
-        threshold: NEARLY * deadLetterRetention,
-      },
-      metrics: { metric: queueMetric(deadLetterQueueName, age) },
-      meaning: `A message of ${name} leaves its dead-letter queue soon; its job stays in the table.`,
       ...{ command: `npx millrace dlq list --job-type ${name.split('.')[0]}`, anchor: 'many-dead-letters' },
     },
     {
