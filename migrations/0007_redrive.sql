@@ -27,9 +27,19 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
 $$;
 
+-- Whether a text is a time that there is, which a cast finds out by failing.
+create function millrace.is_time(value text) returns boolean
+  language plpgsql stable
+  as $$
+begin
+  return value ~ '^\d{4}-\d\d-\d\d' and value::timestamptz is not null;
+exception when others then
+  return false;
+end $$;
+
 -- What is wrong with the filter of a redrive, or null. Nothing means everything by leaving something out.
 create function millrace.redrive_filter_fault(filter jsonb) returns text
-  language plpgsql immutable
+  language plpgsql stable
   as $$
 declare
   key text;
@@ -44,29 +54,38 @@ begin
   for key, value in select * from jsonb_each(filter) loop
     expected := case key
       when 'job_types' then 'an array of job types'
-      when 'job_ids' then 'an array of jobs'' ids'
+      when 'job_ids' then 'an array of jobs'' ids, at most 100000'
       when 'routing_key' then 'a text'
-      when 'error' then 'a part of the error''s text'
-      when 'group' then 'the beginning of a fingerprint'
+      when 'error' then 'a part of the error''s text, of 1 to 500 characters'
+      when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
-      when 'limit' then 'a whole number of jobs, at least 1'
+      when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
       when 'all' then 'true, or leave it out' end;
     if expected is null then
       return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
     end if;
     fits := case
-        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")' and not value @? '$[*] ? (@.type() <> "string")'
-        when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array")' and not exists (
+        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
+          and not value @? 'strict $[*] ? (@.type() <> "string")'
+        when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array") ? (@.size() <= 100000)' and not exists (
           select from jsonb_array_elements(case jsonb_typeof(value) when 'array' then value else '[]' end) e
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
-        when key = 'since' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^\d{4}-\d\d-\d\d'
+        when key = 'since' then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
+          and value #>> '{}' ~ '\S'
+        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
         else jsonb_typeof(value) = 'string' end;
     if not fits then
-      return format('%s: expected %s, got %s', key, expected, value);
+      return format('%s: expected %s, got %s', key, expected,
+        case when length(value::text) > 200 then left(value::text, 200) || '…' else value::text end);
     end if;
   end loop;
+  if filter ? 'all' and (filter - 'all' - 'limit') <> '{}' then
+    return format('all: this means every dead letter; leave it out, or %s',
+      (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
+  end if;
   if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
     return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
   end if;
