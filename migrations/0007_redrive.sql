@@ -180,7 +180,7 @@ begin
 end $$;
 
 revoke execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
-  millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
+  millrace.is_time(text), millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
   millrace.step_redrive(bigint, integer), millrace.cancel_redrive(bigint) from public;
 grant execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
   millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
