@@ -1,14 +1,20 @@
 import { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
-import { GetQueueAttributesCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import {
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  SetQueueAttributesCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
 import type { Cloud } from './ministack.ts';
 
 /** Takes the redrive policy off a queue, as somebody may in the AWS console. Answers what puts it back. */
-export async function removeRedrivePolicy(cloud: Cloud, queueUrl: string): Promise<() => Promise<void>> {
+export async function removeRedrivePolicy(cloud: Cloud, queueName: string): Promise<() => Promise<void>> {
   const client = new SQSClient(cloud.client);
-  const wanted = { QueueUrl: queueUrl, AttributeNames: ['RedrivePolicy' as const] };
+  const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: queueName }));
+  const wanted = { QueueUrl, AttributeNames: ['RedrivePolicy' as const] };
   const { Attributes } = await client.send(new GetQueueAttributesCommand(wanted));
   const set = async (RedrivePolicy: string): Promise<void> => {
-    await client.send(new SetQueueAttributesCommand({ QueueUrl: queueUrl, Attributes: { RedrivePolicy } }));
+    await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { RedrivePolicy } }));
   };
   await set('');
   return () => set(Attributes?.RedrivePolicy ?? '').finally(() => client.destroy());

@@ -5,6 +5,9 @@ import type { Cloud } from './ministack.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const WITHIN_MS = 280_000;
 
+/** What CDK prints of a stack, in a column that is too narrow. */
+export const ROLLED_BACK = /UPDATE_ROLLBACK_COMPLET/;
+
 export interface Ended {
   readonly code: number;
   /** Standard output and error as they came. */

@@ -16,11 +16,16 @@ const ROOT = resolve(import.meta.dirname, '../..');
 export interface Deployment {
   readonly cloud: Cloud;
   readonly folder: string;
+  /** ARN of a secret of the owner whose password is not that of the database. */
+  readonly wrongSecret: string;
   /** A handler file, new or in place of another. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
   bootstrap(): Promise<Ended>;
   deploy(...options: readonly string[]): Promise<Ended>;
+  synthesise(): Promise<Ended>;
+  /** What was synthesised last, so that it begins at once. */
+  deploySynthesised(): Promise<Ended>;
   diff(): Promise<Ended>;
   destroy(): Promise<Ended>;
   /** `millrace doctor` against the folder of handlers as it is now, with the database. */
@@ -44,18 +49,22 @@ export async function prepareDeployment(): Promise<Deployment> {
   ]);
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => undefined);
+  const secrets = await nameDatabase(cloud, database);
   const outputs = join(folder, 'outputs.json');
-  const app = ['--app', `${process.execPath} test/rehearsal/app.ts`, '--output', join(folder, 'cdk.out')];
-  const chosen = [...app, ...context({ ...(await nameDatabase(cloud, database)), handlers })];
+  const deploy = ['deploy', STACK, '--require-approval=never', '--outputs-file', outputs];
+  const assembly = join(folder, 'cdk.out');
+  const app = ['--app', `${process.execPath} test/rehearsal/app.ts`, '--output', assembly];
+  const chosen = [...app, ...context({ ...secrets.context, handlers })];
   return {
     cloud,
     folder,
+    wrongSecret: secrets.wrong,
     writeHandler: (file, source) => writeFile(join(handlers, file), source),
     removeHandler: (file) => rm(join(handlers, file)),
     bootstrap: () => cdk(cloud, 'bootstrap', cloud.account),
-    deploy: (...options) => {
-      return cdk(cloud, 'deploy', STACK, '--require-approval=never', '--outputs-file', outputs, ...chosen, ...options);
-    },
+    deploy: (...options) => cdk(cloud, ...deploy, ...chosen, ...options),
+    synthesise: () => cdk(cloud, 'synth', STACK, '--quiet', ...chosen),
+    deploySynthesised: () => cdk(cloud, ...deploy, '--app', assembly),
     diff: () => cdk(cloud, 'diff', STACK, '--fail', ...chosen),
     destroy: () => cdk(cloud, 'destroy', STACK, '--force', ...chosen),
     doctor: () => millrace(cloud, join(folder, 'clone'), database.url, 'doctor', '--stage', STAGE),
@@ -67,6 +76,7 @@ export async function prepareDeployment(): Promise<Deployment> {
     remove: async () => {
       await pool.end();
       await children.close();
+      cloud.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -82,8 +92,8 @@ async function makeHandlersFolder(folder: string): Promise<string> {
   return handlers;
 }
 
-/** The two secrets, as somebody makes them who has a database already. */
-async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase): Promise<Record<string, string>> {
+/** The two secrets, as somebody makes them who has a database already, and one with a slip in it. */
+async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase) {
   const client = new SecretsManagerClient(cloud.client);
   const create = async (Name: string, username: string, password: string): Promise<string> => {
     const SecretString = JSON.stringify({ username, password });
@@ -92,11 +102,13 @@ async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase): Pr
   const { username, password } = new URL(url);
   const databaseOwnerSecret = await create('owner', username, password);
   const databaseRuntimeSecret = await create('runtime', 'rehearsal_functions', 'what the functions know');
+  const wrong = await create('wrong', username, `not ${password}`);
   client.destroy();
-  return {
+  const context = {
     ...{ database: 'existing', databaseOwnerSecret, databaseRuntimeSecret },
     ...{ databaseHost: '127.0.0.1', databasePort: String(port), databaseName: 'millrace', databaseCa: ca },
   };
+  return { context, wrong };
 }
 
 function context(chosen: Readonly<Record<string, string>>): string[] {

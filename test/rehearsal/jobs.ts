@@ -52,9 +52,25 @@ export async function untilRow(deployment: Deployment, text: string, values: rea
   }, PATIENCE);
 }
 
+/** Attempts that had begun by then and had not ended. */
+export async function countInFlight({ query }: Deployment, at: Date): Promise<number> {
+  const rows = await query(
+    `with attempts as (select started_at, finished_at from millrace.jobs
+       union all select started_at, finished_at from millrace.job_attempts)
+     select from attempts where started_at < $1 and finished_at > $1`,
+    [at],
+  );
+  return rows.length;
+}
+
 /** What the functions logged last. */
 async function lastWords({ cloud }: Deployment): Promise<string> {
   return (await cloud.log()).slice(-5_000);
+}
+
+/** By the API, which wakes the dispatcher at once; answers its id. */
+export async function postJob(deployment: Deployment, jobType: string, payload: object): Promise<string> {
+  return String((await (await openApi(deployment))('/jobs', { job_type: jobType, payload })).id);
 }
 
 /** Posts to the deployed API with a key of its own. The domain of its URL is that of AWS, so the path names it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Children } from '../../local/children.ts';
 import { freePort } from '../../local/ports.ts';
 import { eventually } from '../support/eventually.ts';
-import { TASK_ROOT } from './emulator-faults.ts';
+import { openSqs, TASK_ROOT } from './emulator-faults.ts';
 
 /** What stands for AWS in the rehearsal. */
 export interface Cloud {
@@ -20,6 +20,8 @@ export interface Cloud {
   };
   /** Everything it has printed so far, the functions' own lines among it. */
   log(): Promise<string>;
+  /** Ends what stands before it; itself it is a child. */
+  close(): void;
 }
 
 const REGION = 'us-east-1';
@@ -31,7 +33,8 @@ export async function startMiniStack(children: Children, folder: string): Promis
   if (command === undefined) throw new Error('MILLRACE_MINISTACK is not set: start with `npm run rehearse`');
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
-  const bin = await makeNode(folder);
+  const sqs = await openSqs(endpoint);
+  const bin = await makeNode(folder, sqs.endpoint);
   const home = join(folder, 'home');
   await mkdir(home);
   const output = join(folder, 'ministack.log');
@@ -57,6 +60,7 @@ export async function startMiniStack(children: Children, folder: string): Promis
     environment,
     client,
     log: () => readFile(output, 'utf8'),
+    close: sqs.close,
   };
 }
 
@@ -64,13 +68,13 @@ export async function startMiniStack(children: Children, folder: string): Promis
  * The `node` that MiniStack finds first: it runs functions in a folder of its own, where Lambda has `/var/task`. In a
  * mount namespace of its own each process sees it there, and this machine's `/var` is as it was.
  */
-async function makeNode(folder: string): Promise<string> {
+async function makeNode(folder: string, sqs: string): Promise<string> {
   const bin = join(folder, 'bin');
   await mkdir(bin);
   const mounts = `mount -t tmpfs none /var && mkdir ${TASK_ROOT} && mount --bind "$LAMBDA_TASK_ROOT" ${TASK_ROOT}`;
   const script = `exec unshare --mount --map-root-user sh -c '${mounts} && exec "$0" "$@"' ${process.execPath} "$@"`;
   const inside = `[ -n "$LAMBDA_TASK_ROOT" ] || exec ${process.execPath} "$@"`;
-  await writeFile(join(bin, 'node'), `#!/bin/sh\n${inside}\n${script}\n`);
+  await writeFile(join(bin, 'node'), `#!/bin/sh\n${inside}\nexport AWS_ENDPOINT_URL_SQS=${sqs}\n${script}\n`);
   await chmod(join(bin, 'node'), 0o755);
   return bin;
 }

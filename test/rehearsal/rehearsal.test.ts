@@ -1,13 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDeployed } from '../../core/deployed.ts';
-import { eventually } from '../support/eventually.ts';
+import { changedAt, whatIsThere } from './account.ts';
 import { disableMapping, removeRedrivePolicy } from './by-hand.ts';
+import { ROLLED_BACK } from './commands.ts';
+import { dieYesterday, sweepNow, untilDeadMessage } from './dead-letters.ts';
 import { type Deployment, prepareDeployment } from './deployment.ts';
 import { obedient, unlucky } from './handlers.ts';
-import { insertJob, insertJobs, openApi, untilJob, untilRow } from './jobs.ts';
+import { countInFlight, insertJob, insertJobs, openApi, postJob, untilJob, untilRow } from './jobs.ts';
 
 let deployment: Deployment;
 let deadJob: string;
@@ -32,10 +32,10 @@ it('deploys into an account that was bootstrapped', async () => {
 
 it('runs a job that was inserted by SQL, and one that came by the API', async () => {
   const bySql = await insertJob(deployment, 'obedient', {});
-  const answer = await (await openApi(deployment))('/jobs', { job_type: 'obedient', payload: {} });
+  const byApi = await postJob(deployment, 'obedient', {});
 
   const first = await untilJob(deployment, bySql, { status: 'succeeded' });
-  const second = await untilJob(deployment, String(answer.id), { status: 'succeeded' });
+  const second = await untilJob(deployment, byApi, { status: 'succeeded' });
 
   expect([first, second]).toMatchObject(Array(2).fill({ attempts: 1, result: { version: 1 } }));
 });
@@ -49,18 +49,43 @@ it('reaches the database by TLS alone, as the login of the functions', async () 
 });
 
 it('leaves a failed job a time for its next try', async () => {
-  const id = await insertJob(deployment, 'unlucky', {});
+  const id = await postJob(deployment, 'unlucky', {});
 
   const job = await untilJob(deployment, id, { status: 'failed' });
 
   expect(job).toMatchObject({ attempts: 1, last_error: 'no luck today', next_retry_at: expect.any(Date) });
 });
 
-it('has SQS move the message of a dead job to the dead-letter queue, and mirrors it', async () => {
-  deadJob = await insertJob(deployment, 'obedient', { until: join(deployment.folder, 'somebody') });
+it('ends in its first attempt a job that is beyond help', async () => {
+  deadJob = await postJob(deployment, 'obedient', { until: join(deployment.folder, 'somebody') });
 
-  await untilJob(deployment, deadJob, { status: 'dead_letter' });
-  const source = await untilDeadMessage();
+  await untilJob(deployment, deadJob, { status: 'dead_letter', attempts: 1 });
+});
+
+it.each([
+  ['a database that is not reachable', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(nothing answers/],
+  [
+    'a wrong secret',
+    () => `databaseOwnerSecret=${deployment.wrongSecret}`,
+    /password authentication failed for user "postgres" \(user and password must be those of a login/,
+  ],
+])('tells in a sentence of %s, and rolls back to what there was', async (_case, context, sentence) => {
+  const { code, output } = await deployment.deploy('--context', context());
+
+  expect(code).toBe(1);
+  expect(output).toMatch(sentence);
+  expect(output).toMatch(ROLLED_BACK);
+});
+
+it('finds nothing to change in what it has deployed', async () => {
+  const { code, output } = await deployment.diff();
+
+  expect(output).toMatch(/There were no differences/);
+  expect(code).toBe(0);
+});
+
+it('has SQS move the message of a dead job to the dead-letter queue, and mirrors it', async () => {
+  const source = await untilDeadMessage(deployment);
   const row = await untilRow(
     deployment,
     'select queue_name, status from millrace.dead_letters where job_id = $1 and message_id is not null',
@@ -79,24 +104,14 @@ it('redrives it by the API', async () => {
   expect(await untilJob(deployment, deadJob, { status: 'succeeded' })).toMatchObject({ attempts: 1 });
 });
 
-it('finds nothing to change in what it has deployed', async () => {
-  const { code, output } = await deployment.diff();
-
-  expect(output).toMatch(/There were no differences/);
-  expect(code).toBe(0);
-});
-
 it('is found to be as the code says, until somebody changes it by hand', async () => {
   const { cloud } = deployment;
-  const { ObedientQueue } = await deployment.outputs();
 
   const before = await deployment.doctor();
-  const undo = [
-    await removeRedrivePolicy(cloud, ObedientQueue ?? ''),
-    await disableMapping(cloud, 'millrace-rehearsal-unlucky'),
-  ];
+  const restorePolicy = await removeRedrivePolicy(cloud, 'millrace-rehearsal-obedient');
+  const restoreMapping = await disableMapping(cloud, 'millrace-rehearsal-unlucky');
   const changed = await deployment.doctor();
-  for (const restore of undo) await restore();
+  await Promise.all([restorePolicy(), restoreMapping()]);
   const restored = await deployment.doctor();
 
   expect(before.code, before.output).toBe(0);
@@ -109,21 +124,25 @@ it('is found to be as the code says, until somebody changes it by hand', async (
 });
 
 it('loses no job when a changed handler is deployed in the middle of 1,000', async () => {
+  const note = join(deployment.folder, 'effects');
   await deployment.writeHandler('obedient.ts', obedient(2));
+  await deployment.synthesise();
+  const first = await insertJobs(deployment, 'obedient', { ms: 1200, note }, 1000);
+  await untilRow(deployment, 'select from millrace.jobs where id >= $1 and started_at is not null limit 1', [first]);
 
-  const deploying = deployment.deploy();
-  const before = await insertJobs(deployment, 'obedient', { ms: 200 }, 500);
-  const { code, output } = await deploying;
-  await insertJobs(deployment, 'obedient', { ms: 200 }, 500);
+  const { code, output } = await deployment.deploySynthesised();
+  const switched = await changedAt(deployment.cloud, 'millrace-rehearsal-obedient');
 
   expect(code, output).toBe(0);
   const done = await untilRow(
     deployment,
-    `select count(*)::int as jobs, sum(attempts)::int as attempts, count(distinct result -> 'version')::int as versions
+    `select count(*)::int as jobs, count(distinct result -> 'version')::int as versions
        from millrace.jobs where id >= $1 and status = 'succeeded' having count(*) = 1000`,
-    [before],
+    [first],
   );
-  expect(done).toEqual({ jobs: 1000, attempts: 1000, versions: 2 });
+  expect(done).toEqual({ jobs: 1000, versions: 2 });
+  expect(await countInFlight(deployment, switched)).toBeGreaterThan(0);
+  expect(new Set((await readFile(note, 'utf8')).trim().split('\n')).size).toBe(1000);
 });
 
 it('refuses to remove a handler that has unfinished jobs, and leaves at work what worked', async () => {
@@ -139,51 +158,43 @@ it('refuses to remove a handler that has unfinished jobs, and leaves at work wha
     'unlucky has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
       'drain=unlucky and let them wait for it, as dead letters after 24 hours',
   );
-  expect(refused.output).toMatch(/ROLLBACK_COMPLETE/);
+  expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);
   await untilJob(deployment, id, { status: 'succeeded' });
 });
 
 it('removes it when that is meant, and its jobs wait', async () => {
-  const deployed = openDeployed({ sqs: deployment.cloud.client, lambda: deployment.cloud.client });
   await deployment.removeHandler('unlucky.ts');
 
   const { code, output } = await deployment.deploy('--context', 'drain=unlucky');
-  const name = 'millrace-rehearsal-unlucky';
-  const left = [await deployed.queue(name), await deployed.queue(`${name}-dlq`), await deployed.function(name)];
-  deployed.close();
+  const left = await whatIsThere(deployment.cloud);
 
   expect(code, output).toBe(0);
-  expect(left).toEqual([undefined, undefined, undefined]);
+  expect(left.filter((name) => name.includes('unlucky'))).toEqual([]);
+  expect(left).toContain('mapping of millrace-rehearsal-obedient');
   expect(await deployment.query('select job_type from millrace.handlers')).toEqual([{ job_type: 'obedient' }]);
-  expect(await deployment.query(`select status from millrace.jobs where job_type = 'unlucky' and slot = 0`)).toEqual([
-    { status: 'failed' },
-  ]);
+  const waiting = await deployment.query(`select status from millrace.jobs where job_type = 'unlucky' and slot = 0`);
+  expect(waiting).toEqual([{ status: 'failed' }]);
 });
 
-it('can be deployed again after it was destroyed', async () => {
-  const destroyed = await deployment.destroy();
-  const deployed = await deployment.deploy();
-  const id = await insertJob(deployment, 'obedient', {});
+it('leaves nothing in the account when it is destroyed', async () => {
+  deadJob = await postJob(deployment, 'obedient', { until: join(deployment.folder, 'nobody') });
+  await untilJob(deployment, deadJob, { status: 'dead_letter' });
 
-  expect(destroyed.output).toMatch(/✅ {2}millrace-rehearsal: destroyed/);
-  expect(deployed.code, deployed.output).toBe(0);
+  const { output } = await deployment.destroy();
+
+  expect(output).toMatch(/✅ {2}millrace-rehearsal: destroyed/);
+  expect(await whatIsThere(deployment.cloud)).toEqual([]);
+});
+
+it('can be deployed again, and fills the dead-letter queues anew', async () => {
+  const { code, output } = await deployment.deploy();
+  const id = await postJob(deployment, 'obedient', {});
+  await dieYesterday(deployment, deadJob);
+  await sweepNow(deployment);
+  await sweepNow(deployment);
+
+  expect(code, output).toBe(0);
   expect(await untilJob(deployment, id, { status: 'succeeded' })).toMatchObject({ result: { version: 2 } });
+  expect(await untilDeadMessage(deployment)).toMatch(/:millrace-rehearsal-obedient$/);
 });
-
-/** Where the message came from; it is visible to others again at once. */
-async function untilDeadMessage(): Promise<string | undefined> {
-  const client = new SQSClient(deployment.cloud.client);
-  const { ObedientDeadLetterQueue } = await deployment.outputs();
-  const question = { QueueUrl: ObedientDeadLetterQueue, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
-  const message = await eventually(
-    async () => {
-      const { Messages = [] } = await client.send(new ReceiveMessageCommand(question as never));
-      expect(Messages).toHaveLength(1);
-      return Messages[0];
-    },
-    { timeout: 60_000, interval: 500 },
-  );
-  client.destroy();
-  return message?.Attributes?.DeadLetterQueueSourceArn;
-}
