@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import type { Cloud } from './ministack.ts';
 
@@ -14,27 +14,22 @@ export interface Ended {
   readonly output: string;
 }
 
+const LIMITS = { timeout: WITHIN_MS, maxBuffer: 50_000_000 };
+
 /** Runs `npx cdk` in the repository, with the account and the endpoint of the cloud. */
 export function cdk(cloud: Cloud, ...args: readonly string[]): Promise<Ended> {
-  return run('npx', ['cdk', '--no-notices', ...args], { cwd: ROOT, env: cloud.environment });
+  const options = { cwd: ROOT, env: cloud.environment, ...LIMITS };
+  return ending(execFile('npx', ['cdk', '--no-notices', ...args], options));
 }
 
 /** Runs `npx millrace` in a clone, as whoever has deployed it. */
 export function millrace(cloud: Cloud, cwd: string, databaseUrl: string, ...args: readonly string[]): Promise<Ended> {
-  const env = { ...cloud.environment, DATABASE_URL: databaseUrl };
-  return run(process.execPath, [join(ROOT, 'cli/millrace.js'), ...args], { cwd, env });
+  const options = { cwd, env: { ...cloud.environment, DATABASE_URL: databaseUrl }, ...LIMITS };
+  return ending(execFile(process.execPath, [join(ROOT, 'cli/millrace.js'), ...args], options));
 }
 
-interface Surroundings {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-function run(command: string, args: readonly string[], surroundings: Surroundings): Promise<Ended> {
-  const options = { ...surroundings, timeout: WITHIN_MS, maxBuffer: 50_000_000 };
-  return new Promise((done) => {
-    let output = '';
-    const child = execFile(command, args, options, () => done({ code: child.exitCode ?? 1, output }));
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
-  });
+function ending(child: ChildProcess): Promise<Ended> {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
+  return new Promise((done) => child.once('close', (code) => done({ code: code ?? 1, output })));
 }
