@@ -1,4 +1,9 @@
-import { LambdaClient, ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import {
+  InvokeCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda';
 import {
   GetQueueAttributesCommand,
   GetQueueUrlCommand,
@@ -31,4 +36,11 @@ export async function disableMapping(cloud: Cloud, functionName: string): Promis
   };
   await set(false);
   return () => set(true).finally(() => client.destroy());
+}
+
+export async function invoke(cloud: Cloud, functionName: string): Promise<void> {
+  const client = new LambdaClient(cloud.client);
+  const { FunctionError } = await client.send(new InvokeCommand({ FunctionName: functionName, Payload: '{}' }));
+  client.destroy();
+  if (FunctionError !== undefined) throw new Error(`${functionName}: ${FunctionError}`);
 }

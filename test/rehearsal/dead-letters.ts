@@ -1,7 +1,7 @@
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { invoke } from './by-hand.ts';
 import type { Deployment } from './deployment.ts';
 
 /** Makes a job look as if it had died yesterday, so that its message is late enough to be missed. */
@@ -16,9 +16,7 @@ export async function dieYesterday({ query }: Deployment, jobId: string): Promis
 /** Has the mirror look into every queue now, and not in a quarter of an hour. */
 export async function sweepNow({ query, cloud }: Deployment): Promise<void> {
   await query(`update millrace.dead_letter_queues set swept_at = swept_at - interval '1 hour'`);
-  const client = new LambdaClient(cloud.client);
-  await client.send(new InvokeCommand({ FunctionName: 'millrace-rehearsal-dlq-mirror', Payload: '{}' }));
-  client.destroy();
+  await invoke(cloud, 'millrace-rehearsal-dlq-mirror');
 }
 
 /** Where the message came from; it is visible to others again at once. */

@@ -7,7 +7,8 @@ import type { IConstruct } from 'constructs';
 
 /**
  * Everything that the rehearsal does otherwise than one would on AWS, because of MiniStack 1.5.33. The product knows
- * nothing of it. With another version of MiniStack: see what is no longer needed.
+ * nothing of it. With another version of MiniStack: see what is no longer needed. Faults about which nothing has to be
+ * done stand in `docs/decisions/0026-rehearsal.md`, with these.
  */
 
 interface Fault {
