@@ -40,6 +40,7 @@ export const NOT_MADE: readonly string[] = [
   'AWS::Lambda::EventInvokeConfig',
   'AWS::SQS::QueuePolicy',
   'AWS::Scheduler::Schedule',
+  'AWS::Scheduler::ScheduleGroup',
 ];
 
 interface NotKept {
