@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { contentsOf, makeClone } from './clone.ts';
+
+interface Assets {
+  readonly files: Readonly<
+    Record<string, { readonly displayName: string; readonly source: { readonly path: string } }>
+  >;
+}
+
+interface LambdaFunction {
+  readonly Code: { readonly S3Key: string };
+  readonly Handler: string;
+  readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> };
+}
+
+interface Template {
+  readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: LambdaFunction }>>;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'millrace-synth-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+const one = await makeClone(join(folder, 'one'));
+const other = await makeClone(join(folder, 'another', 'and-deeper'));
+// Beside the clones, where no package.json says what kind of file theirs are.
+const out = join(folder, 'cdk.out');
+const said = await one.run('cdk', 'synth', '--quiet', '--output', out);
+const STACK = 'millrace-dev';
+
+describe('CDK-03: cdk synth without network, Docker and credentials', () => {
+  it('has no network', async () => {
+    const { stdout } = await one.run('cat', '/proc/net/dev');
+
+    const devices = stdout.split('\n').filter((line) => line.includes(':'));
+
+    expect(devices.map((line) => line.split(':')[0]?.trim())).toEqual(['lo']);
+  });
+
+  it('is quiet', () => {
+    // The command ends its silence with an empty line.
+    expect(`${said.stdout}${said.stderr}`.trim()).toBe('');
+  });
+
+  it('gives the same assets and the same template in another folder', async () => {
+    await other.run('cdk', 'synth', '--quiet', '--output', `${out}-other`);
+
+    const [ours, theirs] = await Promise.all([out, `${out}-other`].map(assembled));
+
+    expect(Object.keys(ours ?? {})).toEqual(Object.keys(theirs ?? {}));
+    expect(
+      Object.entries(ours ?? {})
+        .filter(([path, text]) => theirs?.[path] !== text)
+        .map(([path]) => path),
+    ).toEqual([]);
+    expect(Object.keys(ours ?? {}).length).toBeGreaterThan(10);
+  });
+
+  it('names no folder of this machine in an asset', async () => {
+    const texts = Object.entries(await assembled(out)).map(([path, text]) => [path, decode(text)] as const);
+    const sources = texts
+      .filter(([path]) => path.endsWith('.map'))
+      .flatMap(([, text]) => (JSON.parse(text) as { sources: string[] }).sources);
+
+    expect(texts.filter(([, text]) => text.includes(folder)).map(([path]) => path)).toEqual([]);
+    expect(sources.length).toBeGreaterThan(100);
+    expect(sources.filter((source) => /^(\/|\.\.)/.test(source))).toEqual([]);
+  });
+
+  it('puts every migration beside the function that makes them', async () => {
+    const asset = await assetOf('Millrace/Migrate/Function');
+
+    const migrations = await readdir(join(asset, 'migrations'));
+
+    expect(migrations.sort()).toEqual((await readdir(join(one.folder, 'migrations'))).sort());
+    expect(migrations).toContain('0001_foundation.sql');
+  });
+
+  it('makes functions that load and export their handler', async () => {
+    const { Resources } = await readJson<Template>(`${STACK}.template.json`);
+    const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+
+    const exported = functions.map(({ Properties }) => [Properties.Handler, load(Properties)]);
+
+    expect(exported.length).toBeGreaterThanOrEqual(8);
+    expect(exported.filter(([, type]) => type !== 'function')).toEqual([]);
+  });
+});
+
+async function readJson<Content>(file: string): Promise<Content> {
+  return JSON.parse(await readFile(join(out, file), 'utf8')) as Content;
+}
+
+async function assetOf(construct: string): Promise<string> {
+  const { files } = await readJson<Assets>(`${STACK}.assets.json`);
+  const found = Object.values(files).find(({ displayName }) => displayName.startsWith(construct));
+  return join(out, found?.source.path ?? `no asset of ${construct}`);
+}
+
+/** The template, the list of its assets, and the assets: what a deployment takes of a synth. */
+async function assembled(assembly: string): Promise<Record<string, string>> {
+  const all = Object.entries(await contentsOf(assembly));
+  return Object.fromEntries(all.filter(([path]) => /^asset\.|\.(template|assets)\.json$/.test(path)));
+}
+
+function decode(base64: string): string {
+  return Buffer.from(base64, 'base64').toString();
+}
+
+/** Type of what a function's file exports, in a process with the environment that the template gives it. */
+function load({ Code, Handler, Environment }: LambdaFunction): string {
+  const asset = join(out, `asset.${Code.S3Key.replace('.zip', '')}`);
+  // What CDK brings for the steps of a deployment takes the SDK of Lambda; ours have all that they need.
+  const ofCdk = existsSync(join(asset, 'index.js'));
+  const file = join(asset, ofCdk ? 'index.js' : 'index.mjs');
+  const script = `const exported = await import(${JSON.stringify(file)});
+    console.log(typeof exported.${Handler.split('.')[1]});
+    process.exit(0);`;
+  const variables = Object.entries(Environment?.Variables ?? {}).map(([name, value]) => {
+    return [name, typeof value === 'string' ? value.replace('/var/task', asset) : 'http://127.0.0.1:9/known-later'];
+  });
+  const env = {
+    ...{ PATH: process.env.PATH, AWS_REGION: 'eu-central-1', ...Object.fromEntries(variables) },
+    ...(ofCdk && { NODE_PATH: resolve('node_modules') }),
+  };
+  return execFileSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' }).trim();
+}
