@@ -4,7 +4,8 @@ import { defineHandler } from '../../core/handler.ts';
 import { type HandlerPlan, planHandler } from '../../infra/handler-plan.ts';
 import { prove } from '../../infra/proofs.ts';
 
-const definition = defineHandler({ jobType: 'send_invoice', payload: z.object({}), run: async () => undefined });
+const plainHandler = { jobType: 'send_invoice', payload: z.object({}), run: async () => undefined };
+const definition = defineHandler(plainHandler);
 const GOOD = planHandler('prod', { definition, file: '/handlers/send-invoice.ts', name: 'send_invoice' });
 
 function proving(handlers: readonly HandlerPlan[], maxConnections?: number, apiConcurrency = 10): () => void {
@@ -126,6 +127,34 @@ describe('names handler, numbers and fix of', () => {
     }
 
     expect(message.split('\n')).toContain(sentence);
+  });
+});
+
+describe('CDK-01: visibility and timeout', () => {
+  // Function timeout: 120 s of work, and 10 s to write the outcome.
+  const planned = planHandler('prod', {
+    definition: defineHandler({ ...plainHandler, timeout: '120s' }),
+    file: '/handlers/send-invoice.ts',
+    name: 'send_invoice',
+  });
+
+  it.each([30, 120, 700])('are refused at %i s, below six times a timeout of 130 s', (visibilityTimeout) => {
+    expect(proving([{ ...planned, visibilityTimeout }])).toThrow(
+      `send_invoice: its queue's visibility timeout is ${visibilityTimeout} s and 6 times the function timeout of 130 s and the window of 0 s are 780 s; derive it from the timeout`,
+    );
+  });
+
+  it('follow from one another, with window and lease, so that a timeout is changed in one place', () => {
+    const definition = defineHandler({ ...plainHandler, timeout: '120s', batch: { size: 50, window: '30s' } });
+
+    const waiting = planHandler('prod', { definition, file: '/handlers/send-invoice.ts', name: 'send_invoice' });
+
+    expect(planned).toMatchObject({ functionTimeout: 130, visibilityTimeout: 780 });
+    expect(waiting).toMatchObject({ functionTimeout: 130, visibilityTimeout: 810 });
+    expect(planned.runningLease).toBeGreaterThan(planned.functionTimeout);
+    expect(planned.visibilityTimeout).toBeGreaterThan(planned.runningLease);
+    expect(proving([planned])).not.toThrow();
+    expect(proving([waiting])).not.toThrow();
   });
 });
 
