@@ -114,10 +114,11 @@ function decode(base64: string): string {
 function load({ Code, Handler, Environment }: LambdaFunction): string {
   const asset = join(out, `asset.${Code.S3Key.replace('.zip', '')}`);
   // What CDK brings for the steps of a deployment takes the SDK of Lambda; ours have all that they need.
-  const ofCdk = existsSync(join(asset, 'index.js'));
-  const file = join(asset, ofCdk ? 'index.js' : 'index.mjs');
+  const [module, name] = Handler.split('.');
+  const ofCdk = existsSync(join(asset, `${module}.js`));
+  const file = join(asset, `${module}.${ofCdk ? 'js' : 'mjs'}`);
   const script = `const exported = await import(${JSON.stringify(file)});
-    console.log(typeof exported.${Handler.split('.')[1]});
+    console.log(typeof exported.${name});
     process.exit(0);`;
   const variables = Object.entries(Environment?.Variables ?? {}).map(([name, value]) => {
     return [name, typeof value === 'string' ? value.replace('/var/task', asset) : 'http://127.0.0.1:9/known-later'];

@@ -2,5 +2,5 @@ import { defineConfig } from 'vitest/config';
 
 /** Whole synths of clones, in namespaces of Linux: for CI. */
 export default defineConfig({
-  test: { include: ['test/synth/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 300_000 },
+  test: { include: ['test/synth/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 },
 });
