@@ -17,6 +17,8 @@ start_stack
 node "$root/cli/millrace.js" sql "
   insert into millrace.jobs_live (job_type, status, attempts, max_attempts, next_retry_at, last_error)
     select 'send_reminder', 'failed', 1, 5, now() + interval '1 day', 'Error: no' from generate_series(1, 100);
+  insert into millrace.dead_letters (raw_body, last_error, fingerprint)
+    select '{{', 'unreadable', md5('unreadable') from generate_series(1, 60);
   with job as (
     insert into millrace.jobs_live (job_type, status, attempts, max_attempts, claim_no, last_error)
       select 'send_reminder', 'dead_letter', 1, 1, 1, 'Error: no ' || n % 3 from generate_series(1, 400) n returning *)

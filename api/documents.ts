@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { SCOPES } from '../core/scopes.ts';
 import { Id, Job, JobDetail, type Status } from './schemas.ts';
 
 const HandlerNumbers = z.object({
@@ -172,19 +171,16 @@ export const ShownGroup = z
   })
   .meta({ id: 'DeadLetterGroupDetail' });
 
-const API_KEY = {
-  id: z.string(),
-  name: z.string(),
-  scopes: z.array(z.enum(SCOPES)),
-  created_at: z.iso.datetime(),
-  expires_at: z.iso.datetime().nullable(),
-  revoked_at: z.iso.datetime().nullable(),
-  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
-};
-export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
-export const NewApiKey = z.object({
-  ...API_KEY,
-  secret: z.string().meta({ description: 'Shown here and never again.' }),
-});
-
 export const Health = z.object({ status: z.literal('ok'), version: z.string() });
+
+export const DiscardPreview = z
+  .object({ matched: z.number().int(), until_id: z.string().meta({ description: 'The newest of them.' }) })
+  .meta({ id: 'DiscardPreview' });
+export const Discarded = z
+  .object({
+    discarded: z.number().int(),
+    left: z.array(Id).meta({ description: 'Jobs that somebody redrives at this moment.' }),
+    next_cursor: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'Discarded' });

@@ -6,6 +6,7 @@ import { createKey, listKeys, revokeKey } from './routes/api-keys.ts';
 import { listAudit } from './routes/audit.ts';
 import { enqueueJobs } from './routes/bulk.ts';
 import { getDeadLetter, getGroup, groupAllDeadLetters, listDeadLetters } from './routes/dead-letters.ts';
+import { discardMany, discardOne } from './routes/discard.ts';
 import { getHandlers, pause, resume } from './routes/handlers.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
@@ -16,7 +17,7 @@ import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/r
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
   ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob, actOnJobs],
-  ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter],
+  ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter, discardMany, discardOne],
   ...[createRedrive, listRedrives, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],
   listAudit,

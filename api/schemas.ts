@@ -123,3 +123,18 @@ export const ProblemDocument = z
     your_scopes: z.array(z.enum(SCOPES)).optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457, with what is wrong with which part.' });
+
+const API_KEY = {
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
+};
+export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
+export const NewApiKey = z.object({
+  ...API_KEY,
+  secret: z.string().meta({ description: 'Shown here and never again.' }),
+});

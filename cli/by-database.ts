@@ -6,6 +6,7 @@ import { listDeadLetters, pinSince } from '../core/jobs/dead-letters-list.ts';
 import { findMoved, previewRedrive, readNamedJobs } from '../core/jobs/dead-letters-preview.ts';
 import { exportDeadLetters, showDeadLetter } from '../core/jobs/dead-letters-show.ts';
 import { deleteJob } from '../core/jobs/delete-job.ts';
+import { countDeadLetters, discardDeadLetters, discardStray } from '../core/jobs/discard.ts';
 import { insertJob } from '../core/jobs/enqueue.ts';
 import { listHandlers } from '../core/jobs/handlers-list.ts';
 import { listJobs } from '../core/jobs/list.ts';
@@ -72,6 +73,9 @@ function deadLettersByDatabase(db: Database) {
     groupDeadLetters: (filter, limit) => groupDeadLetters(db, filter, limit),
     showGroup: (fingerprint) => showGroup(db, fingerprint),
     findGroups: (beginning) => findGroups(db, beginning),
+    countDeadLetters: (filter) => countDeadLetters(db, filter),
+    discardDeadLetters: (filter, untilId) => discardDeadLetters(db, filter, untilId),
+    discardStray: (id) => discardStray(db, id),
   } satisfies Partial<Engine>;
 }
 

@@ -7,6 +7,7 @@ import type { ListedDeadLetter, PinnedFilter } from '../core/jobs/dead-letters-l
 import type { NamedJob, PreviewedHandler } from '../core/jobs/dead-letters-preview.ts';
 import type { ShownDeadLetter } from '../core/jobs/dead-letters-show.ts';
 import type { DeleteAnswer } from '../core/jobs/delete-job.ts';
+import type { Discarded } from '../core/jobs/discard.ts';
 import type { Enqueued, NewJob } from '../core/jobs/enqueue.ts';
 import type { RegisteredHandler } from '../core/jobs/handlers-list.ts';
 import type { ListedJob, ListFilter } from '../core/jobs/list.ts';
@@ -70,6 +71,13 @@ export interface Engine {
   showGroup(fingerprint: string): Promise<ShownGroup | undefined>;
   /** Fingerprints that begin so, two at most. */
   findGroups(beginning: string): Promise<readonly string[]>;
+
+  /** How many match, and the newest of them. */
+  countDeadLetters(filter: PinnedFilter): Promise<{ readonly count: number; readonly untilId: string }>;
+  /** Step by step, up to the newest that was counted. */
+  discardDeadLetters(filter: PinnedFilter, untilId: string): AsyncIterable<Discarded>;
+  /** False when there is none that is open. */
+  discardStray(id: string): Promise<boolean>;
 
   listRedrives(wish: { limit: number; status?: 'running' }): Promise<readonly RedriveOperation[]>;
   readRedrive(id: string): Promise<RedriveOperation | undefined>;

@@ -1,4 +1,4 @@
-import { NewApiKey } from '../api/documents.ts';
+import { NewApiKey } from '../api/schemas.ts';
 import type { ApiKey, NewApiKey as Wanted } from '../core/jobs/api-keys.ts';
 import { functionName } from '../core/naming.ts';
 import { fromDocument } from './by-api/document.ts';

@@ -4,11 +4,10 @@ import { seconds } from '../../core/duration.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
 import { snakeCase } from '../../core/json-document.ts';
 import { expandScopes, ROLES, type Role, SCOPES } from '../../core/scopes.ts';
-import { ApiKey, NewApiKey } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { IdParams, PageQuery, pageOf, Words } from '../schemas.ts';
+import { ApiKey, IdParams, NewApiKey, PageQuery, pageOf, Words } from '../schemas.ts';
 
 const TAG = 'API keys';
 const KeyBody = z

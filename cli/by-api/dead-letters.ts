@@ -41,12 +41,19 @@ export function deadLettersByApi(client: Client) {
 }
 
 /** The filter with the names that the API has for its parts. */
-export function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: PinnedFilter) {
+function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: PinnedFilter) {
   const some = (list: readonly string[] | undefined) => (list?.length ? list : undefined);
   return {
     ...{ job_type: some(jobTypes), routing_key: routingKey, id: some(jobIds) },
     ...{ since: since?.toISOString(), error, group },
   };
+}
+
+/** The same as a body, which has to say that everything is meant. */
+export function filterBody(filter: PinnedFilter, more: object = {}): string {
+  const parts = filterDocument(filter);
+  const all = Object.values(parts).every((part) => part === undefined) || undefined;
+  return JSON.stringify({ ...parts, all, ...more });
 }
 
 async function listDeadLetters(client: Client, filter: PinnedFilter, limit: number): Promise<ListedDeadLetter[]> {

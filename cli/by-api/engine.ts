@@ -2,6 +2,7 @@ import type { ApiAddress } from '../api-address.ts';
 import type { Engine } from '../engine.ts';
 import { openClient } from './client.ts';
 import { deadLettersByApi } from './dead-letters.ts';
+import { discardsByApi } from './discards.ts';
 import { examineApi } from './examine.ts';
 import { handlersByApi } from './handlers.ts';
 import { jobsByApi } from './jobs.ts';
@@ -17,6 +18,7 @@ export function engineByApi(address: ApiAddress): Engine {
     ...jobsByApi(client),
     ...handlersByApi(client),
     ...deadLettersByApi(client),
+    ...discardsByApi(client),
     ...redrivesByApi(client),
     ...keysByApi(client),
     examine: () => examineApi(client),

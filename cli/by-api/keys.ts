@@ -1,4 +1,4 @@
-import { ApiKey, NewApiKey } from '../../api/documents.ts';
+import { ApiKey, NewApiKey } from '../../api/schemas.ts';
 import type { Engine } from '../engine.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';

@@ -1,9 +1,8 @@
 import { Preview, Redrive, ShownRedrive } from '../../api/documents.ts';
-import type { PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import type { RedriveOperation } from '../../core/jobs/redrive-operation.ts';
 import type { Engine } from '../engine.ts';
 import type { Client } from './client.ts';
-import { filterDocument } from './dead-letters.ts';
+import { filterBody } from './dead-letters.ts';
 import { fromDocument } from './document.ts';
 import { orRefusal } from './jobs.ts';
 import { readPages } from './pages.ts';
@@ -16,11 +15,11 @@ export function redrivesByApi(client: Client) {
     },
     readRedrive: (id) => readRedrive(client, id),
     previewRedrive: async (filter) => {
-      const asked = { method: 'POST', query: { dry_run: 'true' }, body: bodyOf(filter) } as const;
+      const asked = { method: 'POST', query: { dry_run: 'true' }, body: filterBody(filter) } as const;
       return (await client.ask('/admin/redrives', Preview, asked)).document.handlers.map(fromDocument);
     },
     startRedrive: async (filter, { rate, limit }) => {
-      const body = bodyOf(filter, { rate: rate ?? undefined, limit });
+      const body = filterBody(filter, { rate: rate ?? undefined, limit });
       return (await client.ask('/admin/redrives', Redrive, { method: 'POST', body })).document.id;
     },
     stepRedrive: undefined,
@@ -33,12 +32,6 @@ export function redrivesByApi(client: Client) {
       return (await client.ask(`/admin/redrives/${id}`, ShownRedrive, { query })).document.moved_jobs ?? [];
     },
   } satisfies Partial<Engine>;
-}
-
-function bodyOf(filter: PinnedFilter, more: object = {}): string {
-  const parts = filterDocument(filter);
-  const all = Object.values(parts).every((part) => part === undefined) || undefined;
-  return JSON.stringify({ ...parts, all, ...more });
 }
 
 async function readRedrive(client: Client, id: string): Promise<RedriveOperation | undefined> {

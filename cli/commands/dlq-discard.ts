@@ -1,10 +1,7 @@
 import type { Command } from 'commander';
-import type { Database } from '../../core/database.ts';
-import { type DeadLetterGroup, groupDeadLetters } from '../../core/jobs/dead-letters-groups.ts';
-import { listDeadLetters, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
-import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/jobs/discard.ts';
+import type { DeadLetterGroup } from '../../core/jobs/dead-letters-groups.ts';
+import type { PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
 import { action, examples } from '../action.ts';
-import { engineByDatabase } from '../by-database.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { confirm } from '../confirm.ts';
 import {
@@ -15,14 +12,16 @@ import {
   shortGroup,
   toFilter,
 } from '../dead-letter-options.ts';
+import type { Engine } from '../engine.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptible } from '../interrupt.ts';
 import { toJson } from '../json.ts';
 import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../named-jobs.ts';
 import { counted, howFar, openProgress } from '../progress.ts';
-import { type GlobalOptions, withDatabase } from '../target.ts';
+import type { GlobalOptions } from '../target.ts';
 import { firstLine, print, printPairs, printRows, say, sayError, suggest } from '../terminal.ts';
 import { jobId, jobIds } from '../values.ts';
+import { withEngine } from '../with-engine.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;
@@ -48,42 +47,40 @@ export function addDlqDiscard(dlq: Command): void {
         if (stray !== undefined) {
           const more = all || Object.values(filter).some((part) => part !== undefined);
           if (more) throw new CommandFailure(EXIT.usage, '--stray names one message: leave the rest out');
-          return withDatabase(options, (db) => discardOne(db, stray, options));
+          return withEngine(options, (engine) => discardOne(engine, stray, options));
         }
         requireChoice(filter, all);
-        return withDatabase(options, async (db) =>
-          discardMany(db, await pinFilter(engineByDatabase(db), filter), options),
-        );
+        return withEngine(options, async (engine) => discardMany(engine, await pinFilter(engine, filter), options));
       }),
     );
 }
 
-async function discardOne(db: Database, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
+async function discardOne(engine: Engine, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
   if (dryRun) throw new CommandFailure(EXIT.usage, '--dry-run has nothing to tell about one stray: dlq show --stray');
   if (!yes) await confirm(`Discard stray ${stray}?`, { json });
-  if (!(await discardStray(db, stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
+  if (!(await engine.discardStray(stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
   tell({ discarded: 1, left: [], skipped: [] }, json);
   return EXIT.done;
 }
 
-async function discardMany(db: Database, filter: PinnedFilter, options: Options): Promise<ExitCode> {
+async function discardMany(engine: Engine, filter: PinnedFilter, options: Options): Promise<ExitCode> {
   const { json = false } = options;
-  const { count, untilId } = await countDeadLetters(db, filter);
-  const skipped = await findSkipped(db, filter);
+  const { count, untilId } = await engine.countDeadLetters(filter);
+  const skipped = await findSkipped(engine, filter);
   if (count === 0) {
     if (json) print(toJson({ discarded: 0, left: [], skipped: skippedDocument(skipped) }));
     if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
     return reportSkipped(skipped, 0);
   }
   if (options.dryRun) {
-    preview(count, await groupDeadLetters(db, filter, 50), json);
+    preview(count, await engine.groupDeadLetters(filter, 50), json);
     return reportSkipped(skipped, count);
   }
   if (!options.yes) await confirm(`Discard ${counted(count, 'dead letter')} for good?`, { json, count });
   const { discarded, left, stopped } = await interruptible((signal) =>
-    discardAll(db, { filter, untilId, count, signal }),
+    discardAll(engine, { filter, untilId, count, signal }),
   );
-  const leftJobs = await explainJobs(engineByDatabase(db), left);
+  const leftJobs = await explainJobs(engine, left);
   tell({ discarded, left: leftJobs, skipped }, json);
   for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
   if (stopped) {
@@ -95,12 +92,12 @@ async function discardMany(db: Database, filter: PinnedFilter, options: Options)
 }
 
 /** Jobs that were named and are not among what matches. */
-async function findSkipped(db: Database, filter: PinnedFilter): Promise<ExplainedJob[]> {
+async function findSkipped(engine: Engine, filter: PinnedFilter): Promise<ExplainedJob[]> {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
-  const found = new Set((await listDeadLetters(db, filter, ids.length)).map((letter) => letter.jobId));
+  const found = new Set((await engine.listDeadLetters(filter, ids.length)).map((letter) => letter.jobId));
   return explainJobs(
-    engineByDatabase(db),
+    engine,
     ids.filter((id) => !found.has(id)),
   );
 }
@@ -112,11 +109,11 @@ interface Discarding {
   readonly signal: AbortSignal;
 }
 
-async function discardAll(db: Database, { filter, untilId, count, signal }: Discarding) {
+async function discardAll(engine: Engine, { filter, untilId, count, signal }: Discarding) {
   const progress = openProgress();
   const left: string[] = [];
   let discarded = 0;
-  for await (const step of discardDeadLetters(db, filter, untilId)) {
+  for await (const step of engine.discardDeadLetters(filter, untilId)) {
     discarded += step.discarded;
     left.push(...step.left);
     progress.show(`discarded ${howFar(discarded, count)}`);

@@ -77,10 +77,20 @@ export async function* pageDeadLetters(
   untilId: string | null = null,
 ): AsyncGenerator<DeadLetterName[]> {
   for (let after = '0'; ; ) {
-    const { rows } = await db.query<DeadLetterName>(PAGE_DEAD_LETTERS, [pinnedJson(filter), after, untilId]);
-    const last = rows.at(-1);
+    const names = await nextDeadLetters(db, filter, { after, untilId });
+    const last = names.at(-1);
     if (last === undefined) return;
-    yield rows;
+    yield names;
     after = last.id;
   }
+}
+
+/** The next thousand after an id. */
+export async function nextDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+  { after, untilId }: { after: string; untilId: string | null },
+): Promise<DeadLetterName[]> {
+  const { rows } = await db.query<DeadLetterName>(PAGE_DEAD_LETTERS, [pinnedJson(filter), after, untilId]);
+  return rows;
 }

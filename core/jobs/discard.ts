@@ -1,5 +1,5 @@
 import type { Queryable } from '../database.ts';
-import { type PinnedFilter, pageDeadLetters, pinnedJson } from './dead-letters-list.ts';
+import { nextDeadLetters, type PinnedFilter, pinnedJson } from './dead-letters-list.ts';
 
 export interface Discarded {
   readonly discarded: number;
@@ -28,12 +28,30 @@ export async function* discardDeadLetters(
   filter: PinnedFilter,
   untilId: string,
 ): AsyncGenerator<Discarded> {
-  for await (const found of pageDeadLetters(db, filter, untilId)) {
-    const { rows } = await db.query<{ id: string }>(DISCARD_DEAD_LETTERS, [found.map(({ id }) => id)]);
-    const gone = new Set(rows.map(({ id }) => id));
-    const left = found.flatMap(({ id, jobId }) => (gone.has(id) || jobId === null ? [] : [jobId]));
-    yield { discarded: gone.size, left };
+  for (let after: string | undefined = '0'; ; ) {
+    const step: DiscardStep = await discardSome(db, filter, { after, untilId });
+    after = step.last;
+    if (after === undefined) return;
+    yield step;
   }
+}
+
+export interface DiscardStep extends Discarded {
+  /** The last that was looked at; undefined when there was none. */
+  readonly last: string | undefined;
+}
+
+/** Discards the thousand after an id. */
+export async function discardSome(
+  db: Queryable,
+  filter: PinnedFilter,
+  range: { after: string; untilId: string },
+): Promise<DiscardStep> {
+  const found = await nextDeadLetters(db, filter, range);
+  const { rows } = await db.query<{ id: string }>(DISCARD_DEAD_LETTERS, [found.map(({ id }) => id)]);
+  const gone = new Set(rows.map(({ id }) => id));
+  const left = found.flatMap(({ id, jobId }) => (gone.has(id) || jobId === null ? [] : [jobId]));
+  return { discarded: gone.size, left, last: found.at(-1)?.id };
 }
 
 const DISCARD_STRAY = `delete from millrace.failed_jobs where id = $1::bigint and job_id is null`;

@@ -71,6 +71,10 @@ it.each([
   [['dlq', 'export', '--all']],
   [['dlq', 'export', '--job-type', 'mail', '--json']],
   [['redrive']],
+  [['dlq', 'discard', '--all', '--dry-run', '--json']],
+  [['dlq', 'discard', '--all']],
+  [['dlq', 'discard', '--stray', '1', '--yes']],
+  [['dlq', 'discard', '--error', 'like nothing', '--yes', '--json']],
   [['redrive', '--all', '--dry-run']],
   [['redrive', '--all', '--dry-run', '--json', '--rate', '2/s', '--limit', '2']],
   [['redrive', '1', '5', '6', '999', '--dry-run', '--json']],
@@ -105,6 +109,9 @@ it.each([
   [['redrive', '1', '5', '6', '999', '--yes', '--json']],
   [['redrive', '2', '--yes']],
   [['jobs', 'retry', '1', '6', '--yes', '--json']],
+  [['dlq', 'discard', '1', '6', '999', '--yes', '--json']],
+  [['dlq', 'discard', '--all', '--yes']],
+  [['dlq', 'discard', '--stray', '6', '--yes', '--json']],
   [['redrives', 'cancel', '2', '--json']],
   [['handlers', '--json']],
   [['handlers', 'pause', 'mail', 'any.fast', '--json']],
@@ -155,7 +162,6 @@ it('shows a viewer dead letters without their payloads', async () => {
 });
 
 it.each([
-  [['dlq', 'discard', '1'], 'needs the database'],
   [['redrive', '--all', '--via-sqs'], 'needs the database'],
   [['process', '--function', 'f'], '--function or --api-url, not both'],
 ])('refuses %j, which the API does not do', async (args, sentence) => {
