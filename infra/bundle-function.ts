@@ -44,15 +44,13 @@ export function bundleFunction(folder: string, architecture: Architecture, bundl
 function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]): OutputFile[] {
   try {
     const { outputFiles } = buildSync({
-      ...bundleOptions,
+      ...bundleOptions(nativeModules),
       entryPoints: [join(ROOT, entry)],
       // As if it lay at the root: a stack then names `core/run-batch.ts` and no folder of this machine.
       outfile: join(ROOT, 'index.mjs'),
       absWorkingDir: ROOT,
       alias,
-      external: [...bundleOptions.external, ...nativeModules],
       write: false,
-      logLevel: 'silent',
     });
     return outputFiles;
   } catch (cause) {

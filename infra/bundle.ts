@@ -9,7 +9,7 @@ import type { BuildOptions } from 'esbuild';
  * - Packages in CommonJS call `require`, which an ES module does not have: without the banner pg fails at load with
  *   "Dynamic require of 'events' is not supported".
  */
-export const bundleOptions = {
+const OPTIONS = {
   bundle: true,
   format: 'esm',
   platform: 'node',
@@ -25,7 +25,14 @@ export const bundleOptions = {
   banner: {
     js: "import { createRequire as nodeCreateRequire } from 'node:module';const require = nodeCreateRequire(import.meta.url);",
   },
+  // Whoever bundles says what is wrong, in one sentence.
+  logLevel: 'silent',
 } as const satisfies BuildOptions;
+
+/** For a function whose packages with machine code are beside its bundle, not in it. */
+export function bundleOptions(nativeModules: readonly string[]) {
+  return { ...OPTIONS, external: [...OPTIONS.external, ...nativeModules] } satisfies BuildOptions;
+}
 
 /** Every function is built from this wiring entry, whose `#handler` stands for one file of `functions/handlers/`. */
 export const handlerEntry = 'functions/handler.ts';

@@ -28,13 +28,11 @@ export async function bundleFunction({
 }: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await build({
-      ...bundleOptions,
+      ...bundleOptions(nativeModules),
       entryPoints: [entry],
       outfile: outFile,
       alias: { ...alias },
-      external: [...bundleOptions.external, ...nativeModules],
       metafile: true,
-      logLevel: 'silent',
       absWorkingDir: process.cwd(),
     });
     return {

@@ -22,7 +22,7 @@ async function runBundled(file: string, payload: object, environment: Record<str
     const context = { payload: ${JSON.stringify(payload)}, jobId: '1', signal: AbortSignal.timeout(15_000) };
     console.log(JSON.stringify(await handler.run(context)));`;
   const outfile = join(folder, 'bundle.mjs');
-  await build({ ...bundleOptions, stdin: { contents: entry, resolveDir: handlers }, outfile, logLevel: 'silent' });
+  await build({ ...bundleOptions([]), stdin: { contents: entry, resolveDir: handlers }, outfile, logLevel: 'silent' });
   const { stdout, stderr } = await execute(process.execPath, [outfile], { cwd: folder, env: environment });
   expect(stderr).toBe('');
   return JSON.parse(stdout);
@@ -31,7 +31,7 @@ async function runBundled(file: string, payload: object, environment: Record<str
 /** Bytes of the deployed bundle, by package; ours are under `''`. */
 async function bytesByPackage(file: string): Promise<Map<string, number>> {
   const { metafile } = await build({
-    ...bundleOptions,
+    ...bundleOptions([]),
     entryPoints: [handlerEntry],
     alias: { [handlerAlias]: join(handlers, file) },
     outfile: 'bundle.mjs',
