@@ -39,7 +39,8 @@ export async function findDeployment(options: DoctorOptions): Promise<Deployment
     stage: STAGE,
     address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
     catalog: await loadCatalog(join(found.folder, 'functions', 'handlers')),
-    deploy: 'save the file of the handler anew, or start the stack again with npm start',
+    deploy:
+      'save the file of the handler anew, a minute after a queue was deleted at the earliest, or start the stack again with npm start',
   };
 }
 

@@ -2,7 +2,7 @@ import type { NamedJob } from '../core/jobs/dead-letters-preview.ts';
 import { handlerName } from '../core/naming.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { Engine } from './engine.ts';
-import { EXIT, type ExitCode, exitCodeOf } from './exit-code.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { sayError } from './terminal.ts';
 
 /** A job that somebody named, with what explains why it is not moved. */
@@ -65,9 +65,10 @@ export function skippedDocument(jobs: readonly ExplainedJob[]): Record<string, u
   return jobs.map((job) => ({ id: job.id, status: job.status, reason: standing(job) }));
 }
 
-/** Says why each of them was not moved; answers the code for it, which is that of failures when others were moved. */
+/** Says why each of them was not moved; answers the code for it: failed when others were moved, else what they are. */
 export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): ExitCode {
   for (const job of jobs) sayError(`job ${job.id} ${standing(job)}`);
-  const codes = jobs.map(({ status }) => (status === null ? EXIT.notFound : EXIT.conflict));
-  return exitCodeOf(moved > 0 ? [EXIT.done, ...codes] : codes);
+  if (jobs.length === 0) return EXIT.done;
+  if (moved > 0) return EXIT.failed;
+  return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;
 }

@@ -124,6 +124,6 @@ function explain(reason: string): string {
   return (
     'SQS gave up at a message that was sent there by hand, since it does not know where that came from: discard it ' +
     'first (npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows once the mirror has ' +
-    'seen it, within a minute), or redrive without --via-sqs'
+    'seen it, within a minute, and start again when it has deleted it, a minute later), or redrive without --via-sqs'
   );
 }

@@ -6,7 +6,7 @@ import { interruptible } from './interrupt.ts';
 import { toJson } from './json.ts';
 import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from './named-jobs.ts';
 import { count } from './progress.ts';
-import { print, printPairs, say, sayError, suggest } from './terminal.ts';
+import { print, printPairs, say, sayError, suggest, warn } from './terminal.ts';
 import { workOffRedrive } from './work-off-redrive.ts';
 
 interface Asked {
@@ -64,7 +64,6 @@ function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: b
   }
   suggest('npx millrace jobs list');
   if (skipped.length > 0) return reportSkipped(skipped, done);
-  if (done < expected)
-    sayError(`${count(expected - done)} of ${count(expected)} were moved or given up by somebody else`);
+  if (done < expected) warn(`${count(expected - done)} of ${count(expected)} were moved or given up by somebody else`);
   return done === 0 && expected > 0 ? EXIT.conflict : EXIT.done;
 }

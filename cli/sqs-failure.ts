@@ -11,10 +11,17 @@ const REFUSALS: readonly Refusal[] = [
       'SQS does not allow it: these AWS credentials lack the right, or are of another account',
     ] as const),
   ],
-  [/already a task running/, EXIT.conflict, 'a move task is running there already: wait for its end, or cancel it'],
+  [
+    /already a task running/,
+    EXIT.conflict,
+    'a move task is running there already: wait for its end, or cancel it in the SQS console',
+  ],
   [
     /configured as a Dead Letter Queue/,
-    ...([EXIT.conflict, 'no queue names it in its redrive policy, so SQS moves nothing out of it'] as const),
+    ...([
+      EXIT.conflict,
+      'no queue names it in its redrive policy, so SQS moves nothing: npx millrace doctor, or leave --via-sqs out',
+    ] as const),
   ],
   [/ResourceNotFound|QueueDoesNotExist|NonExistentQueue/, EXIT.notFound, 'there is no such queue'],
 ];

@@ -26,6 +26,8 @@ export function rowNumber(expected: string): (text: string) => string {
   };
 }
 
+export const strayNumber = rowNumber('the number of a stray, as npx millrace dlq list shows it');
+
 export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
@@ -63,10 +65,21 @@ function isDuration(text: string): boolean {
   return DURATION.test(text) && seconds(text, 'duration') <= LONGEST_DAYS * 86_400;
 }
 
+/** One that is longer than nothing. */
+export function lasting(text: string): Duration {
+  if (isDuration(text) && seconds(text, 'duration') > 0) return text;
+  throw new InvalidArgumentError(`Expected a duration above 0, such as 90d, at most ${LONGEST_DAYS}d.`);
+}
+
 export function time(text: string): Date {
   const date = new Date(text);
-  if (ISO.test(text) && !Number.isNaN(date.getTime())) return date;
+  if (ISO.test(text) && !Number.isNaN(date.getTime()) && isDay(text.slice(0, 10))) return date;
   throw new InvalidArgumentError('Expected a time with its zone, such as 2030-01-31T12:00:00Z, or a day.');
+}
+
+/** JavaScript takes the 30th of February for a day in March. */
+function isDay(text: string): boolean {
+  return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
 
 export function timeOrDuration(text: string): Date | Duration {

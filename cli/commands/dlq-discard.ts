@@ -19,8 +19,8 @@ import { toJson } from '../json.ts';
 import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../named-jobs.ts';
 import { counted, howFar, openProgress } from '../progress.ts';
 import type { GlobalOptions } from '../target.ts';
-import { firstLine, print, printPairs, printRows, say, sayError, suggest } from '../terminal.ts';
-import { jobId, jobIds } from '../values.ts';
+import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../terminal.ts';
+import { jobIds, strayNumber } from '../values.ts';
 import { withEngine } from '../with-engine.ts';
 
 interface DiscardOptions extends FilterOptions {
@@ -35,7 +35,7 @@ type Options = DiscardOptions & GlobalOptions;
 export function addDlqDiscard(dlq: Command): void {
   addFilterOptions(dlq.command('discard').argument('[id...]', 'ids of jobs', jobIds))
     .description('give dead jobs up: they end as cancelled, and no redrive brings them back')
-    .option('--stray <number>', 'one message that is nobody’s job, by the number that dlq list shows', jobId)
+    .option('--stray <number>', 'one message that is nobody’s job, by the number that dlq list shows', strayNumber)
     .option('--all', 'every dead letter')
     .option('--dry-run', 'only tell what would be discarded')
     .option('-y, --yes', 'do not ask')
@@ -60,6 +60,7 @@ async function discardOne(engine: Engine, stray: string, { yes, json = false, dr
   if (!yes) await confirm(`Discard stray ${stray}?`, { json });
   if (!(await engine.discardStray(stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
   tell({ discarded: 1, left: [], skipped: [] }, json);
+  warn('the mirror deletes its message within a minute: start a move task after that');
   return EXIT.done;
 }
 

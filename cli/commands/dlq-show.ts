@@ -10,7 +10,7 @@ import { snakeCase, toJson } from '../json.ts';
 import { type ExplainedJob, explainJobs, standing } from '../named-jobs.ts';
 import type { GlobalOptions } from '../target.ts';
 import { print, printPairs, suggest } from '../terminal.ts';
-import { group as groupValue, jobId } from '../values.ts';
+import { group as groupValue, jobId, strayNumber } from '../values.ts';
 import { withEngine } from '../with-engine.ts';
 import { jobOf } from './dlq-list.ts';
 import { shownPayload } from './jobs-show.ts';
@@ -27,7 +27,7 @@ export function addDlqShow(dlq: Command): void {
     .argument('[job or group]', 'the id of a job, or 8 or more characters of a group')
     .description('show one dead letter, or one kind of error')
     .option('--group <group>', 'a group, also when all of it are digits', groupValue)
-    .option('--stray <number>', 'a message that is nobody’s job, by the number that dlq list shows', jobId)
+    .option('--stray <number>', 'a message that is nobody’s job, by the number that dlq list shows', strayNumber)
     .addHelpText('before', examples('dlq show 42', 'dlq show 7f3ac01b', 'dlq show --stray 3', 'dlq show 42 --json'))
     .action(
       action<ShowOptions>(async (options, given: string | undefined) => {

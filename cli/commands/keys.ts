@@ -10,7 +10,7 @@ import { makeFirstKey } from '../first-key.ts';
 import { snakeCase, toJson } from '../json.ts';
 import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
 import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
-import { duration, rowNumber, whole } from '../values.ts';
+import { lasting, rowNumber, whole } from '../values.ts';
 import { withEngine } from '../with-engine.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
@@ -18,7 +18,7 @@ const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
   .join('; ')}.
-Keys are for the API in the mode api-key. To rotate one, make a second, bring it to its callers, revoke the first.`;
+Keys are for the API in the mode api-key; that of npm start asks for none. To rotate one, make a second, bring it to its callers, revoke the first.`;
 
 /** `millrace keys create | list | revoke` */
 export function addKeys(program: Command): void {
@@ -41,7 +41,7 @@ function addCreate(keys: Command): void {
         .argParser(scopes)
         .makeOptionMandatory(),
     )
-    .option('--expires <duration>', 'useless after so long, such as 90d; default never', duration)
+    .option('--expires <duration>', 'useless after so long, such as 90d; default never', lasting)
     .option('--stage <stage>', 'on AWS, by invoking the function of the API: for the first key of a stage')
     .addHelpText(
       'before',

@@ -8,7 +8,7 @@ it.each([
   [['dlq', 'foo'], 'unknown command dlq foo: expected dlq groups, list, show, discard, export'],
   [['jobs', 'foo'], 'unknown command jobs foo: expected jobs list, show, wait'],
   [['handlers', 'foo', '--json'], 'unknown command handlers foo: expected handlers list, pause, resume'],
-  [['mail', 'foo'], 'unknown command mail foo: expected mail show, stop, start'],
+  [['mail', 'foo'], 'unknown command mail foo: expected mail list, show, stop, start'],
 ])('names the commands that there are: %j', async (args, sentence) => {
   const { code, stdout, stderr } = await run(...args);
 

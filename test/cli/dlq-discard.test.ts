@@ -86,6 +86,17 @@ describe('CLI-01: dlq discard', () => {
     expect(id).toMatchObject({ code: 3, stderr: 'error: job 999999999 does not exist\n' });
   });
 
+  it('ends with 5 when none of several can be discarded, for whatever reasons', async () => {
+    const [id] = await bury();
+    await run('dlq', 'discard', id!, '--yes');
+
+    const { code, stderr } = await run('dlq', 'discard', id!, '999999999', '--yes');
+
+    expect(code).toBe(5);
+    expect(stderr).toContain(`error: job ${id} already cancelled`);
+    expect(stderr).toContain('error: job 999999999 does not exist');
+  });
+
   it('stops at Ctrl-C, and tells how many are discarded', async () => {
     await stray();
     await bury({ count: 1500 });
@@ -120,6 +131,7 @@ describe('CLI-01: dlq discard', () => {
     const more = await run('dlq', 'discard', '--stray', second, '--all', '--yes', '--json');
 
     expect([done.code, more.code]).toEqual([0, 2]);
+    expect(done.stderr).toContain('the mirror deletes its message within a minute: start a move task after that');
     expect(again).toEqual({ code: 3, stdout: '', stderr: `error: there is no open stray ${first}\n` });
     const { rows } = await pool.query(`select id::text from millrace.dead_letters where status = 'open'`);
     expect(rows).toEqual([{ id: second }]);
