@@ -18,7 +18,8 @@ const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
   .join('; ')}.
-Keys are for the API in the mode api-key; that of npm start asks for none. To rotate one, make a second, bring it to its callers, revoke the first.`;
+Keys are for the API in the mode api-key; that of npm start asks for none.
+To rotate one, make a second, bring it to its callers, revoke the first.`;
 
 /** `millrace keys create | list | revoke` */
 export function addKeys(program: Command): void {
