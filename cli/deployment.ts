@@ -21,6 +21,8 @@ export interface Deployment {
 
 export interface DoctorOptions extends GlobalOptions {
   readonly stage?: string;
+  /** Folder of the handler files of the stage; the nearest `functions/handlers` when it is not said. */
+  readonly handlers?: string;
 }
 
 /** On AWS nobody can guess where the jobs are, and a database that runs here is another one. */
@@ -31,7 +33,9 @@ export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolea
 
 /** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */
 export async function findDeployment(options: DoctorOptions): Promise<Deployment | undefined> {
-  if (options.stage !== undefined) return onAws(options.stage);
+  if (options.stage !== undefined) return onAws(options.stage, options.handlers);
+  if (options.handlers !== undefined)
+    throw new CommandFailure(EXIT.usage, '--handlers says what --stage is held against');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
   const { sqsEndpoint, lambdaEndpoint } = found.state;
@@ -44,12 +48,17 @@ export async function findDeployment(options: DoctorOptions): Promise<Deployment
   };
 }
 
-async function onAws(stage: string): Promise<Deployment> {
-  const folder = findHandlers(process.cwd());
+async function onAws(stage: string, handlers: string | undefined): Promise<Deployment> {
+  const folder = handlers ?? findHandlers(process.cwd());
   if (folder === undefined) {
-    throw new CommandFailure(EXIT.usage, 'no functions/handlers here or above, against which to hold the stage');
+    throw new CommandFailure(
+      EXIT.usage,
+      'no functions/handlers here or above, against which to hold the stage: name its folder with --handlers',
+    );
   }
-  const catalog = await loadCatalog(folder);
+  const catalog = await loadCatalog(folder).catch(() => {
+    throw new CommandFailure(EXIT.usage, `--handlers: there is no folder ${folder}`);
+  });
   // A plain deployment compares the code with the last one, and not with what is there.
   return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
 }

@@ -16,6 +16,7 @@ export function addDoctor(program: Command): void {
       'look for what keeps jobs from running, and for what is not as the code says; exit code 8 if there is any',
     )
     .option('--stage <name>', 'what is deployed on AWS under this name, with the credentials of the environment')
+    .option('--handlers <folder>', 'with --stage: where its handler files are; default the nearest functions/handlers')
     .addHelpText(
       'before',
       examples(

@@ -59,6 +59,16 @@ describe('doctor --stage', () => {
   const doctor = (stage: string, ...args: string[]) =>
     runCli(['doctor', '--stage', stage, ...args], { cwd: ROOT, env: world.env });
 
+  it('holds it against the files of a folder that is named', async () => {
+    const { stage } = await world.deploy();
+
+    const same = await doctor(stage, '--handlers', `${ROOT}/functions/handlers`);
+    const none = await doctor(stage, '--handlers', '/nowhere');
+
+    expect(same.code).toBe(0);
+    expect(none).toMatchObject({ code: 2, stdout: '', stderr: 'error: --handlers: there is no folder /nowhere\n' });
+  });
+
   it('says how the stage stands without its database', async () => {
     const { stage } = await world.deploy();
 
