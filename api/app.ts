@@ -31,7 +31,7 @@ export function createApp(deps: ApiDeps): App {
   app.notFound((c) =>
     respond(deps, c, async (gate) => {
       await identify(deps, c, gate);
-      throw new Problem('not-found', 'there is no such path: see /docs for those that there are');
+      throw new Problem('no-such-path', 'see /docs for the paths that there are');
     }),
   );
   return app;

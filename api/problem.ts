@@ -14,6 +14,7 @@ const TITLES = {
   unauthenticated: [401, 'Who are you?'],
   forbidden: [403, 'You may not do this'],
   'not-found': [404, 'There is nothing here'],
+  'no-such-path': [404, 'There is no such path'],
   'unknown-job-type': [404, 'No handler for this job'],
   'method-not-allowed': [405, 'Not with this method'],
   'invalid-state': [409, 'Not in this state'],

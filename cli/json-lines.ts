@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import { toJson } from './json.ts';
 import type { GlobalOptions } from './target.ts';
-import { print } from './terminal.ts';
+import { print, say } from './terminal.ts';
 
 /** What a command can be told that answers a list. */
 export interface ListOptions extends GlobalOptions {
   readonly jsonl?: boolean;
+  readonly limit?: number;
 }
 
 /** Gives a command `--jsonl`. */
@@ -38,4 +39,5 @@ export function printList(
   if (options.jsonl) for (const item of items) print(toJson(item));
   else if (options.json) print(toJson({ items, ...more }));
   else show();
+  if (items.length === options.limit) say(`${items.length} are shown, as --limit says: there may be more`);
 }

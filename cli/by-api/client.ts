@@ -7,8 +7,8 @@ import { EXIT } from '../exit-code.ts';
 import { warn } from '../terminal.ts';
 import { ApiFailure, answerFailure, connectionFailure, redirectFailure, strangerFailure } from './failure.ts';
 
-/** A person is waiting too. */
-const LONGEST_SECONDS = 10;
+/** A person is waiting too; the API itself gives up its database after 15, and says so. */
+const LONGEST_SECONDS = 20;
 const MOST_TRIES = 4;
 const LONGEST_PAUSE_SECONDS = 30;
 
@@ -18,7 +18,7 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
   /** JSON text. */
   readonly body?: string;
-  /** Default 10. */
+  /** Default 20. */
   readonly seconds?: number;
 }
 

@@ -49,9 +49,18 @@ export function answerFailure(label: string, status: number, body: unknown): Api
     );
   }
   const { title, request_id: requestId } = data;
-  const detail = oneLine(data.detail, LONGEST_DETAIL);
   const problem = data.type.replace(/^.*\//, '');
-  return new ApiFailure(code, sentence(label, status, { detail, title, requestId, ...scopesOf(data) }), problem);
+  // Nobody may take it for an answer about a job.
+  if (problem === 'no-such-path') {
+    return new ApiFailure(
+      EXIT.unreachable,
+      `${label} is not where the API is: it answers, and has no such path`,
+      problem,
+    );
+  }
+  const detail = oneLine(data.detail, LONGEST_DETAIL);
+  const ended = problem === 'database-unavailable' ? EXIT.unreachable : code;
+  return new ApiFailure(ended, sentence(label, status, { detail, title, requestId, ...scopesOf(data) }), problem);
 }
 
 const SIGN_IN =

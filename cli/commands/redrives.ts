@@ -85,5 +85,7 @@ function toRow({
   finishedAt,
 }: RedriveOperation) {
   const rate = ratePerSecond === null ? 'as fast as it goes' : `${ratePerSecond}/s`;
-  return [id, status, done, expected, skipped, rate, requestedBy, createdAt, finishedAt ?? '-'];
+  // Of one that was cancelled nobody has counted what it left.
+  const left = status === 'done' ? skipped : '-';
+  return [id, status, done, expected, left, rate, requestedBy, createdAt, finishedAt ?? '-'];
 }

@@ -85,7 +85,7 @@ describe('WEB-03', () => {
 it('answers 404 for a path that is none, with a problem', async () => {
   const { status, body, headers } = await ask('/nothing');
 
-  expect({ status, type: body.type }).toEqual({ status: 404, type: '/problems/not-found' });
+  expect({ status, type: body.type }).toEqual({ status: 404, type: '/problems/no-such-path' });
   expect(headers.get('x-request-id')).toBe(body.request_id);
 });
 

@@ -17,7 +17,7 @@ it('lists redrives, the newest first, and shows one', async () => {
     { id: second, status: 'running', rate_per_second: 0.5 },
     { id: first, status: 'done', done: 3, expected: 3 },
   ]);
-  expect(plain.stdout).toMatch(new RegExp(`^${second}\trunning\t0\t0\t0\t0.5/s\t`));
+  expect(plain.stdout).toMatch(new RegExp(`^${second}\trunning\t0\t0\t-\t0.5/s\t`));
   expect(shown.stdout).toContain(`redrive\t${first}\nstatus\tdone\nmoved\t3 of 3\n`);
 });
 

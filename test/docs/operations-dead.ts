@@ -62,7 +62,7 @@ const runawayRedrive: Scene = {
       { job_ids: ids.map(Number) },
     ]);
     const id = row?.id ?? '';
-    return { 'cancel_redrive(1)': `cancel_redrive(${id})`, 'id = 1': `id = ${id}` };
+    return { 'redrives show 1': `redrives show ${id}`, 'redrives cancel 1': `redrives cancel ${id}` };
   },
   relieve: tidy,
 };
