@@ -62,22 +62,31 @@ export async function up(options: UpOptions): Promise<number> {
 }
 
 async function live(options: UpOptions, children: Children, requests: StopRequests): Promise<number> {
-  const stack = await start(options, children, requests).catch((error: unknown) => {
-    if (requests.stop.aborted) return undefined;
-    throw error;
-  });
-  if (stack === undefined) return EXIT_INTERRUPTED;
   const project = options.cwd;
+  let starting: Promise<Stack | undefined> | undefined;
   const reload = async (): Promise<void> => {
+    const stack = await starting;
+    if (stack === undefined) return;
     await stack.handlers.sync();
     await publishState(project, stack);
   };
+  // Before the first look at the files: one that is saved while all this starts would be missed.
   const endWatch = await watchSources(join(project, 'functions'), reload, say);
-  await fired(requests.stop);
-  const time = new Date().toTimeString().slice(0, 8);
-  say(`${time}  stopping: ${requests.stop.reason}; running jobs may finish (Ctrl-C again stops at once)`);
-  await endWatch();
-  await stack.close();
+  try {
+    starting = start(options, children, requests).catch((error: unknown) => {
+      if (requests.stop.aborted) return undefined;
+      throw error;
+    });
+    const stack = await starting;
+    if (stack === undefined) return EXIT_INTERRUPTED;
+    await fired(requests.stop);
+    const time = new Date().toTimeString().slice(0, 8);
+    say(`${time}  stopping: ${requests.stop.reason}; running jobs may finish (Ctrl-C again stops at once)`);
+    await endWatch();
+    await stack.close();
+  } finally {
+    await endWatch();
+  }
   if (!requests.halt.aborted) say('stopped');
   return 0;
 }
