@@ -39,13 +39,19 @@ async function invoke(stack: RunningStack, FunctionName: string, event: object):
   expect(FunctionError).toBeUndefined();
 }
 
-/** Pauses the mapping of a handler, or lets it go on. */
+/** Pauses the mapping of a handler, or lets it go on; waits until it does. */
 export async function enableMapping(stack: RunningStack, jobType: string, enabled: boolean): Promise<void> {
   const client = openLambda(stack);
   const FunctionName = `millrace-local-${jobType}`;
-  const { EventSourceMappings } = await client.send(new ListEventSourceMappingsCommand({ FunctionName }));
-  const UUID = EventSourceMappings?.[0]?.UUID;
-  await client.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: enabled }));
+  const read = async () => {
+    const { EventSourceMappings } = await client.send(new ListEventSourceMappingsCommand({ FunctionName }));
+    return EventSourceMappings?.[0];
+  };
+  await client.send(new UpdateEventSourceMappingCommand({ UUID: (await read())?.UUID, Enabled: enabled }));
+  // A receive that is under way still takes what comes.
+  await eventually(async () => expect((await read())?.State).toBe(enabled ? 'Enabled' : 'Disabled'), {
+    timeout: 30_000,
+  });
   client.destroy();
 }
 
