@@ -77,16 +77,14 @@ async function live(options: UpOptions, children: Children, requests: StopReques
       if (requests.stop.aborted) return undefined;
       throw error;
     });
-    const stack = await starting;
-    if (stack === undefined) return EXIT_INTERRUPTED;
+    if ((await starting) === undefined) return EXIT_INTERRUPTED;
     await fired(requests.stop);
     const time = new Date().toTimeString().slice(0, 8);
     say(`${time}  stopping: ${requests.stop.reason}; running jobs may finish (Ctrl-C again stops at once)`);
-    await endWatch();
-    await stack.close();
   } finally {
     await endWatch();
   }
+  await (await starting)?.close();
   if (!requests.halt.aborted) say('stopped');
   return 0;
 }
