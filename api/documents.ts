@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Id, Job, JobDetail, type Status } from './schemas.ts';
+import { Id, Job, JobDetail } from './schemas.ts';
 
 const HandlerNumbers = z.object({
   handler: z.string(),
@@ -9,10 +9,6 @@ const HandlerNumbers = z.object({
   dead: z.number().int().meta({ description: 'Open dead letters.' }),
 });
 
-/** Statuses of jobs that live. */
-export const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies z.output<
-  typeof Status
->[];
 const count = z.number().int();
 const Counts = z.object({
   pending: count,

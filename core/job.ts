@@ -9,6 +9,15 @@ export type JobStatus =
   | 'skipped'
   | 'cancelled';
 
+/** Those of jobs that have not ended, in the order in which they come. */
+export const LIVE_STATUSES = [
+  'pending',
+  'dispatched',
+  'running',
+  'failed',
+  'dead_letter',
+] as const satisfies JobStatus[];
+
 /** A row of `millrace.jobs`, column for column; bigint comes as text. */
 export interface JobRow {
   id: string;

@@ -1,7 +1,8 @@
+import { LIVE_STATUSES } from '../../core/job.ts';
 import { type HandlerNumbers, readHandlerNumbers } from '../../core/jobs/read-metrics.ts';
 import { readStats, type Stats } from '../../core/jobs/stats.ts';
 import { renderMetrics } from '../../core/metrics.ts';
-import { LIVE, StatsDocument } from '../documents.ts';
+import { StatsDocument } from '../documents.ts';
 import { defineRoute } from '../route.ts';
 
 export const getStats = defineRoute({
@@ -38,7 +39,7 @@ function statsDocument(stats: Stats, handlers: readonly HandlerNumbers[]) {
 function countLive(jobs: Stats['jobs']): Record<string, number> {
   const of = (wanted: string) =>
     jobs.filter(({ status }) => status === wanted).reduce((sum, { count }) => sum + count, 0);
-  return Object.fromEntries(LIVE.map((status) => [status, of(status)]));
+  return Object.fromEntries(LIVE_STATUSES.map((status) => [status, of(status)]));
 }
 
 export const getMetrics = defineRoute({

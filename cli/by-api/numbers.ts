@@ -1,6 +1,7 @@
 import type * as z from 'zod';
-import { LIVE, Redrive, StatsDocument } from '../../api/documents.ts';
+import { Redrive, StatsDocument } from '../../api/documents.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
+import { LIVE_STATUSES } from '../../core/job.ts';
 import type { Stats } from '../../core/jobs/stats.ts';
 import type { Engine } from '../engine.ts';
 import type { Client } from './client.ts';
@@ -40,7 +41,7 @@ function toStats(document: z.output<typeof StatsDocument>): Stats {
     asOf: new Date(document.as_of),
     countedAt: counted_at === null ? null : new Date(counted_at),
     jobs: Object.entries(types).flatMap(([jobType, counts]) =>
-      LIVE.map((status) => ({ jobType, status, count: counts[status] ?? 0 })),
+      LIVE_STATUSES.map((status) => ({ jobType, status, count: counts[status] ?? 0 })),
     ),
     oldestDue: Object.entries(oldest).map(([jobType, age]) => ({ jobType, seconds: age })),
     throughput: Object.entries(hour).map(([event, lastHour]) => {

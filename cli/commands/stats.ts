@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { LIVE_STATUSES } from '../../core/job.ts';
 import type { Stats } from '../../core/jobs/stats.ts';
 import { action, examples } from '../action.ts';
 import type { Overview } from '../engine.ts';
@@ -7,7 +8,6 @@ import type { GlobalOptions } from '../target.ts';
 import { print, printPairs, suggest, warn } from '../terminal.ts';
 import { withEngine } from '../with-engine.ts';
 
-const STATUSES = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const;
 /** Two ticks of the schedule can be this far apart. */
 const DISPATCHER_LATE_MS = 120_000;
 
@@ -35,7 +35,7 @@ function documentOf({ stats, handlers, redrives }: Overview) {
   return {
     as_of: stats.asOf,
     counted_at: stats.countedAt,
-    jobs: Object.fromEntries(STATUSES.map((status) => [status, countOf(stats, status)])),
+    jobs: Object.fromEntries(LIVE_STATUSES.map((status) => [status, countOf(stats, status)])),
     oldest_due: stats.oldestDue.map(snakeCase),
     throughput: stats.throughput.map(({ event, last5Minutes, lastHour }) => ({
       ...{ event, last_5_minutes: last5Minutes, last_hour: lastHour },
@@ -50,7 +50,7 @@ function show({ stats, handlers, redrives }: Overview): void {
   const { asOf, countedAt, oldestDue, throughput, dispatcherLastRoundAt } = stats;
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   printPairs([
-    ...STATUSES.map((status) => [status, countOf(stats, status)] as const),
+    ...LIVE_STATUSES.map((status) => [status, countOf(stats, status)] as const),
     ['counted', countedAt],
     ...oldestDue.map(({ jobType, seconds }) => ['oldest due', `${jobType}, for ${Math.round(seconds)} s`] as const),
     ...throughput.map(({ event, last5Minutes, lastHour }) => {

@@ -1,9 +1,8 @@
 import type { Queryable } from '../database.ts';
-import type { JobStatus } from '../job.ts';
+import { LIVE_STATUSES } from '../job.ts';
 import type { HandlerAddress } from '../naming.ts';
 
-const LIVE = ['pending', 'dispatched', 'running', 'failed', 'dead_letter'] as const satisfies JobStatus[];
-type LiveStatus = (typeof LIVE)[number];
+type LiveStatus = (typeof LIVE_STATUSES)[number];
 
 /** Live jobs of one status and handler. */
 export interface LiveCount extends HandlerAddress {
@@ -51,5 +50,5 @@ export function countsOf(
   if (countedAt === null) return null;
   const own = counts.filter((one) => one.jobType === jobType && one.routingKey === routingKey);
   const numberOf = (wanted: LiveStatus) => own.find(({ status }) => status === wanted)?.count ?? 0;
-  return Object.fromEntries(LIVE.map((status) => [status, numberOf(status)])) as Record<LiveStatus, number>;
+  return Object.fromEntries(LIVE_STATUSES.map((status) => [status, numberOf(status)])) as Record<LiveStatus, number>;
 }
