@@ -1,7 +1,7 @@
 import { NewApiKey } from '../api/schemas.ts';
 import type { ApiKey, NewApiKey as Wanted } from '../core/jobs/api-keys.ts';
 import { functionName } from '../core/naming.ts';
-import { fromDocument } from './by-api/document.ts';
+import { keyBody, newKey } from './by-api/keys.ts';
 import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
 import { lambdaFailure } from './lambda-failure.ts';
@@ -11,14 +11,10 @@ import { whisper } from './terminal.ts';
  * Has the function of the API make a key, past the gateway: the API itself wants a key for it, and the database of a
  * stage may be out of reach. Region and credentials are those of the AWS environment.
  */
-export async function makeFirstKey(
-  stage: string,
-  { name, scopes, expiresInSeconds }: Wanted,
-): Promise<{ key: ApiKey; secret: string }> {
+export async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
   const api = functionName(stage, 'api');
   whisper(`Function: ${api}`);
-  const expires = expiresInSeconds === undefined ? undefined : `${Math.ceil(expiresInSeconds)}s`;
-  const event = { create_key: { name, scopes, expires_in: expires } };
+  const event = { create_key: keyBody(wanted) };
   // Loaded here: nothing else of the keys needs Lambda's client.
   const { invokeFunction } = await import('../core/functions.ts');
   const answer = await invokeFunction(api, event).catch((error: unknown) => {
@@ -28,6 +24,5 @@ export async function makeFirstKey(
   if (data === undefined) {
     throw new CommandFailure(EXIT.failed, `${api} answered no key: is it of this release? Deploy it anew`);
   }
-  const { secret, ...key } = data;
-  return { key: fromDocument(key), secret };
+  return newKey(data);
 }

@@ -1,18 +1,29 @@
+import type * as z from 'zod';
 import { ApiKey, NewApiKey } from '../../api/schemas.ts';
+import type { ApiKey as Key, NewApiKey as Wanted } from '../../core/jobs/api-keys.ts';
 import type { Engine } from '../engine.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { orRefusal } from './jobs.ts';
 import { readPages } from './pages.ts';
 
+/** What is asked for, as the API takes it. */
+export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
+  const expires = expiresInSeconds === undefined ? undefined : `${Math.ceil(expiresInSeconds)}s`;
+  return { name, scopes, expires_in: expires };
+}
+
+/** A new key and its secret, of what the API answers. */
+export function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
+  return { key: fromDocument(key), secret };
+}
+
 export function keysByApi(client: Client) {
   return {
-    createApiKey: async ({ name, scopes, expiresInSeconds }) => {
-      const expires = expiresInSeconds === undefined ? undefined : `${Math.ceil(expiresInSeconds)}s`;
-      const body = JSON.stringify({ name, scopes, expires_in: expires });
+    createApiKey: async (wanted) => {
+      const body = JSON.stringify(keyBody(wanted));
       const { document } = await client.ask('/admin/api-keys', NewApiKey, { method: 'POST', body });
-      const { secret, ...key } = document;
-      return { key: fromDocument(key), secret };
+      return newKey(document);
     },
     listApiKeys: async ({ limit }) => {
       return (await readPages(client, { path: '/admin/api-keys', item: ApiKey }, limit)).map(fromDocument);
