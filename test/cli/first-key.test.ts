@@ -1,40 +1,16 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { openFakeLambda } from './fake-lambda.ts';
 import { runCli } from './run-cli.ts';
 
 const KEY = {
   ...{ id: '1', name: 'ops', scopes: ['jobs:read'], created_at: '2030-01-31T12:00:00.000Z', expires_at: null },
   ...{ revoked_at: null, last_used_at: null, secret: 'millrace_1_x' },
 };
-const invocations: { readonly path: string | undefined; readonly event: unknown }[] = [];
-let answer: { status: number; headers?: Record<string, string>; body: string };
-
-/** Lambda, as far as one invocation needs it. */
-const lambda = createServer(async (request, response) => {
-  invocations.push({ path: request.url, event: JSON.parse(await text(request)) });
-  response.writeHead(answer.status, answer.headers);
-  response.end(answer.body);
-});
-lambda.listen(0, '127.0.0.1');
-await once(lambda, 'listening');
-afterAll(() => {
-  lambda.close();
-});
-beforeEach(() => {
-  invocations.length = 0;
-  answer = { status: 200, body: JSON.stringify(KEY) };
-});
+const lambda = await openFakeLambda(JSON.stringify(KEY));
+const { env, invocations } = lambda;
 
 const create = (...args: string[]) =>
-  runCli(['keys', 'create', 'ops', '--scope', 'jobs:read', '--stage', 'prod', ...args], {
-    env: {
-      ...{ AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's', AWS_MAX_ATTEMPTS: '1' },
-      AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(lambda.address() as AddressInfo).port}`,
-    },
-  });
+  runCli(['keys', 'create', 'ops', '--scope', 'jobs:read', '--stage', 'prod', ...args], { env });
 
 it('has the function of the API make a key, without a database or another key', async () => {
   const { code, stdout, stderr } = await create('--expires', '2h');
@@ -62,7 +38,7 @@ it.each([
   ['it fails', { status: 200, headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"no"}' }, 1],
   ['it is an older one', { status: 200, body: '{"statusCode":404}' }, 1],
 ])('says so in a sentence when %s', async (_case, given, expected) => {
-  answer = given;
+  lambda.answer = given;
 
   const { code, stdout, stderr } = await create();
 

@@ -1,37 +1,13 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeState } from '../../local/state.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { openFakeLambda } from './fake-lambda.ts';
 import { runCli } from './run-cli.ts';
 
 const DATABASE = 'postgres://me@127.0.0.1:1/one';
-const invocations: { readonly path: string | undefined; readonly event: unknown }[] = [];
-let answer: { status: number; headers?: Record<string, string>; body: string };
-
-/** Lambda, as far as a round of the dispatcher needs it. */
-const lambda = createServer(async (request, response) => {
-  invocations.push({ path: request.url, event: JSON.parse(await text(request)) });
-  response.writeHead(answer.status, answer.headers);
-  response.end(answer.body);
-});
-lambda.listen(0, '127.0.0.1');
-await once(lambda, 'listening');
-const endpoint = `http://127.0.0.1:${(lambda.address() as AddressInfo).port}`;
-const aws = {
-  ...{ AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's', AWS_MAX_ATTEMPTS: '1' },
-  AWS_ENDPOINT_URL_LAMBDA: endpoint,
-};
-afterAll(() => {
-  lambda.close();
-});
-beforeEach(() => {
-  invocations.length = 0;
-  answer = { status: 200, body: '{"claimed":3,"sent":2}' };
-});
+const lambda = await openFakeLambda('{"claimed":3,"sent":2}');
+const { endpoint, env: aws, invocations } = lambda;
 
 /** A folder whose stack is this very process. */
 async function stack(): Promise<string> {
@@ -91,7 +67,7 @@ describe('process', () => {
     ],
     ['is throttled', { status: 429, type: 'TooManyRequestsException' }, 1, 'it is throttled'],
   ])('says so when the function %s', async (_what, { status, type }, code, sentence) => {
-    answer = { status, headers: { 'x-amzn-errortype': type }, body: '{}' };
+    lambda.answer = { status, headers: { 'x-amzn-errortype': type }, body: '{}' };
 
     const ended = await runCli(['process', '--json', '--function', 'f'], { env: aws });
 
@@ -103,7 +79,7 @@ describe('process', () => {
     ['it fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
     ['it is no dispatcher', { body: 'null' }, 'is it the dispatcher?'],
   ])('says so when %s', async (_what, reply, sentence) => {
-    answer = { status: 200, ...reply };
+    lambda.answer = { status: 200, ...reply };
 
     const { code, stdout, stderr } = await runCli(['process', '--function', 'f'], { env: aws });
 
