@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import { toJson } from '../core/json-document.ts';
+import { toJson } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import type { Caller, GatewayFacts } from './caller.ts';

@@ -1,4 +1,4 @@
-import type { Scope } from '../core/scopes.ts';
+import type { Scope } from '../core/access/scopes.ts';
 
 /** Who asks, once that is known. */
 export interface Caller {

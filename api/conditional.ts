@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { toJson } from '../core/json-document.ts';
+import { toJson } from '../core/json.ts';
 import { Problem } from './problem.ts';
 import type { Answer, Route } from './route.ts';
 

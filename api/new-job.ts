@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import type { Queryable } from '../core/database.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
-import type { HandlerDefinition } from '../core/handler.ts';
+import type { HandlerDefinition } from '../core/handler/handler.ts';
+import { handlerName } from '../core/handler/naming.ts';
+import { parsePayload, payloadJson } from '../core/handler/payload.ts';
 import { checkOptions, type NewJob } from '../core/jobs/enqueue.ts';
-import { readAddresses } from '../core/jobs/handlers-list.ts';
-import { handlerName } from '../core/naming.ts';
-import { parsePayload, payloadJson } from '../core/payload.ts';
+import type { Queryable } from '../core/postgres/database.ts';
+import { readAddresses } from '../core/registry/list-handlers.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Fault } from './problem.ts';
 import { JobTypeName, RoutingKeyName, Time, Words } from './schemas.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SCOPES } from '../core/scopes.ts';
+import { SCOPES } from '../core/access/scopes.ts';
 import { isConditional } from './conditional.ts';
 import type { AnswerShape, Route } from './route.ts';
 import { ProblemDocument } from './schemas.ts';

@@ -1,4 +1,4 @@
-import { Undo } from '../core/database.ts';
+import { Undo } from '../core/postgres/database.ts';
 
 /** One thing that is wrong with a request. */
 export interface Fault {

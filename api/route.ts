@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import type { Database, Queryable } from '../core/database.ts';
-import type { Dispatched } from '../core/dispatch.ts';
-import type { HandlerDefinition } from '../core/handler.ts';
+import type { Scope } from '../core/access/scopes.ts';
+import type { Dispatched } from '../core/dispatch/dispatch.ts';
+import type { HandlerDefinition } from '../core/handler/handler.ts';
 import type { Log } from '../core/log.ts';
-import type { Scope } from '../core/scopes.ts';
+import type { Database, Queryable } from '../core/postgres/database.ts';
 import type { Authenticate, Caller, GatewayFacts } from './caller.ts';
 import type { JsonBody } from './json-body.ts';
 

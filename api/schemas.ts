@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { SCOPES } from '../core/scopes.ts';
+import { SCOPES } from '../core/access/scopes.ts';
 
 const LAST_ID = 2n ** 63n - 1n;
 

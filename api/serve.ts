@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { errorCode, type Queryable } from '../core/database.ts';
-import { beginRequest } from '../core/jobs/begin-request.ts';
-import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/jobs/idempotency.ts';
-import { toJson } from '../core/json-document.ts';
+import { beginRequest } from '../core/access/begin-request.ts';
+import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/access/idempotency.ts';
+import { toJson } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
+import { errorCode, type Queryable } from '../core/postgres/database.ts';
 import { readTraceparent } from '../core/tracing.ts';
 import type { Caller } from './caller.ts';
 import { demandMatch } from './conditional.ts';

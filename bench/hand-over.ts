@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Outgoing, Queues, SendVerdict } from '../core/queues.ts';
-import type { SqsRecord } from '../core/sqs-event.ts';
+import type { Outgoing, Queues, SendVerdict } from '../core/aws/queues.ts';
+import type { SqsRecord } from '../core/run/sqs-event.ts';
 
 /** A list in memory where SQS would be: what is sent is handed to whoever takes next. */
 export class HandOver implements Queues {

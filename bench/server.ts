@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { openChildren } from '../local/children.ts';
-import { startPostgres } from '../local/postgres.ts';
+import { startPostgres } from '../local/postgres/postgres.ts';
+import { openChildren } from '../local/processes/children.ts';
 
 export interface BenchServer {
   readonly url: string;

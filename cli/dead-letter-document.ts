@@ -1,6 +1,6 @@
-import { listedDocument } from '../core/jobs/dead-letters-list.ts';
-import type { SeenDeadLetter } from './engine.ts';
-import { rawJson } from './json.ts';
+import { listedDocument } from '../core/dead-letters/list-dead-letters.ts';
+import type { SeenDeadLetter } from './backend/backend.ts';
+import { rawJson } from './screen/json.ts';
 
 /** All of a dead letter as `--json` has it, with the payload digit for digit. */
 export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLetter): Record<string, unknown> {

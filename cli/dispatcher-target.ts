@@ -1,11 +1,11 @@
 import type { AwsAddress } from '../core/aws-address.ts';
-import { functionName } from '../core/naming.ts';
-import { STAGE } from '../local/handler-bundles.ts';
+import { functionName } from '../core/handler/naming.ts';
+import { STAGE } from '../local/functions/handler-bundles.ts';
 import { CommandFailure } from './command-failure.ts';
-import type { DatabaseAddress } from './database-address.ts';
 import { EXIT } from './exit-code.ts';
-import { addressOf, isDatabaseOf } from './own-stack.ts';
-import { findStack } from './target.ts';
+import type { DatabaseAddress } from './target/database-address.ts';
+import { addressOf, isDatabaseOf } from './target/own-stack.ts';
+import { findStack } from './target/target.ts';
 
 export interface DispatcherTarget {
   readonly functionName: string;

@@ -1,6 +1,6 @@
-import { awsFailure, type Refusal } from './aws-failure.ts';
 import type { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
+import { awsFailure, type Refusal } from './target/aws-failure.ts';
 
 const REFUSALS: readonly Refusal[] = [
   [/Region is missing|Region not accepted/, EXIT.refused, 'it is not known which region it is in: set AWS_REGION'],

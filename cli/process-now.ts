@@ -1,13 +1,13 @@
 import { optionalSetting } from '../core/config.ts';
-import type { Dispatched } from '../core/dispatch.ts';
+import type { Dispatched } from '../core/dispatch/dispatch.ts';
 import { openLog } from '../core/log.ts';
-import type { ApiAddress } from './api-address.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type DispatcherTarget, findStacksDispatcher } from './dispatcher-target.ts';
 import { EXIT } from './exit-code.ts';
 import { lambdaFailure } from './lambda-failure.ts';
-import { findTarget, type GlobalOptions } from './target.ts';
-import { whisper } from './terminal.ts';
+import { whisper } from './screen/terminal.ts';
+import type { ApiAddress } from './target/api-address.ts';
+import { findTarget, type GlobalOptions } from './target/target.ts';
 
 /**
  * Has the dispatcher make a round: that of the flag, else the one behind the API of the flag, else that of the
@@ -25,14 +25,14 @@ export async function processNow(named: string | undefined, options: GlobalOptio
 
 async function ask(address: ApiAddress): Promise<Dispatched> {
   whisper(`API: ${address.label}`);
-  const { processByApi } = await import('./by-api/process.ts');
+  const { processByApi } = await import('./backend/by-api/process.ts');
   return processByApi(address);
 }
 
 async function invoke({ functionName, address }: DispatcherTarget): Promise<Dispatched> {
   whisper(`Dispatcher: ${functionName}`);
   // Loaded here: nothing else needs Lambda's client.
-  const { openDispatcherFunction } = await import('../core/functions.ts');
+  const { openDispatcherFunction } = await import('../core/aws/functions.ts');
   const log = openLog(() => undefined);
   return openDispatcherFunction(functionName, log, address)
     .processNow()

@@ -1,7 +1,7 @@
-import { errorCode } from '../core/database.ts';
+import { errorCode } from '../core/postgres/database.ts';
 import { CommandFailure } from './command-failure.ts';
-import { isSchemaMissing, MIGRATE } from './database-failure.ts';
 import { EXIT } from './exit-code.ts';
+import { isSchemaMissing, MIGRATE } from './target/database-failure.ts';
 
 interface Details {
   readonly position?: string;

@@ -1,5 +1,5 @@
-import type { StatementResult } from '../core/database.ts';
-import { rawJson } from './json.ts';
+import type { StatementResult } from '../core/postgres/database.ts';
+import { rawJson } from './screen/json.ts';
 
 /** Oids of pg_type, which never change. */
 const BOOLEAN = 16;

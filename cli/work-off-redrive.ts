@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RedriveOperation } from '../core/jobs/redrive-operation.ts';
-import type { Engine } from './engine.ts';
-import { howFar, openProgress } from './progress.ts';
-import { warn } from './terminal.ts';
+import type { RedriveOperation } from '../core/dead-letters/redrive-operation.ts';
+import type { Engine } from './backend/backend.ts';
+import { howFar, openProgress } from './screen/progress.ts';
+import { warn } from './screen/terminal.ts';
 
 const STEP_PAUSE_MS = 200;
 const WATCH_PAUSE_MS = 500;

@@ -1,7 +1,9 @@
 /** What an application imports: define handlers, and enqueue their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
-export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler.ts';
+export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler/handler.ts';
+export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/outcome.ts';
+export { type RetryOptions, type RetryPolicy, retry } from './handler/retry-policy.ts';
 export type { JobStatus } from './job.ts';
 export {
   type EnqueueClient,
@@ -13,7 +15,5 @@ export {
   type PayloadInput,
 } from './jobs/enqueue.ts';
 export type { Log, LogFields } from './log.ts';
-export { type MigrateResult, migrate } from './migrate.ts';
-export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './outcome.ts';
-export { type RetryOptions, type RetryPolicy, retry } from './retry-policy.ts';
+export { type MigrateResult, migrate } from './postgres/migrate.ts';
 export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './schema.ts';

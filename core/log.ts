@@ -1,7 +1,7 @@
 import { optionalSetting } from './config.ts';
 import { describeFailure, isInstance, type StoredError } from './failure.ts';
 
-/** One JSON object a line: what CloudWatch stores and a person can grep. `core/log-table.ts` has all its fields. */
+/** One JSON object a line, which CloudWatch stores and a person can grep: `core/numbers/log-table.ts` lists them. */
 export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;

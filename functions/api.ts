@@ -2,10 +2,10 @@ import catalog from '#catalog';
 import { createApp } from '../api/app.ts';
 import { readAuthentication } from '../api/auth/settings.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
+import { openDispatcherFunction } from '../core/aws/functions.ts';
 import { optionalSetting, setting } from '../core/config.ts';
-import { openConfiguredDatabase } from '../core/configured-database.ts';
-import { openDispatcherFunction } from '../core/functions.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
+import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
 
 const db = openConfiguredDatabase({

@@ -1,4 +1,4 @@
-import type { HandlerDefinition } from '../core/handler.ts';
+import type { HandlerDefinition } from '../core/handler/handler.ts';
 import makeThumbnail from './handlers/make-thumbnail.ts';
 import sendReminder from './handlers/send-reminder.ts';
 

@@ -1,10 +1,10 @@
+import { openQueues } from '../core/aws/queues.ts';
 import { choiceSetting, durationSetting, metricSettings } from '../core/config.ts';
-import { openConfiguredDatabase } from '../core/configured-database.ts';
-import type { Dispatched } from '../core/dispatch.ts';
-import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatcher.ts';
-import { openMetrics } from '../core/emf.ts';
+import type { Dispatched } from '../core/dispatch/dispatch.ts';
+import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
-import { openQueues } from '../core/queues.ts';
+import { openMetrics } from '../core/numbers/emf.ts';
+import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { systemTime } from '../core/time.ts';
 
 const settings: DispatcherSettings = {

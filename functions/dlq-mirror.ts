@@ -1,10 +1,10 @@
+import { openDeadLetterQueues } from '../core/aws/dead-letter-queues.ts';
+import { openQueues } from '../core/aws/queues.ts';
 import { metricSettings } from '../core/config.ts';
-import { openConfiguredDatabase } from '../core/configured-database.ts';
-import { openDeadLetterQueues } from '../core/dead-letter-queues.ts';
-import { openMetrics } from '../core/emf.ts';
+import { mirror } from '../core/dead-letters/mirror.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
-import { mirror } from '../core/mirror.ts';
-import { openQueues } from '../core/queues.ts';
+import { openMetrics } from '../core/numbers/emf.ts';
+import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {

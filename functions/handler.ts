@@ -1,12 +1,12 @@
 import definition from '#handler';
-import type { Invocation } from '../core/batch.ts';
+import { openQueues } from '../core/aws/queues.ts';
 import { metricSettings, setting } from '../core/config.ts';
-import { openConfiguredDatabase } from '../core/configured-database.ts';
-import { openMetrics } from '../core/emf.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
-import { openQueues } from '../core/queues.ts';
-import { runBatch } from '../core/run-batch.ts';
-import type { BatchResponse, SqsEvent } from '../core/sqs-event.ts';
+import { openMetrics } from '../core/numbers/emf.ts';
+import { openConfiguredDatabase } from '../core/postgres/configured.ts';
+import type { Invocation } from '../core/run/batch.ts';
+import { runBatch } from '../core/run/run-batch.ts';
+import type { BatchResponse, SqsEvent } from '../core/run/sqs-event.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {

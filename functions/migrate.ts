@@ -1,11 +1,11 @@
 import catalog from '#catalog';
 import { listSetting, optionalSetting, setting } from '../core/config.ts';
-import { configuredAddress } from '../core/configured-database.ts';
-import { openDatabase } from '../core/database.ts';
-import { type DeployedLogin, prepareDatabase } from '../core/deployment.ts';
-import type { Role } from '../core/jobs/ensure-login.ts';
 import { processLog } from '../core/log.ts';
-import { readCredentials } from '../core/secrets.ts';
+import { configuredAddress } from '../core/postgres/configured.ts';
+import { openDatabase } from '../core/postgres/database.ts';
+import type { Role } from '../core/postgres/ensure-login.ts';
+import { readCredentials } from '../core/postgres/secrets.ts';
+import { type DeployedLogin, prepareDatabase } from '../core/registry/prepare.ts';
 
 const folder = setting('MILLRACE_MIGRATIONS', 'the folder of the SQL files');
 const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret with which the functions log in');

@@ -1,8 +1,8 @@
 import catalog from '#catalog';
 import { setting } from '../core/config.ts';
-import { openConfiguredDatabase } from '../core/configured-database.ts';
-import { writeRegistry } from '../core/deployment.ts';
 import { processLog } from '../core/log.ts';
+import { openConfiguredDatabase } from '../core/postgres/configured.ts';
+import { writeRegistry } from '../core/registry/prepare.ts';
 
 const registration = {
   stage: setting('MILLRACE_STAGE', 'the stage, which is a part of every name'),

@@ -1,6 +1,6 @@
-import { catalogAlias, catalogSource } from './bundle.ts';
-import type { FunctionBundle } from './bundle-function.ts';
-import type { HandlerPlan } from './handler-plan.ts';
+import type { FunctionBundle } from './bundle/bundle-function.ts';
+import { catalogAlias, catalogSource } from './bundle/options.ts';
+import type { HandlerPlan } from './plan/handler-plan.ts';
 
 /** A function that knows every handler: it imports their files, and so whatever they import. */
 export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {

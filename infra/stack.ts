@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { Annotations, type App, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
-import { failureLine, type HandlerEntry, loadCatalog } from '../core/catalog.ts';
-import { openProbe } from '../core/probe-handler.ts';
-import type { Context } from './context.ts';
+import { failureLine, type HandlerEntry, loadCatalog } from '../core/handler/catalog.ts';
+import { openProbe } from '../core/handler/probe.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
-import type { NetworkChoice } from './place-settings.ts';
-import { readSettings } from './settings.ts';
+import type { Context } from './settings/context.ts';
+import type { NetworkChoice } from './settings/place-settings.ts';
+import { readSettings } from './settings/settings.ts';
 import { checkSize } from './stack-size.ts';
 
 const probe = openProbe();

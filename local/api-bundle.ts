@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { functionName } from '../core/naming.ts';
-import { apiEntry, catalogAlias, catalogSource } from '../infra/bundle.ts';
-import { type HandlerBundles, STAGE } from './handler-bundles.ts';
-import { bundleFunction } from './lambda/bundle.ts';
+import { functionName } from '../core/handler/naming.ts';
+import { apiEntry, catalogAlias, catalogSource } from '../infra/bundle/options.ts';
+import { bundleFunction } from './functions/bundle-function.ts';
+import { type HandlerBundles, STAGE } from './functions/handler-bundles.ts';
 
 export const API_FUNCTION = functionName(STAGE, 'api');
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { enqueue } from '../core/jobs/enqueue.ts';
-import { isUnused } from '../core/jobs/installation.ts';
+import { isUnused } from '../core/postgres/epoch.ts';
 import type { Stack } from './stack.ts';
 
 /** The jobs of a first start, which show a job's whole life within a minute. */

@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { banner } from './banner.ts';
-import { type Children, openChildren } from './children.ts';
-import { eventLine, parseLogLine } from './event-lines.ts';
 import { takeLock } from './folder-lock.ts';
 import { clear } from './fresh.ts';
+import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/runner.ts';
 import { isStopped } from './mailbox/stopped.ts';
-import { watchSources } from './reload.ts';
+import { type Children, openChildren } from './processes/children.ts';
 import { insertSamples, type Samples } from './samples.ts';
+import { banner } from './screen/banner.ts';
+import { eventLine, parseLogLine } from './screen/event-lines.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';

@@ -1,4 +1,4 @@
-import { freePort } from './ports.ts';
+import { freePort } from './processes/ports.ts';
 
 /** Where people look for our servers; a taken port moves to the next that is free. */
 const USUAL_PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378, lambda: 9_325, api: 8_377 } as const;

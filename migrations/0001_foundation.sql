@@ -1,5 +1,5 @@
 -- The clock, the identity of this installation, and the registry of handlers.
--- Every migration runs as millrace_owner, in one transaction; core/migrate.ts has made the roles and the schema.
+-- Every migration runs as millrace_owner, in one transaction; core/postgres/migrate.ts has made the roles and the schema.
 
 revoke all on schema millrace from public;
 grant usage on schema millrace to millrace_app, millrace_operator, millrace_runtime;

@@ -1,6 +1,6 @@
-import type { Queryable } from '../../core/database.ts';
-import { checkApiKey } from '../../core/jobs/api-keys.ts';
-import { expandScopes } from '../../core/scopes.ts';
+import { checkApiKey } from '../../core/access/api-keys.ts';
+import { expandScopes } from '../../core/access/scopes.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 import { bearerToken } from './bearer-token.ts';
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../../core/scopes.ts';
+import type { Scope } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 
 /** Callers whose ARN fits the pattern, in which `*` stands for any text, have these scopes. */

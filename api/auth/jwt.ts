@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
-import { SCOPES, type Scope } from '../../core/scopes.ts';
+import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 import { Problem } from '../problem.ts';
 import { bearerToken } from './bearer-token.ts';

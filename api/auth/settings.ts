@@ -1,8 +1,8 @@
+import { isLoopback } from '../../core/access/loopback.ts';
+import { expandScopes } from '../../core/access/scopes.ts';
 import { optionalSetting, setting } from '../../core/config.ts';
-import type { Queryable } from '../../core/database.ts';
 import { SettingError } from '../../core/errors.ts';
-import { isLoopback } from '../../core/loopback.ts';
-import { expandScopes } from '../../core/scopes.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 import { apiKeyAuthentication } from './api-key.ts';
 import { type IamRule, iamAuthentication } from './iam.ts';

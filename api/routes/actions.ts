@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import type { Scope } from '../../core/access/scopes.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
-import { deleteJob } from '../../core/jobs/delete-job.ts';
-import { pageJobs } from '../../core/jobs/page-jobs.ts';
+import { deleteJob } from '../../core/jobs/delete.ts';
 import { retry } from '../../core/jobs/retry.ts';
-import type { Scope } from '../../core/scopes.ts';
+import { pageJobs } from '../../core/look/page-jobs.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { databaseProblem } from '../database-problem.ts';
 import { invalidBody, Problem } from '../problem.ts';

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { deleteJob } from '../../core/jobs/delete-job.ts';
-import { type PageFilter, pageJobs } from '../../core/jobs/page-jobs.ts';
+import { deleteJob } from '../../core/jobs/delete.ts';
 import { retry } from '../../core/jobs/retry.ts';
-import { showJob } from '../../core/jobs/show.ts';
-import { snakeCase } from '../../core/json-document.ts';
+import { snakeCase } from '../../core/json.ts';
+import { type PageFilter, pageJobs } from '../../core/look/page-jobs.ts';
+import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';

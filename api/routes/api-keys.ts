@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { Queryable } from '../../core/database.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
+import { expandScopes, ROLES, type Role, SCOPES } from '../../core/access/scopes.ts';
 import { seconds } from '../../core/duration.ts';
-import { createApiKey, listApiKeys, revokeApiKey } from '../../core/jobs/api-keys.ts';
-import { snakeCase } from '../../core/json-document.ts';
-import { expandScopes, ROLES, type Role, SCOPES } from '../../core/scopes.ts';
+import { snakeCase } from '../../core/json.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

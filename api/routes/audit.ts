@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { pageAudit } from '../../core/jobs/page-audit.ts';
-import { snakeCase } from '../../core/json-document.ts';
+import { snakeCase } from '../../core/json.ts';
+import { pageAudit } from '../../core/look/page-audit.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { defineRoute } from '../route.ts';
 import { Id, PageQuery, pageOf, Words } from '../schemas.ts';

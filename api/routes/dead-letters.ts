@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { groupDeadLetters, showGroup } from '../../core/jobs/dead-letters-groups.ts';
-import { listedDocument, type PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
-import { showDeadLetter } from '../../core/jobs/dead-letters-show.ts';
-import { pageDeadLetters } from '../../core/jobs/page-dead-letters.ts';
-import { rawJson, snakeCase } from '../../core/json-document.ts';
+import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { listedDocument, type PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
+import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
+import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
+import { rawJson, snakeCase } from '../../core/json.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { countDeadLetters, discardSome, discardStray } from '../../core/jobs/discard.ts';
+import { countDeadLetters, discardSome, discardStray } from '../../core/dead-letters/discard.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { Discarded, DiscardPreview } from '../documents.ts';
 import { invalidBody, Problem } from '../problem.ts';

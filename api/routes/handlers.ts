@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { Queryable } from '../../core/database.ts';
-import { listHandlers, type RegisteredHandler } from '../../core/jobs/handlers-list.ts';
-import { pauseHandler, resumeHandler } from '../../core/jobs/pause.ts';
-import { snakeCase } from '../../core/json-document.ts';
-import { type HandlerAddress, handlerName } from '../../core/naming.ts';
+import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
+import { snakeCase } from '../../core/json.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
+import { listHandlers, type RegisteredHandler } from '../../core/registry/list-handlers.ts';
+import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
 import { Handler } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

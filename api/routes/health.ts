@@ -1,4 +1,4 @@
-import { isMigrated } from '../../core/jobs/begin-request.ts';
+import { isMigrated } from '../../core/access/begin-request.ts';
 import { Health } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';

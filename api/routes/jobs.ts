@@ -1,9 +1,9 @@
-import type { Queryable } from '../../core/database.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
-import { readLiveJob } from '../../core/jobs/page-jobs.ts';
-import { type ShownJob, showJob } from '../../core/jobs/show.ts';
-import { rawJson, snakeCase } from '../../core/json-document.ts';
+import { rawJson, snakeCase } from '../../core/json.ts';
+import { readLiveJob } from '../../core/look/page-jobs.ts';
+import { type ShownJob, showJob } from '../../core/look/show-job.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
 import type { Caller } from '../caller.ts';
 import { Cancelled, Enqueued } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';

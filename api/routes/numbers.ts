@@ -1,7 +1,7 @@
 import { LIVE_STATUSES } from '../../core/job.ts';
-import { type HandlerNumbers, readHandlerNumbers } from '../../core/jobs/read-metrics.ts';
-import { readStats, type Stats } from '../../core/jobs/stats.ts';
-import { renderMetrics } from '../../core/metrics.ts';
+import { renderMetrics } from '../../core/numbers/prometheus.ts';
+import { type HandlerNumbers, readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
+import { readStats, type Stats } from '../../core/numbers/stats.ts';
 import { StatsDocument } from '../documents.ts';
 import { defineRoute } from '../route.ts';
 

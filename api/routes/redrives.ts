@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { findMoved, previewRedrive } from '../../core/jobs/dead-letters-preview.ts';
+import { findMoved, previewRedrive } from '../../core/dead-letters/preview-redrive.ts';
 import {
   cancelRedrive,
   type RedriveOperation,
   readRedrive,
   listRedrives as readRedrives,
   startRedrive,
-} from '../../core/jobs/redrive-operation.ts';
-import { snakeCase } from '../../core/json-document.ts';
+} from '../../core/dead-letters/redrive-operation.ts';
+import { snakeCase } from '../../core/json.ts';
 import { Preview, Redrive, ShownRedrive } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 /** Does nothing, set for throughput: full batches, and enough in flight that a round never waits for room. */
 export default defineHandler({

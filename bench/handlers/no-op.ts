@@ -1,4 +1,4 @@
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 /** Does nothing, with every setting left at its default. */
 export default defineHandler({

@@ -1,11 +1,11 @@
 import { Argument, type Command } from 'commander';
-import { action } from '../action.ts';
 import { bashCompletion } from '../completion/bash.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { readPlaces } from '../completion/tree.ts';
 import { zshCompletion } from '../completion/zsh.ts';
-import type { GlobalOptions } from '../target.ts';
-import { print } from '../terminal.ts';
+import { action } from '../options/action.ts';
+import { print } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import type { DeadLetterGroup } from '../../core/jobs/dead-letters-groups.ts';
-import type { PinnedFilter } from '../../core/jobs/dead-letters-list.ts';
-import { action, examples } from '../action.ts';
+import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
+import type { Engine } from '../backend/backend.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { confirm } from '../confirm.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
   type FilterOptions,
@@ -11,17 +13,15 @@ import {
   requireChoice,
   shortGroup,
   toFilter,
-} from '../dead-letter-options.ts';
-import type { Engine } from '../engine.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { interruptible } from '../interrupt.ts';
-import { toJson } from '../json.ts';
-import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../named-jobs.ts';
-import { counted, howFar, openProgress } from '../progress.ts';
-import type { GlobalOptions } from '../target.ts';
-import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../terminal.ts';
-import { jobIds, strayNumber } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+} from '../options/filter-options.ts';
+import { jobIds, strayNumber } from '../options/values.ts';
+import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../redrive/named-jobs.ts';
+import { confirm } from '../screen/confirm.ts';
+import { interruptible } from '../screen/interrupt.ts';
+import { toJson } from '../screen/json.ts';
+import { counted, howFar, openProgress } from '../screen/progress.ts';
+import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { action, examples } from '../action.ts';
+import { withEngine } from '../backend/open.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
-import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../dead-letter-options.ts';
-import { toJson } from '../json.ts';
-import { addJsonLines } from '../json-lines.ts';
-import { counted } from '../progress.ts';
-import { whisper } from '../terminal.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../options/filter-options.ts';
+import { toJson } from '../screen/json.ts';
+import { addJsonLines } from '../screen/json-lines.ts';
+import { counted } from '../screen/progress.ts';
+import { whisper } from '../screen/terminal.ts';
 
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import type { DeadLetterGroup } from '../../core/jobs/dead-letters-groups.ts';
-import { action, examples } from '../action.ts';
-import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
+import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { withEngine } from '../backend/open.ts';
 import { EXIT } from '../exit-code.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { count, counted } from '../progress.ts';
-import { firstLine, printRows, say, suggest } from '../terminal.ts';
-import { timeOrDuration, whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
+import { timeOrDuration, whole } from '../options/values.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { count, counted } from '../screen/progress.ts';
+import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
 
 interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;

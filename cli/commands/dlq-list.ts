@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { type ListedDeadLetter, listedDocument } from '../../core/jobs/dead-letters-list.ts';
-import { handlerName } from '../../core/naming.ts';
-import { action, examples } from '../action.ts';
-import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../dead-letter-options.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { firstLine, printRows, say, suggest } from '../terminal.ts';
-import { whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { type ListedDeadLetter, listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
+import { handlerName } from '../../core/handler/naming.ts';
+import { withEngine } from '../backend/open.ts';
+import { action, examples } from '../options/action.ts';
+import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
+import { whole } from '../options/values.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = ['ID', 'JOB', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
 

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
-import type { ShownGroup } from '../../core/jobs/dead-letters-groups.ts';
-import { action, examples } from '../action.ts';
+import type { ShownGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import type { Engine, SeenDeadLetter } from '../backend/backend.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { deadLetterDocument } from '../dead-letter-document.ts';
-import { findGroup, shortGroup } from '../dead-letter-options.ts';
-import type { Engine, SeenDeadLetter } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { snakeCase, toJson } from '../json.ts';
-import { type ExplainedJob, explainJobs, standing } from '../named-jobs.ts';
-import type { GlobalOptions } from '../target.ts';
-import { print, printPairs, suggest } from '../terminal.ts';
-import { group as groupValue, jobId, strayNumber } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { findGroup, shortGroup } from '../options/filter-options.ts';
+import { group as groupValue, jobId, strayNumber } from '../options/values.ts';
+import { type ExplainedJob, explainJobs, standing } from '../redrive/named-jobs.ts';
+import { snakeCase, toJson } from '../screen/json.ts';
+import { print, printPairs, suggest } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 import { jobOf } from './dlq-list.ts';
 import { shownPayload } from './jobs-show.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { examples } from '../action.ts';
+import { examples } from '../options/action.ts';
 import { addDlqDiscard } from './dlq-discard.ts';
 import { addDlqExport } from './dlq-export.ts';
 import { addDlqGroups } from './dlq-groups.ts';

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { action, examples } from '../action.ts';
-import { checkDeployment } from '../check-deployment.ts';
-import { type DoctorOptions, findDeployment, knowsJobs } from '../deployment.ts';
+import { withEngine } from '../backend/open.ts';
+import { checkDeployment } from '../doctor/check-deployment.ts';
+import { type DoctorOptions, findDeployment, knowsJobs } from '../doctor/deployment.ts';
 import { EXIT } from '../exit-code.ts';
 import type { Finding } from '../finding.ts';
-import { toJson } from '../json.ts';
-import { print, printRows, suggest, warn } from '../terminal.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { toJson } from '../screen/json.ts';
+import { print, printRows, suggest, warn } from '../screen/terminal.ts';
 
 /** `millrace doctor` */
 export function addDoctor(program: Command): void {

@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
+import { handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
-import { handlerName } from '../../core/naming.ts';
-import { action, examples } from '../action.ts';
+import type { Engine } from '../backend/backend.ts';
+import { jobDocument } from '../backend/documents.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import type { Engine } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { jobDocument } from '../job-document.ts';
-import { toJson } from '../json.ts';
-import { checkPayload, readPayload } from '../payload-text.ts';
-import type { GlobalOptions } from '../target.ts';
-import { print, say, suggest, warn } from '../terminal.ts';
-import { duration, jobName, key, time, whole } from '../values.ts';
-import { watchJob } from '../watch-job.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { duration, jobName, key, time, whole } from '../options/values.ts';
+import { toJson } from '../screen/json.ts';
+import { print, say, suggest, warn } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
+import { checkPayload, readPayload } from './payload.ts';
+import { watchJob } from './watch-job.ts';
 
 interface EnqueueFlags {
   readonly at?: Date;

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import type { RegisteredHandler } from '../../core/jobs/handlers-list.ts';
-import { type HandlerAddress, handlerName } from '../../core/naming.ts';
-import { action, examples } from '../action.ts';
+import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
+import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
+import type { Engine } from '../backend/backend.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import type { Engine } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { snakeCase } from '../json.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import type { GlobalOptions } from '../target.ts';
-import { printRows, say, suggest, whisper } from '../terminal.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { snakeCase } from '../screen/json.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { DeleteAnswer } from '../../core/jobs/delete-job.ts';
-import { action, examples } from '../action.ts';
-import { confirm } from '../confirm.ts';
-import { actOnEach, type Failures } from '../each-job.ts';
+import type { DeleteAnswer } from '../../core/jobs/delete.ts';
 import { EXIT } from '../exit-code.ts';
-import { jobIds } from '../values.ts';
+import { action, examples } from '../options/action.ts';
+import { jobIds } from '../options/values.ts';
+import { confirm } from '../screen/confirm.ts';
+import { actOnEach, type Failures } from './each-job.ts';
 
 const FAILURES: Failures<DeleteAnswer> = {
   in_flight: [EXIT.conflict, 'is in the hands of its handler: cancel it first'],

@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { Duration } from '../../core/duration.ts';
+import { handlerName } from '../../core/handler/naming.ts';
 import type { JobStatus } from '../../core/job.ts';
-import type { ListedJob } from '../../core/jobs/list.ts';
-import { handlerName } from '../../core/naming.ts';
-import { action, examples } from '../action.ts';
-import { snakeCase } from '../json.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { firstLine, printRows, say, suggest } from '../terminal.ts';
-import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import type { ListedJob } from '../../core/look/list-jobs.ts';
+import { withEngine } from '../backend/open.ts';
+import { action, examples } from '../options/action.ts';
+import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../options/values.ts';
+import { snakeCase } from '../screen/json.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
 
 interface JobsOptions extends ListOptions {
   readonly status?: JobStatus[];

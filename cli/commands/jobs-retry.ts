@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { RetryAnswer } from '../../core/jobs/retry.ts';
-import { action, examples } from '../action.ts';
-import { confirm } from '../confirm.ts';
-import { actOnEach, type Failures } from '../each-job.ts';
 import { EXIT } from '../exit-code.ts';
-import { suggest } from '../terminal.ts';
-import { jobIds } from '../values.ts';
+import { action, examples } from '../options/action.ts';
+import { jobIds } from '../options/values.ts';
+import { confirm } from '../screen/confirm.ts';
+import { suggest } from '../screen/terminal.ts';
+import { actOnEach, type Failures } from './each-job.ts';
 
 const FAILURES: Failures<RetryAnswer> = {
   busy: [EXIT.conflict, 'is in use by somebody at this moment: try again'],

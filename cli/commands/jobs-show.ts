@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
-import type { ShownAttempt } from '../../core/jobs/show.ts';
-import { handlerName } from '../../core/naming.ts';
-import { action, examples } from '../action.ts';
+import { handlerName } from '../../core/handler/naming.ts';
+import type { ShownAttempt } from '../../core/look/show-job.ts';
+import type { SeenJob } from '../backend/backend.ts';
+import { jobDocument } from '../backend/documents.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import type { SeenJob } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { jobDocument } from '../job-document.ts';
-import { indentJson, toJson } from '../json.ts';
-import type { GlobalOptions } from '../target.ts';
-import { isTable, print, printPairs, suggest } from '../terminal.ts';
-import { jobId } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { jobId } from '../options/values.ts';
+import { indentJson, toJson } from '../screen/json.ts';
+import { isTable, print, printPairs, suggest } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 /** `millrace jobs show` */
 export function addJobsShow(jobs: Command): void {

@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Duration, seconds } from '../../core/duration.ts';
-import { action, examples } from '../action.ts';
+import type { Engine, SeenJob } from '../backend/backend.ts';
+import { jobDocument } from '../backend/documents.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import type { Engine, SeenJob } from '../engine.ts';
 import { EXIT } from '../exit-code.ts';
-import { jobDocument } from '../job-document.ts';
-import { toJson } from '../json.ts';
-import { print, suggest } from '../terminal.ts';
-import { duration, jobId } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { duration, jobId } from '../options/values.ts';
+import { toJson } from '../screen/json.ts';
+import { print, suggest } from '../screen/terminal.ts';
 
 const POLL_MS = 250;
 

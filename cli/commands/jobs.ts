@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { examples } from '../action.ts';
+import { examples } from '../options/action.ts';
 import { addJobsCancel } from './jobs-cancel.ts';
 import { addJobsDelete } from './jobs-delete.ts';
 import { addJobsList } from './jobs-list.ts';

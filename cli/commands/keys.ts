@@ -1,17 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ApiKey } from '../../core/access/api-keys.ts';
+import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
-import type { ApiKey } from '../../core/jobs/api-keys.ts';
-import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/scopes.ts';
-import { action, examples } from '../action.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { confirm } from '../confirm.ts';
 import { EXIT } from '../exit-code.ts';
 import { makeFirstKey } from '../first-key.ts';
-import { snakeCase, toJson } from '../json.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { print, printPairs, printRows, say, suggest, warn } from '../terminal.ts';
-import { lasting, rowNumber, whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { lasting, rowNumber, whole } from '../options/values.ts';
+import { confirm } from '../screen/confirm.ts';
+import { snakeCase, toJson } from '../screen/json.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { print, printPairs, printRows, say, suggest, warn } from '../screen/terminal.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
 const MORE_HELP = `

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { openLog } from '../../core/log.ts';
-import { migrate, migrationStatus } from '../../core/migrate.ts';
-import { action, examples } from '../action.ts';
-import { databaseFailure } from '../database-failure.ts';
+import { migrate, migrationStatus } from '../../core/postgres/migrate.ts';
 import { EXIT } from '../exit-code.ts';
-import { toJson } from '../json.ts';
-import { findDatabase, type GlobalOptions, withDatabase } from '../target.ts';
-import { print, printRows, say, suggest, warn, whisper } from '../terminal.ts';
+import { action, examples } from '../options/action.ts';
+import { toJson } from '../screen/json.ts';
+import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
+import { databaseFailure } from '../target/database-failure.ts';
+import { findDatabase, type GlobalOptions, withDatabase } from '../target/target.ts';
 
 /** `millrace migrate` and `millrace migrate status` */
 export function addMigrate(program: Command): void {

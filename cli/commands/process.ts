@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { action, examples } from '../action.ts';
-import { toJson } from '../json.ts';
+import { action, examples } from '../options/action.ts';
 import { processNow } from '../process-now.ts';
-import { print, printPairs, suggest } from '../terminal.ts';
+import { toJson } from '../screen/json.ts';
+import { print, printPairs, suggest } from '../screen/terminal.ts';
 
 const MORE_HELP = `
 Without --function it is the one behind --api-url, else that of MILLRACE_DISPATCHER_FUNCTION, else the one behind

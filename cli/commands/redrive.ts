@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import type { DeadLetterFilter } from '../../core/jobs/dead-letter-filter.ts';
-import { action, examples } from '../action.ts';
+import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
+import type { Engine } from '../backend/backend.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { confirm } from '../confirm.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
   type FilterOptions,
@@ -10,12 +12,9 @@ import {
   QUEUE_CHOICES,
   requireChoice,
   toFilter,
-} from '../dead-letter-options.ts';
-import type { Engine } from '../engine.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { toJson } from '../json.ts';
-import { reportSkipped, skippedDocument } from '../named-jobs.ts';
-import { count, counted } from '../progress.ts';
+} from '../options/filter-options.ts';
+import { jobIds, rate as rateValue, whole } from '../options/values.ts';
+import { reportSkipped, skippedDocument } from '../redrive/named-jobs.ts';
 import {
   estimate,
   previewDocument,
@@ -24,13 +23,14 @@ import {
   readPreview,
   remarks,
   whyNot,
-} from '../redrive-preview.ts';
-import { redriveViaSqs } from '../redrive-via-sqs.ts';
-import { runRedrive } from '../run-redrive.ts';
-import type { GlobalOptions } from '../target.ts';
-import { print, printRows, say, sayRows, suggest, warn, whisper } from '../terminal.ts';
-import { jobIds, rate as rateValue, whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+} from '../redrive/preview.ts';
+import { runRedrive } from '../redrive/run.ts';
+import { redriveViaSqs } from '../redrive/via-sqs.ts';
+import { confirm } from '../screen/confirm.ts';
+import { toJson } from '../screen/json.ts';
+import { count, counted } from '../screen/progress.ts';
+import { print, printRows, say, sayRows, suggest, warn, whisper } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import type { RedriveOperation } from '../../core/jobs/redrive-operation.ts';
-import { action, examples } from '../action.ts';
+import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
+import { withEngine } from '../backend/open.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { EXIT } from '../exit-code.ts';
-import { snakeCase, toJson } from '../json.ts';
-import { addJsonLines, type ListOptions, printList } from '../json-lines.ts';
-import { print, printPairs, printRows, say, suggest } from '../terminal.ts';
-import { rowNumber, whole } from '../values.ts';
-import { withEngine } from '../with-engine.ts';
+import { action, examples } from '../options/action.ts';
+import { rowNumber, whole } from '../options/values.ts';
+import { snakeCase, toJson } from '../screen/json.ts';
+import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
+import { print, printPairs, printRows, say, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'BEGAN', 'ENDED'];
 

@@ -1,15 +1,15 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { runText, type StatementResult } from '../../core/database.ts';
-import { action, examples } from '../action.ts';
+import { runText, type StatementResult } from '../../core/postgres/database.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { databaseFailure, isSchemaMissing } from '../database-failure.ts';
 import { EXIT } from '../exit-code.ts';
-import { toJson } from '../json.ts';
+import { action, examples } from '../options/action.ts';
+import { toJson } from '../screen/json.ts';
+import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
 import { sqlFailure } from '../sql-failure.ts';
 import { toValues } from '../sql-values.ts';
-import { CONNECT_TIMEOUT_MS, CONNECTION_NAME, findDatabase, type GlobalOptions } from '../target.ts';
-import { print, printRows, say, suggest, warn, whisper } from '../terminal.ts';
+import { databaseFailure, isSchemaMissing } from '../target/database-failure.ts';
+import { CONNECT_TIMEOUT_MS, CONNECTION_NAME, findDatabase, type GlobalOptions } from '../target/target.ts';
 
 /** `millrace sql`: psql for those who have none. */
 export function addSql(program: Command): void {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { LIVE_STATUSES } from '../../core/job.ts';
-import type { Stats } from '../../core/jobs/stats.ts';
-import { action, examples } from '../action.ts';
-import type { Overview } from '../engine.ts';
-import { snakeCase, toJson } from '../json.ts';
-import type { GlobalOptions } from '../target.ts';
-import { print, printPairs, suggest, warn } from '../terminal.ts';
-import { withEngine } from '../with-engine.ts';
+import type { Stats } from '../../core/numbers/stats.ts';
+import type { Overview } from '../backend/backend.ts';
+import { withEngine } from '../backend/open.ts';
+import { action, examples } from '../options/action.ts';
+import { snakeCase, toJson } from '../screen/json.ts';
+import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
+import type { GlobalOptions } from '../target/target.ts';
 
 /** Two ticks of the schedule can be this far apart. */
 const DISPATCHER_LATE_MS = 120_000;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { action, examples } from '../action.ts';
+import { action, examples } from '../options/action.ts';
 
 /** `millrace up`: the whole product on this machine, until Ctrl-C. */
 export function addUp(program: Command): void {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { action, examples } from '../action.ts';
-import { toJson } from '../json.ts';
-import { findDatabase, type GlobalOptions } from '../target.ts';
-import { print, suggest } from '../terminal.ts';
+import { action, examples } from '../options/action.ts';
+import { toJson } from '../screen/json.ts';
+import { print, suggest } from '../screen/terminal.ts';
+import { findDatabase, type GlobalOptions } from '../target/target.ts';
 
 /** `millrace url`: the address of the database, password and all, for other programs. */
 export function addUrl(program: Command): void {

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres/database.ts';
 
 // A row that somebody holds is not waited for: its message bounces and comes again.
 const ADOPT_DELIVERY = `

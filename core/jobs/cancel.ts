@@ -1,4 +1,4 @@
-import type { Queryable } from '../database.ts';
+import type { Queryable } from '../postgres/database.ts';
 
 /** `requested`: a handler has the job, and start, settle or rescue will see the request. */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres/database.ts';
 
 /** A dead job whose message is missing, under the claim number that a new one carries. */
 export interface Carried {

@@ -1,4 +1,4 @@
-import { type HandlerAddress, handlerName } from '../naming.ts';
+import { type HandlerAddress, handlerName } from '../handler/naming.ts';
 import type { Time } from '../time.ts';
 
 /** What lies behind the claims of one handler. */

@@ -1,5 +1,5 @@
-import type { Database } from '../database.ts';
-import type { HandlerAddress } from '../naming.ts';
+import type { HandlerAddress } from '../handler/naming.ts';
+import type { Database } from '../postgres/database.ts';
 import { systemTime } from '../time.ts';
 import { type FloorOfJob, openFloors } from './claim-floors.ts';
 

@@ -1,5 +1,5 @@
-import { type Database, isStatementError } from '../database.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
+import type { RetryPolicy } from '../handler/retry-policy.ts';
+import { type Database, isStatementError } from '../postgres/database.ts';
 import type { LiveRow, StartAnswer, StartBatch, StartRequest } from './start.ts';
 import type { Begun } from './start-claimed.ts';
 

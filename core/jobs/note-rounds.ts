@@ -1,4 +1,4 @@
-import type { Queryable } from '../database.ts';
+import type { Queryable } from '../postgres/database.ts';
 
 /** What dispatchers did since it was noted last. */
 export interface Rounds {

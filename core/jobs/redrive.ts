@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres/database.ts';
 
 const REDRIVE_JOBS = `select id from millrace.redrive($1::bigint[], $2::bigint[], $3) as id`;
 

@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres/database.ts';
 
 /** A claim to give back unused. */
 export interface Release {

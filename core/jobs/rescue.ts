@@ -1,5 +1,5 @@
-import type { Database } from '../database.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
+import type { RetryPolicy } from '../handler/retry-policy.ts';
+import type { Database } from '../postgres/database.ts';
 
 /** A running job whose lease is over, with what is needed to say when it is tried again. */
 export interface ExpiredAttempt {

@@ -1,4 +1,4 @@
-import type { Queryable } from '../database.ts';
+import type { Queryable } from '../postgres/database.ts';
 
 /**
  * `redriven`: it was dead and has fresh attempts. `due`: it had failed and no longer waits. `busy`: its row is locked.

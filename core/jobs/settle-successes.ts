@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts';
+import type { Database } from '../postgres/database.ts';
 import type { Settled, Settlement } from './settle.ts';
 
 // What nearly every batch is: all succeeded. Half of the other statement's cost; a function, so that its plan is kept.

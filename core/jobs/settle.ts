@@ -1,7 +1,7 @@
-import { type Database, errorCode, isStatementError } from '../database.ts';
 import type { StoredError } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 import { type Log, processLog } from '../log.ts';
+import { type Database, errorCode, isStatementError } from '../postgres/database.ts';
 import { settleSuccesses } from './settle-successes.ts';
 
 /** How an attempt ended, as runtime or rescue saw it. The row's limits and cancel requests have the last word. */

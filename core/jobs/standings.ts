@@ -1,5 +1,5 @@
-import type { Database } from '../database.ts';
 import type { JobStatus } from '../job.ts';
+import type { Database } from '../postgres/database.ts';
 
 const READ_STANDINGS = `
   select w.id as "jobId", j.status, j.claim_no = w.claim_no as ours, j.request_id as "requestId"

@@ -1,7 +1,7 @@
-import type { Database } from '../database.ts';
+import type { HandlerAddress } from '../handler/naming.ts';
+import type { RetryPolicy } from '../handler/retry-policy.ts';
 import type { JobStatus } from '../job.ts';
-import type { HandlerAddress } from '../naming.ts';
-import type { RetryPolicy } from '../retry-policy.ts';
+import type { Database } from '../postgres/database.ts';
 import { lookAtOthers } from './look-at-others.ts';
 import { type Begun, startClaimed } from './start-claimed.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { optionalSetting } from '../../core/config.ts';
-import { defineHandler } from '../../core/handler.ts';
-import { retry } from '../../core/retry-policy.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
+import { retry } from '../../core/handler/retry-policy.ts';
 import { getFile, putFile } from '../web-files.ts';
 
 const MOST_SOURCE_BYTES = 50_000_000;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 import { messageIdOf, sendMail } from '../mail.ts';
 
 // A line break could end the header and begin another one.

@@ -1,5 +1,5 @@
 import { basename, dirname, extname } from 'node:path';
-import { handlerExport } from '../../infra/bundle.ts';
+import { handlerExport } from '../../infra/bundle/options.ts';
 
 export interface VariablesRequest {
   functionName: string;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Child, Children } from '../children.ts';
+import type { Child, Children } from '../processes/children.ts';
 import { environmentVariables } from './environment-variables.ts';
 import { onLines } from './lines.ts';
 import { watchMemory } from './memory.ts';

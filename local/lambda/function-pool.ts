@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Children } from '../children.ts';
+import type { Children } from '../processes/children.ts';
 import { Environment } from './environment.ts';
 import { type Outcome, summarize } from './outcome.ts';
 import type { FunctionSpec, RunnerEvent } from './runner.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Children } from '../children.ts';
+import type { Children } from '../processes/children.ts';
 import { FunctionPool } from './function-pool.ts';
 import { type Outcome, throttled } from './outcome.ts';
 import { retryThrottled } from './retry-throttled.ts';

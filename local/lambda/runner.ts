@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { Children } from '../children.ts';
+import type { Children } from '../processes/children.ts';
 import { answerApi } from './api.ts';
 import { FunctionTable } from './function-table.ts';
 import { Mapping } from './mapping.ts';

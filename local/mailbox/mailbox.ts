@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import { freePort } from '../ports.ts';
+import { freePort } from '../processes/ports.ts';
 import { storeMail } from './mails.ts';
 import { isStopped } from './stopped.ts';
 

@@ -1,6 +1,6 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Child, Children } from '../children.ts';
+import type { Child, Children } from '../processes/children.ts';
 import type { Binaries } from './binaries.ts';
 import type { Owner } from './owner.ts';
 

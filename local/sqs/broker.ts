@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { queueDoesNotExist } from './errors.ts';
-import type { Journal } from './journal.ts';
-import type { LongPolls } from './long-polls.ts';
-import type { Message, MessageIdentity } from './message.ts';
-import type { MoveTask } from './move-task.ts';
-import { createQueue, putMessage, type Queue, type QueueSeed } from './queue.ts';
-import { receiveMessages } from './queue-operations.ts';
+import type { MoveTask } from './moves/move-task.ts';
+import type { LongPolls } from './queue/long-polls.ts';
+import type { Message, MessageIdentity } from './queue/message.ts';
+import { createQueue, putMessage, type Queue, type QueueSeed } from './queue/queue.ts';
+import { receiveMessages } from './queue/queue-operations.ts';
+import type { Journal } from './store/journal.ts';
 
 /** All queues of the one account, and what they need of each other. */
 export interface Broker {

@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Broker } from './broker.ts';
-import { createMemoryJournal } from './journal.ts';
-import { createLongPolls } from './long-polls.ts';
 import { answerRequest } from './protocol.ts';
+import { createLongPolls } from './queue/long-polls.ts';
+import { createMemoryJournal } from './store/journal.ts';
 
 // Imported as a module, node:http also loads the WebSocket client: 30 ms and 10 MB that a start can do without.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -64,7 +64,7 @@ export async function openBroker(options: SqsOptions): Promise<Broker> {
   };
   if (options.dataFile !== undefined) {
     // Loaded only when wanted: SQLite costs several milliseconds at the start.
-    const { openStore } = await import('./store.ts');
+    const { openStore } = await import('./store/store.ts');
     openStore(broker, options.dataFile);
   }
   return broker;

@@ -8,7 +8,7 @@ import { apiKeyAuthentication } from '../../api/auth/api-key.ts';
 import { iamAuthentication } from '../../api/auth/iam.ts';
 import { jwtAuthentication } from '../../api/auth/jwt.ts';
 import { loopbackAuthentication } from '../../api/auth/loopback.ts';
-import { createApiKey } from '../../core/jobs/api-keys.ts';
+import { createApiKey } from '../../core/access/api-keys.ts';
 import { askApp, openApi } from './world.ts';
 
 const { db, deps, pool, log } = await openApi();

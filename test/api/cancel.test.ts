@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ROLES } from '../../core/scopes.ts';
-import { createLogin } from '../core/runtime-engine.ts';
+import { ROLES } from '../../core/access/scopes.ts';
 import { createClient } from '../support/database.ts';
+import { createLogin } from '../support/runtime-engine.ts';
 import { insertInState } from './job-states.ts';
 import { openApi } from './world.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { ROUTES } from '../../api/routes.ts';
-import { openDatabase } from '../../core/database.ts';
-import { NEWEST_MIGRATION } from '../../core/jobs/begin-request.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from '../../core/migration-files.ts';
-import { SCOPES } from '../../core/scopes.ts';
+import { NEWEST_MIGRATION } from '../../core/access/begin-request.ts';
+import { SCOPES } from '../../core/access/scopes.ts';
+import { openDatabase } from '../../core/postgres/database.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../core/postgres/migration-files.ts';
 import { createClient } from '../support/database.ts';
 import { askApp, openApi } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
-import { stepRedrive } from '../../core/jobs/redrive-operation.ts';
+import { stepRedrive } from '../../core/dead-letters/redrive-operation.ts';
 import { askApp, openApi } from './world.ts';
 
 const { ask, pool, db, deps } = await openApi();

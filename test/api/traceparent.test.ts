@@ -3,8 +3,8 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
+import { SCOPES } from '../../core/access/scopes.ts';
 import { openLog } from '../../core/log.ts';
-import { SCOPES } from '../../core/scopes.ts';
 import { openEngine } from '../support/engine.ts';
 import { askApp } from './world.ts';
 

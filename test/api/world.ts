@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { type App, createApp } from '../../api/app.ts';
 import type { Authenticate } from '../../api/caller.ts';
 import type { ApiDeps } from '../../api/route.ts';
-import { defineHandler } from '../../core/handler.ts';
-import { ROLES, SCOPES, type Scope } from '../../core/scopes.ts';
-import { deploy, openEngine } from '../core/runtime-engine.ts';
+import { ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
+import { deploy, openEngine } from '../support/runtime-engine.ts';
 import { expectDocumented } from './conformance.ts';
 
 export interface Reply {

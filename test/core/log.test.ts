@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openLog } from '../../core/log.ts';
-import { LOG_EVENTS } from '../../core/log-table.ts';
+import { LOG_EVENTS } from '../../core/numbers/log-table.ts';
 import { faultsOf } from '../support/log-lines.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

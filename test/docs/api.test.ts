@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ROUTES } from '../../api/routes.ts';
-import { ROLES, SCOPES } from '../../core/scopes.ts';
+import { ROLES, SCOPES } from '../../core/access/scopes.ts';
 import { ROOT, readDocument, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/api.md');
@@ -33,7 +33,7 @@ it('says what the roles stand for', () => {
 });
 
 it('names the settings that are read, and no other', () => {
-  const files = ['api/auth/settings.ts', 'functions/api.ts', 'cli/by-api/client.ts'];
+  const files = ['api/auth/settings.ts', 'functions/api.ts', 'cli/backend/by-api/client.ts'];
   const sources = files.map((path) => readFileSync(`${ROOT}/${path}`, 'utf8'));
   const names = (text: string) => [...new Set(text.match(/MILLRACE_[A-Z_]+/g))].toSorted();
 

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { loadCatalog } from '../../core/catalog.ts';
+import { loadCatalog } from '../../core/handler/catalog.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeProject, type Project } from '../support/project.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

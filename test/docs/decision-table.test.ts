@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type Circumstances, type Delivery, decide } from '../../core/decide.ts';
+import { MAX_RECEIVE_COUNT } from '../../core/handler/timing.ts';
 import type { JobStatus } from '../../core/job.ts';
-import { MAX_RECEIVE_COUNT } from '../../core/timing.ts';
+import { type Circumstances, type Delivery, decide } from '../../core/run/decide.ts';
 import { readDocument, tableBelow } from './documents.ts';
 
 const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'later claim', 'other epoch'] as const;

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { alarmsOf } from '../../infra/alarms.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { alarmsOf } from '../../infra/plan/alarms.ts';
+import { readSettings } from '../../infra/settings/settings.ts';
 import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/deploy.md');

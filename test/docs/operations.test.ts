@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { CLOUDWATCH_METRICS, PROMETHEUS_METRICS } from '../../core/metric-table.ts';
+import { CLOUDWATCH_METRICS, PROMETHEUS_METRICS } from '../../core/numbers/metric-table.ts';
 import { eventually } from '../support/eventually.ts';
 import { tableBelow } from './documents.ts';
 import { deadScenes } from './operations-dead.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { seconds } from '../../core/duration.ts';
-import { defineHandler, type HandlerOptions } from '../../core/handler.ts';
-import { retry, retryDelay } from '../../core/retry-policy.ts';
-import { MAX_RECEIVE_COUNT, SOURCE_RETENTION_SECONDS, timingOf } from '../../core/timing.ts';
+import { defineHandler, type HandlerOptions } from '../../core/handler/handler.ts';
+import { retry, retryDelay } from '../../core/handler/retry-policy.ts';
+import { MAX_RECEIVE_COUNT, SOURCE_RETENTION_SECONDS, timingOf } from '../../core/handler/timing.ts';
 import makeThumbnail from '../../functions/handlers/make-thumbnail.ts';
 import sendReminder from '../../functions/handlers/send-reminder.ts';
 import { readDocument, tableBelow } from './documents.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../core/database.ts';
-import { dispatch } from '../../core/dispatch.ts';
-import { readEpoch } from '../../core/jobs/installation.ts';
+import { openQueues, type Queues } from '../../core/aws/queues.ts';
+import { dispatch } from '../../core/dispatch/dispatch.ts';
 import { openLog } from '../../core/log.ts';
-import { openQueues, type Queues } from '../../core/queues.ts';
+import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { readEpoch } from '../../core/postgres/epoch.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 import { untilDone } from './story.ts';
 
@@ -16,7 +16,7 @@ const SAMPLE_EVERY_MS = 10;
 
 const HANDLER = `
 import * as z from 'zod';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 export default defineHandler({
   jobType: 'count_me',

@@ -10,8 +10,8 @@ import type { RunningStack } from '../support/project.ts';
 export const STORY_HANDLER = `
 import { z } from 'zod';
 import { setTimeout as wait } from 'node:timers/promises';
-import { defineHandler } from '../../core/handler.ts';
-import { retry } from '../../core/retry-policy.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
+import { retry } from '../../core/handler/retry-policy.ts';
 import { sendMail } from '../mail.ts';
 
 export default defineHandler({

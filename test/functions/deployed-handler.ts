@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 export default defineHandler({
   jobType: 'echo',

@@ -4,7 +4,7 @@ import { Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
-import type { Context } from '../../infra/context.ts';
+import type { Context } from '../../infra/settings/context.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
 interface Report {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { App, type Stack } from 'aws-cdk-lib';
-import type { Context } from '../../infra/context.ts';
+import type { Context } from '../../infra/settings/context.ts';
 import { makeStack } from '../../infra/stack.ts';
 
 const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Context };

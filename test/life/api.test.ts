@@ -4,7 +4,7 @@ import { makeProject, type Project, type RunningStack, startUp } from '../suppor
 
 const GREET = (most: number) => `
 import * as z from 'zod';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 export default defineHandler({
   jobType: 'greet',

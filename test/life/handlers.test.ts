@@ -9,7 +9,7 @@ import { ENDINGS, endingSources } from './endings.ts';
 import { handlerSource } from './sources.ts';
 
 const SYNTAX_ERROR = `${handlerSource('broken_syntax', 'return 1;')}\nconst = 3;\n`;
-const THROWS = `import '../../core/handler.ts';\n\nthrow new Error('no such luck');\n`;
+const THROWS = `import '../../core/handler/handler.ts';\n\nthrow new Error('no such luck');\n`;
 const WRONG_NAME = handlerSource('other_name', 'return 1;');
 
 /** On a machine that does much else, bundling takes its time. */

@@ -3,7 +3,7 @@ export function handlerSource(jobType: string, body: string, options = ''): stri
   return `
 import { z } from 'zod';
 import { setTimeout as wait } from 'node:timers/promises';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 
 export default defineHandler({
   jobType: '${jobType}',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
+import { createLogin, deploy, openEngine } from '../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;

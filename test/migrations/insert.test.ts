@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
+import { createLogin, deploy, openEngine } from '../support/runtime-engine.ts';
 import { copyIn } from './copy.ts';
 
 const engine = await openEngine();

@@ -1,5 +1,5 @@
 import { claim } from '../../core/jobs/claim.ts';
-import { type Engine, insertJobs, markRunning } from '../core/runtime-engine.ts';
+import { type Engine, insertJobs, markRunning } from '../support/runtime-engine.ts';
 
 /** A job in a state, as the engine leaves it there. */
 export async function jobIn({ pool, db }: Pick<Engine, 'pool' | 'db'>, status: string): Promise<string> {

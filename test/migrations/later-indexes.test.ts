@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Migration, readMigrations } from '../../core/migration-files.ts';
-import { SHIPPED } from '../core/migrations-folder.ts';
+import { type Migration, readMigrations } from '../../core/postgres/migration-files.ts';
+import { SHIPPED } from '../core/postgres/migrations-folder.ts';
 
 /** What makes an empty database. Every file after these meets tables that are full and in use. */
 const FIRST_RELEASE = [

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach } from 'vitest';
-import { createLogin, deploy, openEngine } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
+import { createLogin, deploy, openEngine } from '../support/runtime-engine.ts';
 
 /** A database with the handler `mail`, emptied before each test, and an operator's login that asks it by SQL. */
 export async function openOperator() {

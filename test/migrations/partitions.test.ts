@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pruneFinished } from '../../core/jobs/prune.ts';
-import { deploy, insertJobs, openEngine, shiftClock } from '../core/runtime-engine.ts';
+import { pruneFinished } from '../../core/dispatch/prune.ts';
 import { createClient } from '../support/database.ts';
+import { deploy, insertJobs, openEngine, shiftClock } from '../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createLogin, deploy, insertJobs, openEngine } from '../core/runtime-engine.ts';
 import { createClient } from '../support/database.ts';
+import { createLogin, deploy, insertJobs, openEngine } from '../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Children } from '../../local/children.ts';
-import { freePort } from '../../local/ports.ts';
+import type { Children } from '../../local/processes/children.ts';
+import { freePort } from '../../local/processes/ports.ts';
 import { eventually } from '../support/eventually.ts';
 
 export interface Moto {

@@ -2,9 +2,9 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadCatalog } from '../../core/catalog.ts';
-import { planHandler } from '../../infra/handler-plan.ts';
-import { openChildren } from '../../local/children.ts';
+import { loadCatalog } from '../../core/handler/catalog.ts';
+import { planHandler } from '../../infra/plan/handler-plan.ts';
+import { openChildren } from '../../local/processes/children.ts';
 import { EXISTING, synthesise } from '../infra/synthesise.ts';
 import { NOT_KEPT, NOT_MADE, REFUSED, type Template, takeable } from './limits.ts';
 import { type Made, readBack } from './made.ts';
@@ -17,7 +17,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 // With a number of its own wherever the two of the product have the usual one.
 const UNUSUAL = `
 import { z } from 'zod';
-import { defineHandler } from '../../core/handler.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
 export default defineHandler({
   jobType: 'index_record', routingKey: 'vector', payload: z.object({}), timeout: '100s', memory: 1024, concurrency: 7,
   batch: { size: 50, window: '20s' }, run: async () => undefined,

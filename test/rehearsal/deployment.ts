@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import pg from 'pg';
-import { openChildren } from '../../local/children.ts';
+import { openChildren } from '../../local/processes/children.ts';
 import { cdk, type Ended, millrace } from './commands.ts';
 import { type Cloud, startMiniStack } from './ministack.ts';
 import { type SecureDatabase, startSecureDatabase } from './postgres.ts';

@@ -25,9 +25,9 @@ function handler(jobType: string, body: string, options = ''): string {
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import { defineHandler } from '../../core/handler.ts';
-import { DeadLetter } from '../../core/outcome.ts';
-import { retry } from '../../core/retry-policy.ts';
+import { defineHandler } from '../../core/handler/handler.ts';
+import { DeadLetter } from '../../core/handler/outcome.ts';
+import { retry } from '../../core/handler/retry-policy.ts';
 
 void appendFileSync, existsSync, wait, DeadLetter, retry;
 

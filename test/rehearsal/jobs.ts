@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createApiKey } from '../../core/jobs/api-keys.ts';
+import { createApiKey } from '../../core/access/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Deployment } from './deployment.ts';
 

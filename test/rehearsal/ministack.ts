@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Children } from '../../local/children.ts';
-import { freePort } from '../../local/ports.ts';
+import type { Children } from '../../local/processes/children.ts';
+import { freePort } from '../../local/processes/ports.ts';
 import { eventually } from '../support/eventually.ts';
 import { openSqs, TASK_ROOT } from './emulator-faults.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { expect, it } from 'vitest';
-import { handlerAlias, handlerEntry } from '../../infra/bundle.ts';
-import { bundleFunction } from '../../infra/bundle-function.ts';
+import { bundleFunction } from '../../infra/bundle/bundle-function.ts';
+import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 /** Where an ELF file says for which machine it is: 183 is AArch64, 62 is x86-64. */
@@ -16,7 +16,7 @@ function bundleWith(modules: string[], architecture: Architecture): string {
   writeFileSync(
     file,
     `import { parseSync } from 'oxc-parser';
-    import { defineHandler } from ${JSON.stringify(join(ROOT, 'core/handler.ts'))};
+    import { defineHandler } from ${JSON.stringify(join(ROOT, 'core/handler/handler.ts'))};
     const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
     export default defineHandler({ jobType: 'parse_code', payload, run: async () => parseSync('a.ts', '1') });`,
   );

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Children } from '../../local/children.ts';
 import { chooseOwner } from '../../local/postgres/owner.ts';
-import { type PostgresServer, startPostgres } from '../../local/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../local/postgres/postgres.ts';
+import type { Children } from '../../local/processes/children.ts';
 
 const run = promisify(execFile);
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { SqsRecord } from '../../core/sqs-event.ts';
+import type { SqsRecord } from '../../core/run/sqs-event.ts';
 import type { Engine } from './engine.ts';
 import { eventually } from './eventually.ts';
 

@@ -1,5 +1,5 @@
-import { LOG_EVENTS, LOG_FIELDS } from '../../core/log-table.ts';
-import { CLOUDWATCH_METRICS } from '../../core/metric-table.ts';
+import { LOG_EVENTS, LOG_FIELDS } from '../../core/numbers/log-table.ts';
+import { CLOUDWATCH_METRICS } from '../../core/numbers/metric-table.ts';
 
 const EVERY_LINE = ['level', 'timestamp', 'service', 'event', 'message'];
 const FIELDS: Readonly<Record<string, { readonly type: string }>> = LOG_FIELDS;

@@ -1,6 +1,6 @@
-import type { Outgoing, Queues, SendVerdict } from '../../core/queues.ts';
-import type { SqsRecord } from '../../core/sqs-event.ts';
-import { MAX_RECEIVE_COUNT } from '../../core/timing.ts';
+import type { Outgoing, Queues, SendVerdict } from '../../core/aws/queues.ts';
+import { MAX_RECEIVE_COUNT } from '../../core/handler/timing.ts';
+import type { SqsRecord } from '../../core/run/sqs-event.ts';
 
 /** What becomes of a message: a verdict, or `late` for one that SQS took although the caller got no answer. */
 export type Fate = SendVerdict['kind'] | 'late';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { type Children, openChildren } from '../../local/children.ts';
 import { findBinaries } from '../../local/postgres/binaries.ts';
 import { chooseOwner } from '../../local/postgres/owner.ts';
-import { type PostgresServer, startPostgres } from '../../local/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../local/postgres/postgres.ts';
+import { type Children, openChildren } from '../../local/processes/children.ts';
 import { chosenBinaries } from './postgres-server.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { openLog } from '../../core/log.ts';
-import { migrate } from '../../core/migrate.ts';
-import { openChildren } from '../../local/children.ts';
-import { startPostgres } from '../../local/postgres.ts';
+import { migrate } from '../../core/postgres/migrate.ts';
+import { startPostgres } from '../../local/postgres/postgres.ts';
+import { openChildren } from '../../local/processes/children.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { generate } from 'selfsigned';
-import { openChildren } from '../../local/children.ts';
-import { startPostgres } from '../../local/postgres.ts';
+import { startPostgres } from '../../local/postgres/postgres.ts';
+import { openChildren } from '../../local/processes/children.ts';
 
 /** A certificate that signs itself, for `localhost` and no other name. */
 export async function certify() {

@@ -2,9 +2,9 @@ import { readEntries, runBatch } from '../batch.ts';
 import type { Broker } from '../broker.ts';
 import { missingParameter } from '../errors.ts';
 import { type Action, type Input, readInteger, readQueue } from '../input.ts';
-import type { Queue } from '../queue.ts';
-import { changeVisibility, deleteMessage } from '../queue-operations.ts';
-import { readReceiptHandle } from '../receipt-handle.ts';
+import type { Queue } from '../queue/queue.ts';
+import { changeVisibility, deleteMessage } from '../queue/queue-operations.ts';
+import { readReceiptHandle } from '../queue/receipt-handle.ts';
 
 /** What a consumer does with a message in flight: delete it, or change how long it stays hidden. */
 type Acknowledgement = (broker: Broker, queue: Queue, input: Input) => object;

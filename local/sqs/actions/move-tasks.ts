@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type Broker, deadLetterSources, queueByArn } from '../broker.ts';
 import { invalidParameter, SqsError } from '../errors.ts';
 import { type Action, readInteger, readString, requireString } from '../input.ts';
-import { cancelTask, runTask } from '../move-runner.ts';
-import { type MoveTask, readTaskHandle, writeTaskHandle } from '../move-task.ts';
-import { advanceQueue, type Queue } from '../queue.ts';
+import { cancelTask, runTask } from '../moves/move-runner.ts';
+import { type MoveTask, readTaskHandle, writeTaskHandle } from '../moves/move-task.ts';
+import { advanceQueue, type Queue } from '../queue/queue.ts';
 
 const KEPT = 10;
 

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { readEntries, runBatch } from '../batch.ts';
 import { type Broker, nextIdentity } from '../broker.ts';
-import { readDeduplicationId, rememberSend, sentBefore } from '../deduplication.ts';
 import { invalidParameter, missingParameter, SqsError } from '../errors.ts';
 import { type Action, type Input, readInteger, readObject, readQueue, readString } from '../input.ts';
-import { type Content, newMessage } from '../message.ts';
+import { readDeduplicationId, rememberSend, sentBefore } from '../queue/deduplication.ts';
+import { type Content, newMessage } from '../queue/message.ts';
 import {
   attributeBytes,
   attributesMd5,
   FORBIDDEN_CHARACTER,
   readAttribute,
   readMessageAttributes,
-} from '../message-attributes.ts';
-import { putMessage, type Queue } from '../queue.ts';
+} from '../queue/message-attributes.ts';
+import { putMessage, type Queue } from '../queue/queue.ts';
 
 const BATCH_BYTES = 1_048_576;
 const PRINTABLE_ID = /^[!-~]{1,128}$/;

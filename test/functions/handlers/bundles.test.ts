@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { imageSize } from 'image-size';
 import { expect, it, onTestFinished } from 'vitest';
-import { bundleOptions, handlerAlias, handlerEntry } from '../../../infra/bundle.ts';
-import { startFileServer } from '../../../local/files.ts';
+import { bundleOptions, handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
 import { startMailbox } from '../../../local/mailbox/mailbox.ts';
 import { readMails } from '../../../local/mailbox/mails.ts';
+import { startFileServer } from '../../../local/services/files.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { halves, png } from './thumbnails.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DeadLetter, RetryAfter } from '../../../core/outcome.ts';
-import { retryDelay } from '../../../core/retry-policy.ts';
+import { DeadLetter, RetryAfter } from '../../../core/handler/outcome.ts';
+import { retryDelay } from '../../../core/handler/retry-policy.ts';
 import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FileServer, startFileServer } from './file-server.ts';

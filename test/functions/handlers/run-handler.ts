@@ -1,4 +1,4 @@
-import type { HandlerDefinition, RunContext } from '../../../core/handler.ts';
+import type { HandlerDefinition, RunContext } from '../../../core/handler/handler.ts';
 import { openLog } from '../../../core/log.ts';
 
 /** One attempt of a handler, as the runtime would begin it, but without a job in a database. */

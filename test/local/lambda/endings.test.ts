@@ -150,7 +150,7 @@ test('kill -9 of the runner leaves no environment, running, stopped or starting'
     [
       '--input-type=module',
       '--eval',
-      `import { openChildren } from ${at('children.ts')};
+      `import { openChildren } from ${at('processes/children.ts')};
        import { startRunner } from ${at('lambda/runner.ts')};
        const onEvent = (event) => event.message === 'up' && console.log('ready');
        const runner = await startRunner({ children: openChildren(), sqsEndpoint: 'http://127.0.0.1:1', onEvent });

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Children, openChildren } from '../../../local/children.ts';
 import { FunctionPool, type PoolOptions } from '../../../local/lambda/function-pool.ts';
 import { FunctionTable } from '../../../local/lambda/function-table.ts';
 import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/runner.ts';
+import { type Children, openChildren } from '../../../local/processes/children.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { handler } from './runner-fixture.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openChildren } from '../../../local/children.ts';
 import { type FunctionSpec, type Runner, type RunnerEvent, startRunner } from '../../../local/lambda/runner.ts';
+import { openChildren } from '../../../local/processes/children.ts';
 
 export interface RunnerFixture {
   runner: Runner;

@@ -8,7 +8,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['core'],
   functions: ['core', 'api'],
   infra: ['core'],
-  local: ['core', 'infra/bundle.ts'],
+  local: ['core', 'infra/bundle/options.ts'],
   cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts'],
   migrations: [],
 };
@@ -17,26 +17,30 @@ const PRODUCT = ['core', 'api', 'functions', 'infra'];
 
 /** A module that few places own, and the folders in which nobody else imports it. */
 const OWNERS = [
-  { module: /^pg($|\/)/, owners: ['core/database.ts', 'core/pool.ts'], folders: [...PRODUCT, 'local', 'cli'] },
+  {
+    module: /^pg($|\/)/,
+    owners: ['core/postgres/database.ts', 'core/postgres/pool.ts'],
+    folders: [...PRODUCT, 'local', 'cli'],
+  },
   {
     module: /^@aws-sdk\/client-sqs$/,
-    owners: ['core/queues.ts', 'core/dead-letter-queues.ts', 'core/deployed.ts'],
+    owners: ['core/aws/queues.ts', 'core/aws/dead-letter-queues.ts', 'core/aws/deployed.ts'],
     folders: [...PRODUCT, 'cli'],
   },
-  { module: /^@aws-sdk\/client-lambda$/, owners: ['core/functions.ts', 'core/deployed.ts'], folders: PRODUCT },
-  { module: /^@aws-sdk\/client-secrets-manager$/, owners: ['core/secrets.ts'], folders: [...PRODUCT, 'cli'] },
-  { module: /^@aws-sdk\/client-scheduler$/, owners: ['core/deployed.ts'], folders: [...PRODUCT, 'cli'] },
+  { module: /^@aws-sdk\/client-lambda$/, owners: ['core/aws/functions.ts', 'core/aws/deployed.ts'], folders: PRODUCT },
+  { module: /^@aws-sdk\/client-secrets-manager$/, owners: ['core/postgres/secrets.ts'], folders: [...PRODUCT, 'cli'] },
+  { module: /^@aws-sdk\/client-scheduler$/, owners: ['core/aws/deployed.ts'], folders: [...PRODUCT, 'cli'] },
   { module: /^(aws-cdk-lib|constructs)($|\/)/, owners: ['infra'], folders: [...PRODUCT, 'local', 'cli'] },
 ];
 
 const CONNECTS =
-  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/(database|pool|secrets|(dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
+  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
 
 /** What a folder keeps away from, whoever owns it. */
 const APART = [
   {
     folder: 'core/jobs',
-    module: /^(@aws-sdk\/.*|core\/((dead-letter-)?queues|functions)\.ts)$/,
+    module: /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions)\.ts)$/,
     why: 'it knows SQL and not SQS',
   },
   { folder: 'infra', module: CONNECTS, why: 'it opens no connection' },

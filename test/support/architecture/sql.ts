@@ -2,8 +2,7 @@ import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { isFilledIn, isNode, nameOf, type Place, textOf } from './syntax.ts';
 
 // `local/sqs` keeps its queues in a SQLite file of its own, which is none of the engine's tables.
-const HOMES = ['core/jobs', 'migrations', 'test', 'bench', 'local/sqs'];
-const HOME_FILES = ['core/migrate.ts'];
+const HOMES = ['core', 'migrations', 'test', 'bench', 'local/sqs'];
 const OBJECTS = 'table|index|function|database|role|schema|view|type|trigger';
 
 // A text is SQL when it begins as a statement does, with enough of it that no English sentence matches.
@@ -49,7 +48,7 @@ function rule(name: string, judge: (file: SourceFile, statement: Statement) => s
 
 /** One place to look for what is asked of the database. */
 export const sqlHome = rule('SQL home', ({ path }) => {
-  return isIn(path, HOMES) || HOME_FILES.includes(path) ? undefined : `has SQL; it belongs into core/jobs`;
+  return isIn(path, HOMES) ? undefined : 'has SQL; it belongs into core';
 });
 
 /** A statement is constant: what varies is a parameter. */

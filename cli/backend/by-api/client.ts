@@ -1,0 +1,123 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type * as z from 'zod';
+import { optionalSetting } from '../../../core/config.ts';
+import { CommandFailure } from '../../command-failure.ts';
+import { EXIT } from '../../exit-code.ts';
+import { warn } from '../../screen/terminal.ts';
+import type { ApiAddress } from '../../target/api-address.ts';
+import { ApiFailure, answerFailure, connectionFailure, redirectFailure, strangerFailure } from './failure.ts';
+
+/** A person is waiting too; the API itself gives up its database after 15, and says so. */
+const LONGEST_SECONDS = 20;
+const MOST_TRIES = 4;
+const LONGEST_PAUSE_SECONDS = 30;
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** What is undefined is left out; a list is sent with commas. */
+  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
+  /** JSON text. */
+  readonly body?: string;
+  /** Default 20. */
+  readonly seconds?: number;
+}
+
+export interface Answered<Document> {
+  readonly document: Document;
+  /** As it came, with every digit. */
+  readonly text: string;
+}
+
+/** Asks operations of the API and reads their answers by the schemas that it made them with. */
+export interface Client {
+  /** @throws ApiFailure for every answer that is no success. */
+  ask<Schema extends z.ZodType>(path: string, schema: Schema, asked?: Asked): Promise<Answered<z.output<Schema>>>;
+  /** The same for an operation that answers nothing. */
+  tell(path: string, asked: Asked): Promise<void>;
+}
+
+export function openClient({ url, label }: ApiAddress): Client {
+  const key = readKey();
+  const answerOf = async (path: string, asked: Asked): Promise<{ text: string; body: unknown }> => {
+    for (let tried = 1; ; tried += 1) {
+      const { status, headers, text } = await send(`${url}${path}${queryText(asked.query)}`, asked, { key, label });
+      if (status >= 300 && status < 400) throw redirectFailure(label, headers.get('location'));
+      const body = text === '' ? undefined : parse(text);
+      if (status === 429 && tried < MOST_TRIES) {
+        await pause(headers.get('retry-after'), label);
+        continue;
+      }
+      if (body === undefined && status !== 204) throw strangerFailure(label, status, headers.get('content-type'));
+      if (status >= 400) throw answerFailure(label, status, body);
+      return { text, body };
+    }
+  };
+  return {
+    ask: async (path, schema, asked = {}) => {
+      const { text, body } = await answerOf(path, asked);
+      const { data, error } = schema.safeParse(body);
+      if (error !== undefined) throw otherDocument(label, path, error);
+      return { document: data as z.output<typeof schema>, text };
+    },
+    tell: async (path, asked) => void (await answerOf(path, asked)),
+  };
+}
+
+/** Never a flag, which every process of the machine could read. */
+function readKey(): string | undefined {
+  const key = optionalSetting('MILLRACE_API_KEY');
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  throw new CommandFailure(EXIT.usage, 'MILLRACE_API_KEY: a key holds no spaces and no other characters than ASCII');
+}
+
+interface Sender {
+  readonly key: string | undefined;
+  readonly label: string;
+}
+
+async function send(url: string, asked: Asked, { key, label }: Sender) {
+  const { method = 'GET', body, seconds = LONGEST_SECONDS } = asked;
+  const headers = {
+    Accept: 'application/json',
+    ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+  };
+  const signal = AbortSignal.timeout(seconds * 1000);
+  try {
+    const sent = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
+    return { status: sent.status, headers: sent.headers, text: await sent.text() };
+  } catch (error) {
+    throw connectionFailure(label, error, seconds);
+  }
+}
+
+function queryText(query: Asked['query'] = {}): string {
+  const parts = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
+  return parts.length === 0 ? '' : `?${new URLSearchParams(parts)}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function pause(retryAfter: string | null, label: string): Promise<void> {
+  const seconds = Number(retryAfter ?? 1);
+  const bounded = seconds >= 0 ? Math.min(seconds, LONGEST_PAUSE_SECONDS) : 1;
+  warn(`${label} has too much to do: again in ${bounded} s`);
+  await wait(bounded * 1000);
+}
+
+function otherDocument(label: string, path: string, { issues }: z.ZodError): ApiFailure {
+  const [first] = issues;
+  const place = [path, ...(first?.path ?? [])].join('/');
+  return new ApiFailure(
+    EXIT.failed,
+    `${label} answers otherwise than this release expects: ${place}: ${first?.message}`,
+  );
+}

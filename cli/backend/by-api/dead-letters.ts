@@ -1,0 +1,89 @@
+import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../../../api/documents.ts';
+import type { DeadLetterGroup } from '../../../core/dead-letters/group-dead-letters.ts';
+import type { ListedDeadLetter, PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';
+import type { Engine, SeenDeadLetter } from '../backend.ts';
+import type { Client } from './client.ts';
+import { fromDocument, memberTexts } from './document.ts';
+import { orRefusal } from './jobs.ts';
+import { timeOf } from './numbers.ts';
+import { readPages } from './pages.ts';
+
+/** The most groups that the API answers. */
+const MOST_GROUPS = 200;
+
+export function deadLettersByApi(client: Client) {
+  return {
+    pinSince: async ({ since, ...filter }) => ({
+      ...filter,
+      since: since === undefined ? since : await timeOf(client, since),
+    }),
+    listDeadLetters: (filter, limit) => listDeadLetters(client, filter, limit),
+    showDeadLetter: async (wanted) => {
+      if ('strayId' in wanted) {
+        const found = await showDeadLetter(client, wanted.strayId);
+        return found?.jobId === null ? found : undefined;
+      }
+      const [listed] = await listDeadLetters(client, { jobIds: [wanted.jobId] }, 1);
+      return listed && showDeadLetter(client, listed.id);
+    },
+    exportDeadLetters: (filter) => exportDeadLetters(client, filter),
+    groupDeadLetters: (filter, limit) => groupDeadLetters(client, filter, limit),
+    showGroup: async (fingerprint) => {
+      const asked = client.ask(`/admin/dlq/groups/${fingerprint}`, ShownGroup);
+      const found = await orRefusal(asked, { 'not-found': undefined });
+      return found && fromDocument(found.document);
+    },
+    findGroups: async (beginning) => {
+      const groups = await groupDeadLetters(client, { group: beginning }, 2);
+      return groups.flatMap(({ fingerprint }) => fingerprint ?? []);
+    },
+  } satisfies Partial<Engine>;
+}
+
+/** The filter with the names that the API has for its parts. */
+function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: PinnedFilter) {
+  const some = (list: readonly string[] | undefined) => (list?.length ? list : undefined);
+  return {
+    ...{ job_type: some(jobTypes), routing_key: routingKey, id: some(jobIds) },
+    ...{ since: since?.toISOString(), error, group },
+  };
+}
+
+/** The same as a body, which has to say that everything is meant. */
+export function filterBody(filter: PinnedFilter, more: object = {}): string {
+  const parts = filterDocument(filter);
+  const all = Object.values(parts).every((part) => part === undefined) || undefined;
+  return JSON.stringify({ ...parts, all, ...more });
+}
+
+async function listDeadLetters(client: Client, filter: PinnedFilter, limit: number): Promise<ListedDeadLetter[]> {
+  const list = { path: '/admin/dlq', item: DeadLetter, query: filterDocument(filter) };
+  const found = await readPages(client, list, limit);
+  const letters = found.map(({ dead_letter_id: id, ...rest }) => ({ id, ...fromDocument(rest) }));
+  // The API goes by their ids, which is nearly the same.
+  return letters.sort((one, other) => other.diedAt.getTime() - one.diedAt.getTime());
+}
+
+async function showDeadLetter(client: Client, id: string): Promise<SeenDeadLetter | undefined> {
+  const answered = await orRefusal(client.ask(`/admin/dlq/${id}`, DeadLetterDetail), { 'not-found': undefined });
+  if (answered === undefined) return undefined;
+  const { dead_letter_id: own, payload, payload_restricted: restricted, raw_body, ...rest } = answered.document;
+  const text = payload === null ? null : memberTexts(answered.text).get('payload');
+  return { id: own, ...fromDocument(rest), payload: restricted ? undefined : text, rawBody: raw_body };
+}
+
+/** One after another, since a payload can be a megabyte; one that was resolved meanwhile is left out. */
+async function* exportDeadLetters(client: Client, filter: PinnedFilter): AsyncGenerator<SeenDeadLetter> {
+  const list = { path: '/admin/dlq', item: DeadLetter, query: filterDocument(filter) };
+  const listed = await readPages(client, list, Number.MAX_SAFE_INTEGER);
+  for (const { dead_letter_id: id } of listed.toReversed()) {
+    const letter = await showDeadLetter(client, id);
+    if (letter !== undefined) yield letter;
+  }
+}
+
+async function groupDeadLetters(client: Client, filter: PinnedFilter, limit: number): Promise<DeadLetterGroup[]> {
+  const query = { ...filterDocument(filter), limit: Math.min(limit, MOST_GROUPS) };
+  const { items, total, groups } = (await client.ask('/admin/dlq/groups', Groups, { query })).document;
+  return items.map((group) => ({ ...fromDocument(group), total, groups }));
+}

@@ -1,0 +1,117 @@
+import { Cancelled, Enqueued, Retried } from '../../../api/documents.ts';
+import { Job, JobDetail } from '../../../api/schemas.ts';
+import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
+import { handlerName } from '../../../core/handler/naming.ts';
+import { type JobRow, toJob } from '../../../core/job.ts';
+import type { NewJob } from '../../../core/jobs/enqueue.ts';
+import type { ListedJob, ListFilter } from '../../../core/look/list-jobs.ts';
+import type { Engine, SeenJob } from '../backend.ts';
+import type { Client } from './client.ts';
+import { fromDocument, memberTexts, withDates } from './document.ts';
+import { ApiFailure } from './failure.ts';
+import { readStats, timeOf } from './numbers.ts';
+import { readPages } from './pages.ts';
+
+const ListedJobDocument = Job.omit({ updated_at: true, started_at: true, unique_key: true, group_key: true });
+
+type JobVerbs = Pick<
+  Engine,
+  'listJobs' | 'showJob' | 'readNamedJobs' | 'enqueue' | 'isHandled' | 'retry' | 'cancel' | 'deleteJob'
+>;
+
+export function jobsByApi(client: Client): JobVerbs {
+  return {
+    listJobs: (filter) => listJobs(client, filter),
+    showJob: (id) => showJob(client, id),
+    readNamedJobs: (ids) => readNamedJobs(client, ids),
+    enqueue: (job) => enqueue(client, job),
+    // The API takes no other jobs.
+    isHandled: async () => true,
+    retry: (id) => {
+      const asked = client.ask(`/admin/jobs/${id}/retry`, Retried, { method: 'POST' });
+      const refusals = { 'not-found': 'not_found', 'invalid-state': 'not_dead', 'in-progress': 'busy' } as const;
+      return orRefusal(answerOf(asked), refusals);
+    },
+    cancel: (id) => {
+      const asked = client.ask(`/jobs/${id}/cancel`, Cancelled, { method: 'POST' });
+      return orRefusal(answerOf(asked), { 'not-found': 'not_found', 'invalid-state': 'finished' });
+    },
+    deleteJob: (id) => {
+      const done = client.tell(`/admin/jobs/${id}`, { method: 'DELETE' }).then(() => 'deleted' as const);
+      const refusals = { 'not-found': 'not_found', 'invalid-state': 'in_flight', 'in-progress': 'busy' } as const;
+      return orRefusal(done, refusals);
+    },
+  };
+}
+
+async function answerOf<Answer>(asked: Promise<{ document: { answer: Answer } }>): Promise<Answer> {
+  return (await asked).document.answer;
+}
+
+/** The answer, or what a problem means that is one. */
+export async function orRefusal<Answer, Refusal>(
+  answer: Promise<Answer>,
+  refusals: Readonly<Record<string, Refusal>>,
+): Promise<Answer | Refusal> {
+  try {
+    return await answer;
+  } catch (error) {
+    const problem = error instanceof ApiFailure ? (error.problem ?? '') : '';
+    if (!(problem in refusals)) throw error;
+    return refusals[problem] as Refusal;
+  }
+}
+
+async function listJobs(client: Client, { statuses, jobTypes, since, limit }: ListFilter): Promise<ListedJob[]> {
+  const from = since === undefined ? undefined : (await timeOf(client, since)).toISOString();
+  const query = {
+    status: statuses.length === 0 ? undefined : statuses,
+    job_type: jobTypes.length === 0 ? undefined : jobTypes,
+    created_from: from,
+  };
+  const found = await readPages(client, { path: '/admin/jobs', item: ListedJobDocument, query }, limit);
+  return found.map(fromDocument);
+}
+
+async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
+  const answered = await orRefusal(client.ask(`/jobs/${id}`, JobDetail), { 'not-found': undefined });
+  if (answered === undefined) return undefined;
+  const { attempt_history: attempts = [], waiting, ...document } = answered.document;
+  const texts = memberTexts(answered.text);
+  const row: JobRow = { payload: undefined, ...withDates(document) };
+  const result = document.result === null ? null : (texts.get('result') ?? null);
+  return {
+    job: { ...toJob(row), payload: texts.get('payload'), result },
+    attempts: attempts.map(fromDocument),
+    waiting,
+  };
+}
+
+async function enqueue(client: Client, { payload, ...job }: NewJob) {
+  const rest = JSON.stringify({
+    ...{ job_type: job.jobType, run_at: job.runAt, delay: job.delay, priority: job.priority },
+    ...{ max_attempts: job.maxAttempts, routing_key: job.routingKey || undefined },
+    ...{ unique_key: job.uniqueKey, group_key: job.groupKey },
+  });
+  // The payload goes as it was given, since a number that JavaScript reads and writes again can lose digits.
+  const body = `${rest.slice(0, -1)},"payload":${payload}}`;
+  const { id, deduplicated } = (await client.ask('/jobs', Enqueued, { method: 'POST', body })).document;
+  return { id, deduplicated };
+}
+
+/** One after another: they were typed by a person, or are those of many that were left. */
+async function readNamedJobs(client: Client, ids: readonly string[]): Promise<NamedJob[]> {
+  const named: NamedJob[] = [];
+  for (const id of ids) {
+    const { status = null, jobType = null, routingKey = null } = (await showJob(client, id))?.job ?? {};
+    named.push({ id, status, jobType, routingKey, handled: false });
+  }
+  // Only of the dead anybody wants to know.
+  if (named.every(({ status }) => status !== 'dead_letter')) return named;
+  const handlers = new Set((await readStats(client)).handlers.map(({ handler }) => handler));
+  return named.map((job) => ({ ...job, handled: handlers.has(nameOf(job)) }));
+}
+
+function nameOf({ jobType, routingKey }: NamedJob): string {
+  return handlerName({ jobType: jobType ?? '', routingKey: routingKey ?? '' });
+}

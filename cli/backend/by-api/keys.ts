@@ -1,0 +1,36 @@
+import type * as z from 'zod';
+import { ApiKey, NewApiKey } from '../../../api/schemas.ts';
+import type { ApiKey as Key, NewApiKey as Wanted } from '../../../core/access/api-keys.ts';
+import type { Engine } from '../backend.ts';
+import type { Client } from './client.ts';
+import { fromDocument } from './document.ts';
+import { orRefusal } from './jobs.ts';
+import { readPages } from './pages.ts';
+
+/** What is asked for, as the API takes it. */
+export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
+  const expires = expiresInSeconds === undefined ? undefined : `${Math.ceil(expiresInSeconds)}s`;
+  return { name, scopes, expires_in: expires };
+}
+
+/** A new key and its secret, of what the API answers. */
+export function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
+  return { key: fromDocument(key), secret };
+}
+
+export function keysByApi(client: Client) {
+  return {
+    createApiKey: async (wanted) => {
+      const body = JSON.stringify(keyBody(wanted));
+      const { document } = await client.ask('/admin/api-keys', NewApiKey, { method: 'POST', body });
+      return newKey(document);
+    },
+    listApiKeys: async ({ limit }) => {
+      return (await readPages(client, { path: '/admin/api-keys', item: ApiKey }, limit)).map(fromDocument);
+    },
+    revokeApiKey: async (id) => {
+      const done = client.tell(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
+      return orRefusal(done, { 'not-found': false });
+    },
+  } satisfies Partial<Engine>;
+}

@@ -1,0 +1,52 @@
+import type * as z from 'zod';
+import { Redrive, StatsDocument } from '../../../api/documents.ts';
+import { type Duration, seconds } from '../../../core/duration.ts';
+import { LIVE_STATUSES } from '../../../core/job.ts';
+import type { Stats } from '../../../core/numbers/stats.ts';
+import type { Engine } from '../backend.ts';
+import type { Client } from './client.ts';
+import { fromDocument } from './document.ts';
+import { readPages } from './pages.ts';
+
+/** Nobody has so many at once. */
+const MOST_REDRIVES = 1000;
+
+export function numbersByApi(client: Client): Pick<Engine, 'readOverview'> {
+  return {
+    readOverview: async () => {
+      const document = await readStats(client);
+      const running = { path: '/admin/redrives', item: Redrive, query: { status: 'running' } };
+      const redrives = await readPages(client, running, MOST_REDRIVES);
+      const { handlers } = document;
+      return { stats: toStats(document), handlers, redrives: redrives.map(fromDocument).toReversed() };
+    },
+  };
+}
+
+export async function readStats(client: Client): Promise<z.output<typeof StatsDocument>> {
+  return (await client.ask('/admin/jobs/stats', StatsDocument)).document;
+}
+
+/** A time as it is, or so long ago by the database's clock. */
+export async function timeOf(client: Client, since: Date | Duration): Promise<Date> {
+  if (since instanceof Date) return since;
+  const { as_of: now } = await readStats(client);
+  return new Date(Date.parse(now) - seconds(since, 'since') * 1000);
+}
+
+function toStats(document: z.output<typeof StatsDocument>): Stats {
+  const { by_job_type: types, oldest_due: oldest, throughput, counted_at, dispatcher_last_round_at: round } = document;
+  const { last_5_minutes: minutes, last_hour: hour } = throughput;
+  return {
+    asOf: new Date(document.as_of),
+    countedAt: counted_at === null ? null : new Date(counted_at),
+    jobs: Object.entries(types).flatMap(([jobType, counts]) =>
+      LIVE_STATUSES.map((status) => ({ jobType, status, count: counts[status] ?? 0 })),
+    ),
+    oldestDue: Object.entries(oldest).map(([jobType, age]) => ({ jobType, seconds: age })),
+    throughput: Object.entries(hour).map(([event, lastHour]) => {
+      return { event, last5Minutes: minutes[event] ?? 0, lastHour };
+    }),
+    dispatcherLastRoundAt: round === null ? null : new Date(round),
+  };
+}

@@ -1,0 +1,23 @@
+import type * as z from 'zod';
+import { pageOf } from '../../../api/schemas.ts';
+import type { Asked, Client } from './client.ts';
+
+const LARGEST_PAGE = 200;
+
+/** A list, page after page until there are `most` items; a page can be short or empty and not the last. */
+export async function readPages<Item extends z.ZodType>(
+  client: Client,
+  { path, item, query = {} }: { path: string; item: Item; query?: Asked['query'] },
+  most: number,
+): Promise<z.output<Item>[]> {
+  const schema = pageOf(item);
+  const items: z.output<Item>[] = [];
+  let cursor: string | undefined;
+  do {
+    const limit = Math.min(most - items.length, LARGEST_PAGE);
+    const { document } = await client.ask(path, schema, { query: { ...query, limit, cursor } });
+    items.push(...document.items);
+    cursor = document.next_cursor ?? undefined;
+  } while (cursor !== undefined && items.length < most);
+  return items;
+}

@@ -1,0 +1,92 @@
+import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
+import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/dead-letters/discard.ts';
+import { findGroups, groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { listDeadLetters, pinSince } from '../../core/dead-letters/list-dead-letters.ts';
+import { findMoved, previewRedrive, readNamedJobs } from '../../core/dead-letters/preview-redrive.ts';
+import {
+  cancelRedrive,
+  listRedrives,
+  readRedrive,
+  runningRedrives,
+  startRedrive,
+  stepRedrive,
+} from '../../core/dead-letters/redrive-operation.ts';
+import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
+import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
+import { cancel } from '../../core/jobs/cancel.ts';
+import { deleteJob } from '../../core/jobs/delete.ts';
+import { insertJob } from '../../core/jobs/enqueue.ts';
+import { retry } from '../../core/jobs/retry.ts';
+import { listJobs } from '../../core/look/list-jobs.ts';
+import { showJob } from '../../core/look/show-job.ts';
+import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
+import { readStats } from '../../core/numbers/stats.ts';
+import { type Database, errorCode } from '../../core/postgres/database.ts';
+import { listHandlers } from '../../core/registry/list-handlers.ts';
+import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
+import { examineDatabase } from '../doctor/examine-database.ts';
+import type { Engine } from './backend.ts';
+
+/** An application's login may enqueue and not look. */
+const MAY_NOT_LOOK = '42501';
+
+/** The engine, asked by SQL. */
+export function engineByDatabase(db: Database): Engine {
+  return {
+    readOverview: async () => ({
+      stats: await readStats(db),
+      handlers: await readHandlerNumbers(db),
+      redrives: await runningRedrives(db),
+    }),
+    listJobs: (filter) => listJobs(db, filter),
+    showJob: (id) => showJob(db, id),
+    readNamedJobs: (ids) => readNamedJobs(db, ids),
+    enqueue: (job) => insertJob({ query: (text, values) => db.query(text, values) }, job),
+    isHandled: async (id) => {
+      const shown = await showJob(db, id).catch((error: unknown) => {
+        if (errorCode(error) === MAY_NOT_LOOK) return undefined;
+        throw error;
+      });
+      return shown?.handled;
+    },
+    retry: (id) => retry(db, id),
+    cancel: (id) => cancel(db, id),
+    deleteJob: (id) => deleteJob(db, id),
+    listHandlers: (only) => listHandlers(db, only),
+    pauseHandler: (address) => pauseHandler(db, address),
+    resumeHandler: (address) => resumeHandler(db, address),
+    ...deadLettersByDatabase(db),
+    ...redrivesByDatabase(db),
+    createApiKey: (wanted) => createApiKey(db, wanted),
+    listApiKeys: (wish) => listApiKeys(db, wish),
+    revokeApiKey: (id) => revokeApiKey(db, id),
+    examine: (deployment) => examineDatabase(db, deployment),
+  };
+}
+
+function deadLettersByDatabase(db: Database) {
+  return {
+    pinSince: (filter) => pinSince(db, filter),
+    listDeadLetters: (filter, limit) => listDeadLetters(db, filter, limit),
+    showDeadLetter: (wanted) => showDeadLetter(db, wanted),
+    exportDeadLetters: (filter) => exportDeadLetters(db, filter),
+    groupDeadLetters: (filter, limit) => groupDeadLetters(db, filter, limit),
+    showGroup: (fingerprint) => showGroup(db, fingerprint),
+    findGroups: (beginning) => findGroups(db, beginning),
+    countDeadLetters: (filter) => countDeadLetters(db, filter),
+    discardDeadLetters: (filter, untilId) => discardDeadLetters(db, filter, untilId),
+    discardStray: (id) => discardStray(db, id),
+  } satisfies Partial<Engine>;
+}
+
+function redrivesByDatabase(db: Database) {
+  return {
+    listRedrives: (wish) => listRedrives(db, wish),
+    readRedrive: (id) => readRedrive(db, id),
+    previewRedrive: (filter) => previewRedrive(db, filter),
+    startRedrive: (filter, options) => startRedrive(db, filter, options),
+    stepRedrive: (id) => stepRedrive(db, id, REDRIVE_STEP),
+    cancelRedrive: (id) => cancelRedrive(db, id),
+    findMoved: (id, ids) => findMoved(db, id, ids),
+  } satisfies Partial<Engine>;
+}

@@ -1,0 +1,54 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { JobStatus } from '../../core/job.ts';
+import type { ShownAttempt } from '../../core/look/show-job.ts';
+import { oneLine } from '../../core/text.ts';
+import type { Engine, SeenJob } from '../backend/backend.ts';
+import { say } from '../screen/terminal.ts';
+import { attemptLine } from './jobs-show.ts';
+
+const POLL_MS = 200;
+const LONGEST_ERROR = 300;
+const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
+
+/** Tells each step of a job's life until it ends; answers how, or undefined when the job is gone. */
+export async function watchJob(engine: Engine, id: string): Promise<SeenJob | undefined> {
+  let status: JobStatus | undefined;
+  let told = 0;
+  for (;;) {
+    const shown = await engine.showJob(id);
+    if (shown === undefined) return undefined;
+    const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
+    for (const line of news(shown, fresh, status)) say(line);
+    told = shown.attempts.length;
+    status = shown.job.status;
+    if (ENDED.includes(status)) return shown;
+    await wait(POLL_MS);
+  }
+}
+
+/**
+ * In the order in which it happened: the job is read before its attempts, so one that was running then can have ended
+ * by now.
+ */
+function news(shown: SeenJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
+  const { status, startedAt, maxAttempts } = shown.job;
+  const lineOf = (attempt: ShownAttempt) =>
+    `attempt ${attempt.attempt}/${maxAttempts} ${attemptLine(cleaned(attempt))}`;
+  const step = status === before ? [] : [`${status}${status === 'succeeded' ? tookOf(shown) : ''}`];
+  const runsSince = status === 'running' ? startedAt : null;
+  const later = fresh.filter(({ finishedAt }) => runsSince !== null && finishedAt >= runsSince);
+  const earlier = fresh.filter((attempt) => !later.includes(attempt));
+  return [...earlier.map(lineOf), ...step, ...later.map(lineOf)];
+}
+
+/** A handler's error could drive the terminal. */
+function cleaned({ errorName, errorMessage, ...attempt }: ShownAttempt): ShownAttempt {
+  const clean = (text: string | null) => text && oneLine(text, LONGEST_ERROR);
+  return { ...attempt, errorName: clean(errorName), errorMessage: clean(errorMessage) };
+}
+
+function tookOf({ job }: SeenJob): string {
+  const { startedAt, finishedAt, attempts, maxAttempts } = job;
+  const took = startedAt && finishedAt ? `, ${finishedAt.getTime() - startedAt.getTime()} ms` : '';
+  return ` (attempt ${attempts}/${maxAttempts}${took})`;
+}

@@ -1,0 +1,40 @@
+import { handlerName } from '../../core/handler/naming.ts';
+import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
+import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
+import type { Database } from '../../core/postgres/database.ts';
+import { migrationStatus } from '../../core/postgres/migrate.ts';
+import { type Finding, listed } from '../finding.ts';
+import { checkRegistry } from './check-deployment.ts';
+import type { Deployment } from './deployment.ts';
+import { clockOf, deadOf, dispatcherOf, handlersOf, unhandledOf } from './findings.ts';
+
+/** The mirror looks at a queue every quarter of an hour at least. */
+const MIRROR_LATE_SECONDS = 20 * 60;
+
+/** Asks the database. */
+export async function examineDatabase(db: Database, deployment: Deployment | undefined): Promise<Finding[]> {
+  const migrations = await migrationStatus(db);
+  const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
+  const schema: Finding = {
+    check: 'schema',
+    ok: bad.length === 0,
+    detail:
+      bad.length === 0 ? `${migrations.length} migrations` : bad.map(({ name, state }) => `${name} ${state}`).join(),
+    next: 'npx millrace migrate',
+  };
+  if (!schema.ok) return [schema];
+  const unhandled = (await findUnhandled(db)).map(handlerName);
+  const found = await checkUp(db, MIRROR_LATE_SECONDS);
+  const registry = deployment === undefined ? [] : [await checkRegistry(db, deployment)];
+  const standing = [...handlersOf(found), ...registry, unhandledOf(unhandled), ...hiddenOf(found)];
+  return [schema, clockOf(found.now), dispatcherOf(found.dispatcherSilentFor), ...standing, deadOf(found.deadLetters)];
+}
+
+/** What the database alone can tell. */
+function hiddenOf({ unmirrored, overdueLeases }: CheckUp): Finding[] {
+  const rescue = { ok: overdueLeases === 0, detail: `${overdueLeases} leases over and not rescued` };
+  return [
+    listed('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
+    { check: 'rescue', ...rescue, next: 'look at the log of the dispatcher function' },
+  ];
+}

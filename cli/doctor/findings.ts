@@ -1,0 +1,39 @@
+import { type Finding, listed } from '../finding.ts';
+
+/** Two ticks of the schedule can be 119 s apart. */
+const DISPATCHER_LATE_SECONDS = 120;
+const CLOCK_APART_MS = 5_000;
+
+export function clockOf(now: Date): Finding {
+  const apart = Math.abs(Date.now() - now.getTime());
+  return { check: 'clock', ok: apart < CLOCK_APART_MS, detail: `${apart} ms between this machine and the database` };
+}
+
+/** @param silent seconds since its last round; null when it never made one. */
+export function dispatcherOf(silent: number | null): Finding {
+  const detail = silent === null ? 'never made a round' : `last round ${Math.round(silent)} s ago`;
+  const ok = silent !== null && silent < DISPATCHER_LATE_SECONDS;
+  return { check: 'dispatcher', ok, detail, next: 'look at the log and the schedule of the dispatcher function' };
+}
+
+interface Handlers {
+  readonly handlers: number;
+  readonly paused: readonly string[];
+  readonly held: readonly string[];
+}
+
+export function handlersOf({ handlers, paused, held }: Handlers): Finding[] {
+  return [
+    { check: 'handlers', ok: handlers > 0, detail: `${handlers} deployed`, next: 'npx millrace handlers' },
+    listed('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`),
+    listed('held handlers', held, 'npx millrace handlers'),
+  ];
+}
+
+export function unhandledOf(unhandled: readonly string[]): Finding {
+  return listed('jobs without a handler', unhandled, 'deploy a handler of that name, or cancel the jobs');
+}
+
+export function deadOf(open: number): Finding {
+  return { check: 'dead letters', ok: open === 0, detail: `${open} open`, next: 'npx millrace dlq' };
+}

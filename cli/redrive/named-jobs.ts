@@ -1,0 +1,74 @@
+import type { NamedJob } from '../../core/dead-letters/preview-redrive.ts';
+import { handlerName } from '../../core/handler/naming.ts';
+import type { Engine } from '../backend/backend.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { sayError } from '../screen/terminal.ts';
+
+/** A job that somebody named, with what explains why it is not moved. */
+export interface ExplainedJob extends NamedJob {
+  /** There is no such job, and a stray has the number. */
+  readonly isStray: boolean;
+  /** By whom it was cancelled or discarded, and when. */
+  readonly cancelled: string | undefined;
+}
+
+/** The jobs of these ids, in their order. */
+export async function explainJobs(engine: Engine, ids: readonly string[]): Promise<ExplainedJob[]> {
+  const explained: ExplainedJob[] = [];
+  for (const job of await engine.readNamedJobs(ids)) {
+    const isStray = job.status === null && (await isStrayNumber(engine, job.id));
+    explained.push({
+      ...job,
+      isStray,
+      cancelled: job.status === 'cancelled' ? await tellEnd(engine, job.id) : undefined,
+    });
+  }
+  return explained;
+}
+
+/** What is to be said of jobs beyond that they do not exist or are not dead, by their ids. */
+export async function explainFailures(engine: Engine, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const known = (await explainJobs(engine, ids)).filter(({ isStray, cancelled }) => isStray || cancelled !== undefined);
+  return new Map(known.map((job) => [job.id, standing(job)]));
+}
+
+/** Whoever may not look at dead letters is told of none. */
+async function isStrayNumber(engine: Engine, id: string): Promise<boolean> {
+  try {
+    return (await engine.showDeadLetter({ strayId: id })) !== undefined;
+  } catch (error) {
+    if (error instanceof CommandFailure && error.exitCode === EXIT.refused) return false;
+    throw error;
+  }
+}
+
+async function tellEnd(engine: Engine, id: string): Promise<string | undefined> {
+  const { lastError, finishedAt } = (await engine.showJob(id))?.job ?? {};
+  return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
+}
+
+/** Why a job that somebody named is not moved, as the end of a sentence that begins with it. */
+export function standing(job: ExplainedJob): string {
+  const { status, jobType, routingKey, handled, isStray, cancelled } = job;
+  if (isStray) return `does not exist; ${job.id} is a stray: npx millrace dlq show --stray ${job.id}`;
+  if (status === null) return 'does not exist';
+  if (cancelled !== undefined) return `already cancelled: ${cancelled}`;
+  if (status === 'succeeded' || status === 'skipped' || status === 'cancelled') return `already ${status}`;
+  if (status !== 'dead_letter') return `is not dead but ${status}`;
+  if (handled) return 'is dead, and the rest of the filter leaves it out';
+  return `has no handler: deploy ${handlerName({ jobType: jobType ?? '', routingKey: routingKey ?? '' })}`;
+}
+
+/** Jobs that were named and not moved, each with its reason, for `--json`. */
+export function skippedDocument(jobs: readonly ExplainedJob[]): Record<string, unknown>[] {
+  return jobs.map((job) => ({ id: job.id, status: job.status, reason: standing(job) }));
+}
+
+/** Says why each of them was not moved; answers the code for it: failed when others were moved, else what they are. */
+export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): ExitCode {
+  for (const job of jobs) sayError(`job ${job.id} ${standing(job)}`);
+  if (jobs.length === 0) return EXIT.done;
+  if (moved > 0) return EXIT.failed;
+  return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;
+}

@@ -1,0 +1,139 @@
+import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
+import type { PreviewedHandler, RedriveVerdict } from '../../core/dead-letters/preview-redrive.ts';
+import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
+import type { Engine } from '../backend/backend.ts';
+import { jobOf } from '../commands/dlq-list.ts';
+import { shortGroup } from '../options/filter-options.ts';
+import { snakeCase } from '../screen/json.ts';
+import { count, counted } from '../screen/progress.ts';
+import { firstLine } from '../screen/terminal.ts';
+import { type ExplainedJob, explainJobs, skippedDocument } from './named-jobs.ts';
+
+/** What a redrive would do, before it is begun. */
+export interface RedrivePreview {
+  readonly matched: number;
+  /** Of them, within the limit. */
+  readonly movable: number;
+  readonly handlers: readonly PreviewedHandler[];
+  readonly groups: readonly DeadLetterGroup[];
+  /** Redrives that others began. */
+  readonly running: readonly RedriveOperation[];
+  /** Jobs that were named and would not be moved. */
+  readonly skipped: readonly ExplainedJob[];
+  readonly rate: number | undefined;
+}
+
+const MOST_GROUPS = 20;
+/** Nobody has so many at once. */
+const MOST_RUNNING = 1000;
+
+interface Asked {
+  readonly filter: PinnedFilter;
+  readonly limit: number | undefined;
+  readonly rate: number | undefined;
+}
+
+export async function readPreview(engine: Engine, { filter, limit, rate }: Asked): Promise<RedrivePreview> {
+  const handlers = await engine.previewRedrive(filter);
+  const sum = (list: readonly PreviewedHandler[]) => list.reduce((total, { jobs }) => total + jobs, 0);
+  const movable = sum(handlers.filter(({ verdict }) => verdict === 'movable'));
+  return {
+    matched: sum(handlers),
+    movable: Math.min(movable, limit ?? movable),
+    handlers,
+    groups: await engine.groupDeadLetters(filter, MOST_GROUPS),
+    running: (await engine.listRedrives({ status: 'running', limit: MOST_RUNNING })).toReversed(),
+    skipped: await findSkipped(engine, filter, handlers),
+    rate,
+  };
+}
+
+async function findSkipped(engine: Engine, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
+  const { jobIds: ids = [] } = filter;
+  if (ids.length === 0) return [];
+  const unhandled = new Set(handlers.filter(({ verdict }) => verdict === 'no_handler').map(jobOf));
+  const matching = await engine.listDeadLetters(filter, ids.length);
+  const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
+  const rest = ids.filter((id) => !moved.has(id));
+  return explainJobs(engine, rest);
+}
+
+export function previewDocument(preview: RedrivePreview): Record<string, unknown> {
+  const { matched, movable, handlers, groups, running, skipped, rate } = preview;
+  return {
+    ...{ dry_run: true, matched, movable },
+    handlers: handlers.map(snakeCase),
+    groups: groups.map(({ fingerprint, jobs, lastError }) => ({ group: fingerprint, jobs, error: lastError })),
+    ...{ rate: rate ?? null, seconds: rate === undefined ? null : movable / rate },
+    running_redrives: running.map(snakeCase),
+    skipped_jobs: skippedDocument(skipped),
+  };
+}
+
+const MOVES: Readonly<Record<RedriveVerdict, string>> = {
+  movable: 'yes',
+  no_handler: 'no: deploy its handler first',
+  stray: 'no: nobody’s job',
+  not_dead: 'no: at work again',
+};
+
+/** The preview as two tables: by handler, and by kind of error. */
+export function previewTables({ handlers, groups }: RedrivePreview) {
+  return [
+    {
+      headings: ['JOB', 'JOBS', 'CAN BE MOVED'],
+      rows: handlers.map((one) => [
+        jobOf(one),
+        one.jobs,
+        MOVES[one.verdict] + (one.paused ? ', then waits: paused' : ''),
+      ]),
+    },
+    {
+      headings: ['GROUP', 'JOBS', 'ERROR'],
+      rows: groups.map(({ fingerprint, jobs, lastError }) => [shortGroup(fingerprint), jobs, firstLine(lastError)]),
+    },
+  ] as const;
+}
+
+/** Why some cannot be moved, a sentence each. */
+export function whyNot({ handlers }: RedrivePreview): string[] {
+  return handlers.flatMap((one) => obstacle(one) ?? []);
+}
+
+function obstacle(handler: PreviewedHandler): string | undefined {
+  const jobs = counted(handler.jobs, 'job');
+  switch (handler.verdict) {
+    case 'movable':
+      return undefined;
+    case 'no_handler':
+      return `${jobs}: no handler for ${jobOf(handler)}: deploy it first`;
+    case 'stray':
+      return `${counted(handler.jobs, 'message')} of nobody’s job: npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows`;
+    case 'not_dead':
+      return `${jobs} of ${jobOf(handler)}: at work again already`;
+  }
+}
+
+/** What a person should know besides: pauses, and other redrives. */
+export function remarks({ handlers, running }: RedrivePreview): string[] {
+  return [
+    ...handlers
+      .filter(({ verdict, paused }) => verdict === 'movable' && paused)
+      .map((one) => `${jobOf(one)} is paused: its ${counted(one.jobs, 'job')} will wait`),
+    ...running.map(
+      ({ id, requestedBy, done, expected }) =>
+        `redrive ${id} of ${requestedBy} is running: ${count(done)} of ${count(expected)} moved`,
+    ),
+  ];
+}
+
+/** How long it takes, where that is known. */
+export function estimate({ movable, rate }: RedrivePreview): string {
+  return rate === undefined || movable === 0 ? '' : `, in about ${span(movable / rate)} at ${rate}/s`;
+}
+
+function span(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}

@@ -1,0 +1,101 @@
+import { optionalSetting } from '../../core/config.ts';
+import { openLog } from '../../core/log.ts';
+import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { type FoundState, findState, isRunning } from '../../local/state.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { EXIT } from '../exit-code.ts';
+import { whisper } from '../screen/terminal.ts';
+import { type ApiAddress, readApiAddress } from './api-address.ts';
+import { type DatabaseAddress, readAddress } from './database-address.ts';
+import { databaseFailure } from './database-failure.ts';
+
+/** Longest wait for a connection: a person is waiting too. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** How our connections are called in `pg_stat_activity`. */
+export const CONNECTION_NAME = 'millrace-cli';
+
+/** What every command can be told. */
+export interface GlobalOptions {
+  readonly databaseUrl?: string;
+  readonly apiUrl?: string;
+  readonly json?: boolean;
+}
+
+/** Where the jobs are that a command is about, and the way to them. */
+export type Target =
+  | { readonly by: 'database'; readonly address: DatabaseAddress }
+  | { readonly by: 'api'; readonly address: ApiAddress };
+
+const NAME_ONE = ', or name a database with --database-url or an API with --api-url';
+
+/** The flags, else the environment, else the database of the stack that runs in this folder or above it. */
+export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwise = NAME_ONE): Promise<Target> {
+  if (databaseUrl !== undefined && apiUrl !== undefined) {
+    throw new CommandFailure(EXIT.usage, '--database-url or --api-url, not both: each says where the jobs are');
+  }
+  if (databaseUrl !== undefined) return { by: 'database', address: readAddress(databaseUrl, '--database-url') };
+  if (apiUrl !== undefined) return { by: 'api', address: readApiAddress(apiUrl, '--api-url') };
+  const database = optionalSetting('DATABASE_URL');
+  if (database !== undefined) return { by: 'database', address: readAddress(database, 'DATABASE_URL') };
+  const api = optionalSetting('MILLRACE_API_URL');
+  if (api !== undefined) return { by: 'api', address: readApiAddress(api, 'MILLRACE_API_URL') };
+  const { state } = await findStack(otherwise);
+  return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
+}
+
+/** The database that a command is about. @throws CommandFailure when an API was named instead. */
+export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddress> {
+  const { by, address } = await findTarget(options);
+  if (by === 'api') throw needsDatabase(address);
+  return address;
+}
+
+function needsDatabase({ label }: ApiAddress): CommandFailure {
+  return new CommandFailure(
+    EXIT.usage,
+    `the API at ${label} does not do this, which needs the database: name it with --database-url or DATABASE_URL`,
+  );
+}
+
+/** The running stack of this folder or of one above it; `otherwise` is what else a person could do without one. */
+export async function findStack(otherwise = ''): Promise<FoundState> {
+  const found = await findState().catch((error: unknown) => {
+    throw new CommandFailure(EXIT.unreachable, error instanceof Error ? error.message : String(error));
+  });
+  if (found === undefined) {
+    throw new CommandFailure(
+      EXIT.unreachable,
+      `no stack runs in this folder or above it: start one with npm start${otherwise}`,
+    );
+  }
+  if (await isRunning(found.state)) return found;
+  throw new CommandFailure(
+    EXIT.unreachable,
+    `the stack of ${found.folder} has ended, since its process ${found.state.pid} is gone: start it again with npm start` +
+      otherwise,
+  );
+}
+
+/** One connection for the length of `work`; its failures become sentences that name host and database only. */
+export async function withDatabase<T>(options: GlobalOptions, work: (db: Database) => Promise<T>): Promise<T> {
+  return withDatabaseAt(await findDatabase(options), work);
+}
+
+export async function withDatabaseAt<T>(address: DatabaseAddress, work: (db: Database) => Promise<T>): Promise<T> {
+  whisper(`Database: ${address.label}`);
+  const db = openDatabase({
+    connectionString: address.url,
+    max: 1,
+    name: CONNECTION_NAME,
+    // A lost connection shows in the next statement.
+    log: openLog(() => undefined),
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  try {
+    return await work(db);
+  } catch (error) {
+    throw databaseFailure(error, address);
+  } finally {
+    await db.close().catch(() => undefined);
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+  ResourceNotFoundException as NoFunction,
+} from '@aws-sdk/client-lambda';
+import {
+  GetScheduleCommand,
+  ResourceNotFoundException as NoSchedule,
+  SchedulerClient,
+} from '@aws-sdk/client-scheduler';
+import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, SQSClient } from '@aws-sdk/client-sqs';
+import type { AwsAddress } from '../aws-address.ts';
+import { TIMEOUTS } from './batches.ts';
+
+/** A queue as it stands; times in seconds. */
+export interface FoundQueue {
+  readonly arn: string;
+  readonly retention: number;
+  readonly visibilityTimeout: number;
+  /** Undefined without a redrive policy. */
+  readonly redrive: { readonly deadLetterArn: string; readonly maxReceiveCount: number } | undefined;
+}
+
+export interface FoundFunction {
+  readonly timeout: number;
+  readonly memoryMb: number;
+}
+
+export interface FoundMapping {
+  readonly queueArn: string;
+  /** `Enabled`, `Disabled`, or what it is on the way to. */
+  readonly state: string;
+  readonly batchSize: number;
+  readonly batchWindow: number;
+  /** Undefined without a limit. */
+  readonly concurrency: number | undefined;
+  readonly partialResponses: boolean;
+}
+
+export interface FoundSchedule {
+  readonly expression: string;
+  readonly enabled: boolean;
+  /** ARN of what it wakes. */
+  readonly target: string;
+}
+
+/** Reads what is deployed; undefined for what is not there. Every call throws what the SDK throws. */
+export interface Deployed {
+  queue(name: string): Promise<FoundQueue | undefined>;
+  function(name: string): Promise<FoundFunction | undefined>;
+  mappings(functionName: string): Promise<FoundMapping[]>;
+  schedule(group: string, name: string): Promise<FoundSchedule | undefined>;
+  close(): void;
+}
+
+/** Where the services of a stack on one machine are; it has no Scheduler. */
+export interface DeployedAddress {
+  readonly sqs: AwsAddress;
+  readonly lambda: AwsAddress;
+}
+
+export function openDeployed(address?: DeployedAddress): Deployed {
+  const sqs = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, ...address?.sqs });
+  const lambda = new LambdaClient({ requestHandler: TIMEOUTS, ...address?.lambda });
+  const scheduler = new SchedulerClient({ requestHandler: TIMEOUTS });
+  return {
+    queue: (name) => unlessMissing(QueueDoesNotExist, () => readQueue(sqs, name)),
+    function: (name) => unlessMissing(NoFunction, () => readFunction(lambda, name)),
+    mappings: async (name) => (await unlessMissing(NoFunction, () => readMappings(lambda, name))) ?? [],
+    schedule: (group, name) => unlessMissing(NoSchedule, () => readSchedule(scheduler, group, name)),
+    close: () => {
+      for (const client of [sqs, lambda, scheduler]) client.destroy();
+    },
+  };
+}
+
+type Missing = abstract new (...args: never[]) => Error;
+
+async function unlessMissing<T>(missing: Missing, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof missing) return undefined;
+    throw error;
+  }
+}
+
+async function readQueue(sqs: SQSClient, name: string): Promise<FoundQueue> {
+  const { QueueUrl } = await sqs.send(new GetQueueUrlCommand({ QueueName: name }));
+  const { Attributes = {} } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }));
+  const { deadLetterTargetArn, maxReceiveCount } = JSON.parse(Attributes.RedrivePolicy ?? '{}');
+  return {
+    arn: Attributes.QueueArn ?? '',
+    retention: Number(Attributes.MessageRetentionPeriod),
+    visibilityTimeout: Number(Attributes.VisibilityTimeout),
+    redrive:
+      deadLetterTargetArn === undefined
+        ? undefined
+        : { deadLetterArn: deadLetterTargetArn, maxReceiveCount: Number(maxReceiveCount) },
+  };
+}
+
+async function readFunction(lambda: LambdaClient, name: string): Promise<FoundFunction> {
+  const { Timeout, MemorySize } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName: name }));
+  return { timeout: Number(Timeout), memoryMb: Number(MemorySize) };
+}
+
+async function readMappings(lambda: LambdaClient, name: string): Promise<FoundMapping[]> {
+  const { EventSourceMappings = [] } = await lambda.send(new ListEventSourceMappingsCommand({ FunctionName: name }));
+  return EventSourceMappings.map((mapping) => ({
+    queueArn: mapping.EventSourceArn ?? '',
+    state: mapping.State ?? '',
+    batchSize: Number(mapping.BatchSize),
+    batchWindow: mapping.MaximumBatchingWindowInSeconds ?? 0,
+    concurrency: mapping.ScalingConfig?.MaximumConcurrency,
+    partialResponses: (mapping.FunctionResponseTypes ?? []).includes('ReportBatchItemFailures'),
+  }));
+}
+
+async function readSchedule(scheduler: SchedulerClient, group: string, name: string): Promise<FoundSchedule> {
+  const command = new GetScheduleCommand({ GroupName: group, Name: name });
+  const { ScheduleExpression, State, Target } = await scheduler.send(command);
+  return { expression: ScheduleExpression ?? '', enabled: State === 'ENABLED', target: Target?.Arn ?? '' };
+}

@@ -1,0 +1,91 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  QueueDoesNotExist,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
+
+/** One message to send; `id` is the caller's, unique within the call. */
+export interface Outgoing {
+  readonly id: string;
+  readonly body: string;
+  /** Makes the standard queue fair between groups: at most 128 characters. */
+  readonly groupId?: string;
+}
+
+/**
+ * What became of it. `refused`: SQS said no, later may work. `rejected`: SQS will never take it. `unknown`: the call
+ * failed and nobody can say. `no_queue`: the queue does not exist.
+ */
+export interface SendVerdict {
+  readonly id: string;
+  readonly kind: 'sent' | 'refused' | 'rejected' | 'unknown' | 'no_queue';
+  readonly reason: string;
+}
+
+export interface Queues {
+  /** Sends any number in batches of ten, in parallel. Never throws, never sends anything twice. */
+  send(queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]>;
+  /** Makes received messages visible at once. Best effort: what fails comes back at its visibility timeout. */
+  makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
+  close(): void;
+}
+
+/** Region, credentials and endpoint come from the environment, as the AWS SDK reads it. */
+export function openQueues(): Queues {
+  // The host in a queue's URL is not asked: a server that moved to another port still has the queues of the registry.
+  const common = { requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false };
+  // A retried batch can put a message on the wire twice, and a claim number goes there at most once.
+  const sender = new SQSClient({ ...common, maxAttempts: 1 });
+  const client = new SQSClient({ ...common, maxAttempts: 3 });
+  return {
+    send: async (queueUrl, messages) => {
+      const batches = chunks(messages, BATCH);
+      const verdicts = await inParallel(batches, PARALLEL, (batch) => sendBatch(sender, queueUrl, batch));
+      return verdicts.flat();
+    },
+    makeVisible: async (queueUrl, receiptHandles) => {
+      await inParallel(chunks(receiptHandles, BATCH), PARALLEL, (batch) => showBatch(client, queueUrl, batch));
+    },
+    close: () => {
+      sender.destroy();
+      client.destroy();
+    },
+  };
+}
+
+async function sendBatch(client: SQSClient, queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]> {
+  try {
+    const command = new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries: messages.map(toEntry) });
+    const { Successful = [], Failed = [] } = await client.send(command);
+    const sent = new Set(Successful.map(({ Id }) => Id));
+    const failed = new Map(Failed.map((entry) => [entry.Id, entry]));
+    return messages.map(({ id }, index) => {
+      if (sent.has(String(index))) return { id, kind: 'sent', reason: '' };
+      const failure = failed.get(String(index));
+      if (failure === undefined) return { id, kind: 'unknown', reason: 'SQS did not mention it in its answer' };
+      const reason = `${failure.Code ?? 'refused'}: ${failure.Message ?? 'no reason given'}`;
+      return { id, kind: failure.SenderFault ? 'rejected' : 'refused', reason };
+    });
+  } catch (error) {
+    const kind = error instanceof QueueDoesNotExist ? 'no_queue' : 'unknown';
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return messages.map(({ id }) => ({ id, kind, reason }));
+  }
+}
+
+function toEntry({ body, groupId }: Outgoing, index: number): SendMessageBatchRequestEntry {
+  return { Id: String(index), MessageBody: body, ...(groupId !== undefined && { MessageGroupId: groupId }) };
+}
+
+async function showBatch(client: SQSClient, queueUrl: string, receiptHandles: readonly string[]): Promise<void> {
+  const entries = receiptHandles.map((handle, index) => ({
+    Id: String(index),
+    ReceiptHandle: handle,
+    VisibilityTimeout: 0,
+  }));
+  const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries: entries });
+  await client.send(command).catch(() => undefined);
+}

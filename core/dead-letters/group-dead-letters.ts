@@ -1,0 +1,90 @@
+import type { Queryable } from '../postgres/database.ts';
+import { type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
+
+/** Open dead letters of one kind of error. */
+export interface DeadLetterGroup {
+  /** Null for those of which no error is known. */
+  readonly fingerprint: string | null;
+  readonly jobs: number;
+  /** Of all that match, in all groups. */
+  readonly total: number;
+  /** How many groups there are. */
+  readonly groups: number;
+  /** `send_reminder`, `index_record.vector`: sorted. */
+  readonly handlers: readonly string[];
+  /** Of the newest. */
+  readonly lastError: string | null;
+  readonly firstDiedAt: Date;
+  readonly lastDiedAt: Date;
+}
+
+// Errors are long: they are looked up for the groups that are answered, and not carried through the counting. Counted a
+// handler first, since to find the distinct ones of a group would sort all its dead letters.
+const GROUP_DEAD_LETTERS = `
+  with by_handler as (
+    select d.fingerprint, concat_ws('.', d.job_type, nullif(d.routing_key, '')) as handler, count(*) as jobs,
+           min(d.died_at) as first_died_at, max(d.died_at) as last_died_at, max(d.id) as newest_id
+      from millrace.matching_dead_letters($1::jsonb) d group by d.fingerprint, d.job_type, d.routing_key
+  ), counted as (
+    select b.fingerprint, sum(b.jobs)::integer as jobs, min(b.first_died_at) as first_died_at,
+           max(b.last_died_at) as last_died_at, max(b.newest_id) as newest_id,
+           array_agg(distinct b.handler) as handlers
+      from by_handler b group by b.fingerprint
+  ), largest as (
+    select c.*, sum(c.jobs) over ()::integer as total, count(*) over ()::integer as groups
+      from counted c order by c.jobs desc, c.last_died_at desc limit $2
+  )
+  select l.fingerprint, l.jobs, l.total, l.groups, l.handlers, n.last_error as "lastError",
+         l.first_died_at as "firstDiedAt", l.last_died_at as "lastDiedAt"
+    from largest l join millrace.dead_letters n on n.id = l.newest_id
+    order by l.jobs desc, l.last_died_at desc`;
+
+/** The groups of what matches, the largest first. */
+export async function groupDeadLetters(db: Queryable, filter: PinnedFilter, limit: number): Promise<DeadLetterGroup[]> {
+  const { rows } = await db.query<DeadLetterGroup>(GROUP_DEAD_LETTERS, [pinnedJson(filter), limit]);
+  return rows;
+}
+
+/** One kind of error in full. */
+export interface ShownGroup {
+  readonly fingerprint: string;
+  readonly lastError: string | null;
+  readonly errorStacktrace: string | null;
+  readonly firstDiedAt: Date;
+  readonly lastDiedAt: Date;
+  readonly jobs: number;
+  /** How many of each handler. */
+  readonly handlers: readonly { readonly handler: string; readonly jobs: number }[];
+  /** Jobs of it, the newest first; never strays. */
+  readonly samples: readonly string[];
+}
+
+const SHOW_GROUP = `
+  with meant as materialized (
+    select d.id, d.job_id, d.died_at, concat_ws('.', d.job_type, nullif(d.routing_key, '')) as handler
+      from millrace.dead_letters d where d.status = 'open' and d.fingerprint = $1
+  )
+  select n.fingerprint, n.last_error as "lastError", n.error_stacktrace as "errorStacktrace",
+         (select min(died_at) from meant) as "firstDiedAt", (select max(died_at) from meant) as "lastDiedAt",
+         (select count(*)::integer from meant) as jobs,
+         (select jsonb_agg(jsonb_build_object('handler', h.handler, 'jobs', h.jobs) order by h.jobs desc, h.handler)
+            from (select handler, count(*) as jobs from meant group by handler) h) as handlers,
+         array(select job_id::text from meant where job_id is not null
+                 order by died_at desc, id desc limit 3) as samples
+    from millrace.dead_letters n where n.id = (select max(id) from meant)`;
+
+/** A group by its whole fingerprint; undefined when nothing of it is open. */
+export async function showGroup(db: Queryable, fingerprint: string): Promise<ShownGroup | undefined> {
+  const { rows } = await db.query<ShownGroup>(SHOW_GROUP, [fingerprint]);
+  return rows[0];
+}
+
+const FIND_GROUPS = `
+  select distinct fingerprint from millrace.dead_letters
+    where status = 'open' and starts_with(fingerprint, $1) order by fingerprint limit 2`;
+
+/** Fingerprints that begin so, two at most: one is the answer, two say that more is needed. */
+export async function findGroups(db: Queryable, beginning: string): Promise<string[]> {
+  const { rows } = await db.query<{ fingerprint: string }>(FIND_GROUPS, [beginning]);
+  return rows.map(({ fingerprint }) => fingerprint);
+}

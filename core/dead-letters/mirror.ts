@@ -1,0 +1,91 @@
+import { inParallel } from '../aws/batches.ts';
+import type { DeadLetterQueues, MoveTask, QueueState } from '../aws/dead-letter-queues.ts';
+import type { Queues } from '../aws/queues.ts';
+import { queueNameOf } from '../handler/naming.ts';
+import type { Log } from '../log.ts';
+import { countJobs } from '../numbers/count-jobs.ts';
+import type { Metrics } from '../numbers/emf.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Time } from '../time.ts';
+import { carry } from './carriers.ts';
+import { findMirroredQueues, type MirroredQueue, noteCheck, noteSweep } from './mirrored-queues.ts';
+import { sweep } from './sweep.ts';
+
+export interface MirrorDeps {
+  readonly db: Database;
+  readonly deadLetterQueues: DeadLetterQueues;
+  /** Takes the carriers. */
+  readonly queues: Pick<Queues, 'send'>;
+  readonly log: Log;
+  readonly time: Time;
+  readonly metrics?: Metrics;
+}
+
+/** Whatever its depth says, a queue is swept so often: what came and what went may be equally many. */
+const SWEEP_EVERY_SECONDS = 15 * 60;
+/** Longest that one run receives: what is hidden for 60 s must be given back before. */
+const WINDOW_MS = 40_000;
+const QUEUES_AT_ONCE = 4;
+
+/**
+ * Looks into every dead-letter queue and notes in the table what is there, taking nothing out but what has moved on.
+ * One queue that fails does not hold up the others.
+ */
+export async function mirror(deps: MirrorDeps): Promise<void> {
+  const until = deps.time.now() + WINDOW_MS;
+  const queues = await findMirroredQueues(deps.db, SWEEP_EVERY_SECONDS);
+  await inParallel(queues, QUEUES_AT_ONCE, (queue) =>
+    mirrorQueue(deps, queue, until).catch((error: unknown) => {
+      deps.log.error('mirror_failed', { queue: queueNameOf(queue.url), error });
+    }),
+  );
+  await carry(deps);
+  // Here and not in the dispatcher, since it reads the whole table, and jobs that are due should not wait for that.
+  const counted = await countJobs(deps.db).catch((error: unknown) => {
+    deps.log.warn('jobs_not_counted', { error });
+    return [];
+  });
+  for (const { jobType, due } of counted) deps.metrics?.put({ DueJobs: due }, jobType);
+}
+
+async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number): Promise<void> {
+  const { db, deadLetterQueues, log } = deps;
+  const { url } = queue;
+  const name = queueNameOf(url);
+  const state = await deadLetterQueues.describe(url);
+  if (state === undefined) {
+    const reason = 'dead jobs have nowhere to go: npx cdk deploy --revert-drift makes it again';
+    log.error('dead_letter_queue_missing', { queue: name, reason });
+    return;
+  }
+  const { depth, retentionSeconds } = state;
+  deps.metrics?.put({ DeadLetterMessages: depth }, queue.jobType);
+  if (depth === queue.seen && !queue.due) {
+    if (depth !== queue.depth) await noteCheck(db, url, { depth, moving: false, movedAt: undefined });
+    return;
+  }
+  const tasks = await tasksOf(deps, name, state);
+  const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
+  // One that found nothing took nothing.
+  const movedAt = tasks?.find(({ moved }) => moved > 0)?.startedAt;
+  const begunAt = await noteCheck(db, url, { depth, moving, movedAt });
+  // A redrive receives like anybody: what is peeked at just then would be left behind.
+  if (moving) return;
+  const swept = await sweep(deps, { url, name, until });
+  // Where SQS does not tell its move tasks, nothing is known to be missing.
+  const complete = swept.covered && swept.found >= depth && tasks !== undefined;
+  await noteSweep(db, { url, name, begunAt, complete, retentionSeconds });
+  if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
+}
+
+/** The newest first; undefined when the server cannot tell. */
+async function tasksOf(
+  { deadLetterQueues, log }: MirrorDeps,
+  name: string,
+  { arn }: QueueState,
+): Promise<readonly MoveTask[] | undefined> {
+  return deadLetterQueues.moveTasks(arn).catch((error: unknown) => {
+    log.warn('move_tasks_unknown', { queue: name, error });
+    return undefined;
+  });
+}

@@ -1,0 +1,95 @@
+import type { Database } from '../postgres/database.ts';
+
+/** A dead-letter queue of the registry, and what the mirror remembers of it. */
+export interface MirroredQueue {
+  readonly url: string;
+  /** Of its handler. */
+  readonly jobType: string;
+  /** Open dead letters that the last sweep saw in it. */
+  readonly seen: number;
+  /** Messages that SQS counted in it last. */
+  readonly depth: number;
+  /** So long ago that it is swept whatever its depth says, or never swept. */
+  readonly due: boolean;
+}
+
+const FIND_MIRRORED_QUEUES = `
+  with seen as (
+    select q.queue_url, count(*) as count from millrace.dead_letter_queues q
+      join millrace.dead_letters d on d.queue_name = substring(q.queue_url from '[^/]+$')
+      where d.status = 'open' and d.last_seen_at >= q.swept_at group by q.queue_url
+  )
+  select h.dead_letter_queue_url as url, h.job_type as "jobType", coalesce(s.count, 0)::integer as seen,
+         coalesce(q.depth, 0)::integer as depth,
+         coalesce(q.swept_at < millrace.clock() - make_interval(secs => $1), true) as due
+    from (select distinct on (dead_letter_queue_url) dead_letter_queue_url, job_type from millrace.handlers
+            order by dead_letter_queue_url, job_type) h
+    left join millrace.dead_letter_queues q on q.queue_url = h.dead_letter_queue_url
+    left join seen s on s.queue_url = q.queue_url
+    order by q.swept_at nulls first, url`;
+
+/** All dead-letter queues of the registry, those first that waited longest for a sweep. */
+export async function findMirroredQueues(db: Database, sweepEverySeconds: number): Promise<MirroredQueue[]> {
+  const { rows } = await db.query<MirroredQueue>(FIND_MIRRORED_QUEUES, [sweepEverySeconds]);
+  return rows;
+}
+
+// The time is the statement's own, before anything is received.
+const NOTE_CHECK = `
+  insert into millrace.dead_letter_queues as q (queue_url, depth, moved_at)
+    values ($1, $2, case when $3 then millrace.clock() else to_timestamp($4::float8 / 1000) end)
+    on conflict (queue_url) do update
+      set depth = excluded.depth, checked_at = millrace.clock(), moved_at = greatest(q.moved_at, excluded.moved_at)
+    returning checked_at as "checkedAt"`;
+
+/**
+ * Notes the depth that SQS tells and that messages were moved out: `moving` now, or by a task begun at `movedAt`.
+ * Answers the database's time.
+ */
+export async function noteCheck(
+  db: Database,
+  url: string,
+  { depth, moving, movedAt }: { depth: number; moving: boolean; movedAt: Date | undefined },
+): Promise<Date> {
+  const { rows } = await db.query<{ checkedAt: Date }>(NOTE_CHECK, [url, depth, moving, movedAt?.getTime() ?? null]);
+  return rows[0]?.checkedAt ?? new Date(0);
+}
+
+/** A sweep at its end. */
+export interface Sweep {
+  readonly url: string;
+  readonly name: string;
+  /** By the database's clock. */
+  readonly begunAt: Date;
+  /** It saw as many as SQS counted. */
+  readonly complete: boolean;
+  readonly retentionSeconds: number;
+}
+
+// A stray that two complete sweeps did not see is gone: by its age, by a move task, or by somebody's hand.
+const NOTE_SWEEP = `
+  with noted as (
+    update millrace.dead_letter_queues q
+      set swept_at = $3, complete_before_at = case when $4 then q.complete_at else q.complete_before_at end,
+          complete_at = case when $4 then $3 else q.complete_at end
+      where q.queue_url = $1
+      returning q.complete_before_at, q.moved_at
+  ), gone as materialized (
+    select d.id,
+           case
+             when d.message_sent_at + make_interval(secs => $5) < millrace.clock() then 'SQS keeps a message no longer'
+             when n.moved_at > d.last_seen_at then 'a move task took it'
+             else 'gone from the queue: deleted or purged' end as reason
+      from millrace.dead_letters d, noted n
+      where d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.last_seen_at < n.complete_before_at
+      order by d.id for update of d skip locked
+  )
+  update millrace.dead_letters d
+    set status = 'expired', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.reason
+    from gone g where d.id = g.id`;
+
+/** Remembers a sweep, and closes the strays that have left the queue. */
+export async function noteSweep(db: Database, sweep: Sweep): Promise<void> {
+  const { url, name, begunAt, complete, retentionSeconds } = sweep;
+  await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds]);
+}

@@ -1,0 +1,40 @@
+import type { Queryable } from '../postgres/database.ts';
+import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
+
+export interface DeadLetterPage {
+  readonly deadLetters: readonly ListedDeadLetter[];
+  /** What to give as `before` to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** The most dead letters that one page looks at. It may end there with few or none, and say where to go on. */
+const MOST_ROWS = 20_000;
+
+/** The last one that one page looks at; none when there are fewer. */
+const FIND_END = `
+  select id from millrace.dead_letters
+    where status = 'open' and id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 - 1 limit 1`;
+
+const PAGE_DEAD_LETTERS = `
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt"
+    from (select * from millrace.matching_dead_letters($1::jsonb)
+            where id < coalesce($2::bigint, 9223372036854775807) and id >= coalesce($5::bigint, 0)
+            order by id desc offset $3 limit $4) d
+    left join millrace.jobs_live j on j.id = d.job_id
+    order by d.id desc`;
+
+/** A page of the open dead letters that match, the newest first. */
+export async function pageDeadLetters(
+  db: Queryable,
+  filter: PinnedFilter,
+  { before, skip = 0, limit }: { before?: string | undefined; skip?: number; limit: number },
+): Promise<DeadLetterPage> {
+  const { rows: found } = await db.query<{ id: string }>(FIND_END, [before ?? null, MOST_ROWS]);
+  const end = found[0]?.id;
+  const values = [pinnedJson(filter), before ?? null, skip, limit + 1, end ?? null];
+  const { rows } = await db.query<ListedDeadLetter>(PAGE_DEAD_LETTERS, values);
+  const deadLetters = rows.slice(0, limit);
+  return { deadLetters, next: rows.length > limit ? deadLetters.at(-1)?.id : end };
+}

@@ -1,0 +1,73 @@
+import type { JobStatus } from '../job.ts';
+import type { Queryable } from '../postgres/database.ts';
+import { type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
+
+/** `stray`: nobody's job. `not_dead`: its job is at work again. */
+export type RedriveVerdict = 'movable' | 'no_handler' | 'stray' | 'not_dead';
+
+/** What a redrive would find for one handler. */
+export interface PreviewedHandler {
+  readonly jobType: string | null;
+  readonly routingKey: string | null;
+  readonly verdict: RedriveVerdict;
+  /** Its handler is paused: what is redriven waits. */
+  readonly paused: boolean;
+  readonly jobs: number;
+}
+
+const PREVIEW_REDRIVE = `
+  with meant as materialized (
+    select d.job_id, d.job_type, d.routing_key,
+           d.job_id is null or exists (select from millrace.jobs_live j
+             where j.id = d.job_id and j.status = 'dead_letter') as is_dead
+      from millrace.matching_dead_letters($1::jsonb) d
+  )
+  select m.job_type as "jobType", m.routing_key as "routingKey",
+         case when m.job_id is null then 'stray' when not m.is_dead then 'not_dead'
+           when h.job_type is null then 'no_handler' else 'movable' end as verdict,
+         h.paused_at is not null as paused, count(*)::integer as jobs
+    from meant m
+    left join millrace.handlers h on h.job_type = m.job_type and h.routing_key = m.routing_key
+    group by 1, 2, 3, 4 order by jobs desc, 1, 2`;
+
+/** What a redrive of the filter would move and what it could not, a row a handler and verdict. */
+export async function previewRedrive(db: Queryable, filter: PinnedFilter): Promise<PreviewedHandler[]> {
+  const { rows } = await db.query<PreviewedHandler>(PREVIEW_REDRIVE, [pinnedJson(filter)]);
+  return rows;
+}
+
+/** How a job stands that somebody named. */
+export interface NamedJob {
+  readonly id: string;
+  /** Null when there is no such job, or not any more. */
+  readonly status: JobStatus | null;
+  readonly jobType: string | null;
+  readonly routingKey: string | null;
+  readonly handled: boolean;
+}
+
+const READ_NAMED_JOBS = `
+  select w.id, j.status, j.job_type as "jobType", j.routing_key as "routingKey", h.job_type is not null as handled
+    from unnest($1::bigint[]) with ordinality w(id, position)
+    left join lateral (
+      select l.status, l.job_type, l.routing_key from millrace.jobs_live l where l.id = w.id
+      union all select f.status, f.job_type, f.routing_key from millrace.jobs_finished f where f.id = w.id
+      limit 1) j on true
+    left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key
+    order by w.position`;
+
+/** The jobs of these ids, in their order. */
+export async function readNamedJobs(db: Queryable, ids: readonly string[]): Promise<NamedJob[]> {
+  const { rows } = await db.query<NamedJob>(READ_NAMED_JOBS, [ids]);
+  return rows;
+}
+
+const FIND_MOVED = `
+  select job_id as "jobId" from millrace.dead_letters
+    where job_id = any($1::bigint[]) and status = 'redriven' and starts_with(resolution, 'redrive ' || $2 || ' of ')`;
+
+/** Which of these jobs one redrive put back to work. */
+export async function findMoved(db: Queryable, redriveId: string, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ jobId: string }>(FIND_MOVED, [ids, redriveId]);
+  return rows.map(({ jobId }) => jobId);
+}

@@ -1,0 +1,128 @@
+import type { Database } from '../postgres/database.ts';
+
+/** What the mirror found in a dead-letter queue. `jobId`, `claimNo` and `epoch` are null when nobody can read it. */
+export interface FoundMessage {
+  readonly messageId: string;
+  /** SentTimestamp, milliseconds. */
+  readonly sentAt: number;
+  readonly jobId: string | null;
+  readonly claimNo: string | null;
+  readonly epoch: string | null;
+  /** The body as text that can be stored. */
+  readonly body: string;
+}
+
+/**
+ * What becomes of it.
+ * - dead: it carries the death of its job, and is noted
+ * - stray: nobody's job; it is noted with its body
+ * - moved_on: its job lives on, has ended or is gone, or it was discarded: to be deleted
+ * - released: its job never started; it was given back, and the message is to be deleted
+ * - left: its job is running or its row is held: another sweep will tell
+ */
+export type MirrorVerdict = 'dead' | 'stray' | 'moved_on' | 'released' | 'left';
+
+// What a message means is decided by the claim, as when a handler receives it, but nothing is ever started here. Rows
+// of jobs are locked only where they change, and never waited for. A claim below the row's stays below it, so what
+// moved on by this snapshot has moved on for good.
+const RECORD_DEAD = `
+  with input as (
+    select * from unnest($2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
+      with ordinality as i(message_id, sent_ms, job_id, claim_no, epoch, body, position)
+  ), known as (
+    select i.*, i.epoch is not distinct from n.epoch as native, l.id is not null as live,
+           case when s.is_called then s.last_value else 0 end as last_id,
+           l.status, l.claim_no as row_claim_no, l.message_id as recorded,
+           l.id is null and exists (select from millrace.jobs_finished f where f.id = i.job_id) as finished,
+           exists (select from millrace.dead_letters d
+             where d.queue_name = $1 and d.message_id = i.message_id and d.job_id is null and d.status = 'discarded')
+             as discarded
+      from input i cross join millrace.installation n cross join millrace.job_ids s
+      left join millrace.jobs_live l on l.id = i.job_id
+  ), judged as materialized (
+    select k.*,
+           case
+             when discarded then 'moved_on'
+             when job_id is null or not native then 'stray'
+             when not live and (finished or job_id <= last_id) then 'moved_on'
+             when not live or coalesce(claim_no > row_claim_no, true) then 'stray'
+             when claim_no < row_claim_no or status in ('pending', 'failed') then 'moved_on'
+             when status = 'dead_letter' then 'dead'
+             when status = 'dispatched' then 'unstarted'
+             else 'left'
+           end as verdict,
+           case
+             when job_id is null then 'not a message of Millrace'
+             when not native then 'a message of another database, or of another life of this one'
+             when not live then 'names a job that was never enqueued'
+             else 'names a claim that was never made'
+           end as reason
+      from known k
+  ), unstarted as materialized (
+    select j.id from millrace.jobs_live j
+      join judged u on u.job_id = j.id and u.claim_no = j.claim_no and u.verdict = 'unstarted'
+      where j.status = 'dispatched'
+      order by j.id for update of j skip locked
+  ), expired as (
+    -- The dispatcher's rescue gives it back and counts the loss, as for a message that never arrived.
+    update millrace.jobs_live j set lease_expires_at = millrace.clock() - interval '1 microsecond'
+      from unstarted u where j.id = u.id
+  ), unrecorded as materialized (
+    select j.id, min(u.position) as position from judged u
+      join millrace.jobs_live j on j.id = u.job_id and j.claim_no = u.claim_no
+      where u.verdict = 'dead' and u.recorded is null group by j.id
+  ), adopted as materialized (
+    select j.id, u.message_id, u.sent_ms from millrace.jobs_live j
+      join unrecorded r on r.id = j.id join judged u on u.position = r.position
+      where j.status = 'dead_letter' and j.claim_no = u.claim_no and j.message_id is null
+      order by j.id for update of j skip locked
+  ), adopting as (
+    update millrace.jobs_live j
+      set message_id = a.message_id, message_sent_at = to_timestamp(a.sent_ms / 1000.0)
+      from adopted a where j.id = a.id
+  ), seen as materialized (
+    select d.id, u.message_id, u.sent_ms, u.position
+      from millrace.dead_letters d
+      join judged u on u.job_id = d.job_id and u.claim_no = d.claim_no and u.verdict = 'dead'
+      where d.status = 'open'
+      order by d.id for update of d skip locked
+  ), noted as (
+    update millrace.dead_letters d
+      set queue_name = $1, message_id = s.message_id, message_sent_at = to_timestamp(s.sent_ms / 1000.0),
+          first_seen_at = coalesce(d.first_seen_at, millrace.clock()), last_seen_at = millrace.clock()
+      from seen s
+      where d.id = s.id and s.position = (select min(o.position) from seen o where o.id = s.id)
+  ), strays as (
+    insert into millrace.dead_letters as d (job_type, routing_key, queue_name, message_id, message_sent_at, raw_body,
+        last_error, fingerprint, first_seen_at, last_seen_at)
+      select h.job_type, h.routing_key, $1, u.message_id, to_timestamp(u.sent_ms / 1000.0), u.body, u.reason,
+             md5(u.reason), millrace.clock(), millrace.clock()
+        from (select distinct on (message_id) * from judged where verdict = 'stray' order by message_id, position) u
+        left join millrace.handlers h on h.dead_letter_queue_url = $8
+      on conflict (queue_name, message_id) where job_id is null do update
+        set last_seen_at = millrace.clock(), status = 'open', resolved_at = null, resolved_by = null, resolution = null
+        where d.status <> 'discarded'
+  )
+  select case when u.verdict <> 'unstarted' then u.verdict when e.id is null then 'left' else 'released' end as verdict
+    from judged u left join unstarted e on e.id = u.job_id
+    order by u.position`;
+
+/** Notes messages of one dead-letter queue; answers a verdict each, in order. */
+export async function recordDead(
+  db: Database,
+  queue: { readonly url: string; readonly name: string },
+  found: readonly FoundMessage[],
+): Promise<MirrorVerdict[]> {
+  if (found.length === 0) return [];
+  const { rows } = await db.query<{ verdict: MirrorVerdict }>(RECORD_DEAD, [
+    queue.name,
+    found.map(({ messageId }) => messageId),
+    found.map(({ sentAt }) => sentAt),
+    found.map(({ jobId }) => jobId),
+    found.map(({ claimNo }) => claimNo),
+    found.map(({ epoch }) => epoch),
+    found.map(({ body }) => body),
+    queue.url,
+  ]);
+  return rows.map(({ verdict }) => verdict);
+}

@@ -1,0 +1,64 @@
+import type { Queryable } from '../postgres/database.ts';
+import { type ListedDeadLetter, type PinnedFilter, pageDeadLetters } from './list-dead-letters.ts';
+
+/** All that is known of an open dead letter. */
+export interface ShownDeadLetter extends ListedDeadLetter {
+  readonly errorStacktrace: string | null;
+  /** Of its delivery, where one is known. */
+  readonly messageId: string | null;
+  readonly queueName: string | null;
+  /** When SQS drops the message by itself; null while no message of it is known. */
+  readonly messageExpiresAt: Date | null;
+  readonly createdAt: Date | null;
+  /** JSON text with every digit that was inserted; null for a stray. */
+  readonly payload: string | null;
+  /** The body of a stray. */
+  readonly rawBody: string | null;
+}
+
+// SQS moves a message to the dead-letter queue without renewing its age, and keeps it for 14 days there.
+const SHOW_DEAD_LETTER = `
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
+         coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
+         coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
+         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+    from millrace.dead_letters d
+    left join millrace.jobs_live j on j.id = d.job_id
+    where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null or d.id = $3::bigint)`;
+
+/** A job, a stray by its own id, or any dead letter by its own. */
+export type WantedDeadLetter = { jobId: string } | { strayId: string } | { id: string };
+
+/** The open dead letter that is meant; undefined when there is none. */
+export async function showDeadLetter(db: Queryable, wanted: WantedDeadLetter): Promise<ShownDeadLetter | undefined> {
+  const { jobId, strayId, id }: { jobId?: string; strayId?: string; id?: string } = wanted;
+  const { rows } = await db.query<ShownDeadLetter>(SHOW_DEAD_LETTER, [jobId ?? null, strayId ?? null, id ?? null]);
+  return rows[0];
+}
+
+// Materialized: before its first analyze, Postgres takes the open ones for so few that it would walk all each time.
+const EXPORT_DEAD_LETTERS = `
+  with page as materialized (select * from millrace.dead_letters where id = any($1::bigint[]))
+  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
+         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
+         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
+         coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
+         coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
+         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+    from page d
+    left join millrace.jobs_live j on j.id = d.job_id
+    where d.status = 'open' order by d.id`;
+/** A payload can be a megabyte, so this is the memory that an export takes. */
+const AT_ONCE = 50;
+
+/** Every dead letter that matches, oldest first. */
+export async function* exportDeadLetters(db: Queryable, filter: PinnedFilter): AsyncGenerator<ShownDeadLetter> {
+  for await (const page of pageDeadLetters(db, filter)) {
+    for (let from = 0; from < page.length; from += AT_ONCE) {
+      const ids = page.slice(from, from + AT_ONCE).map(({ id }) => id);
+      yield* (await db.query<ShownDeadLetter>(EXPORT_DEAD_LETTERS, [ids])).rows;
+    }
+  }
+}

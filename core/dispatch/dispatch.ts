@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { encodeMessage } from '../aws/message.ts';
+import type { Outgoing, Queues, SendVerdict } from '../aws/queues.ts';
+import { queueNameOf } from '../handler/naming.ts';
+import { type ClaimedJob, claim } from '../jobs/claim.ts';
+import type { ClaimFloors } from '../jobs/claim-floors.ts';
+import { confirm } from '../jobs/confirm.ts';
+import { holdHandlers } from '../jobs/hold.ts';
+import { type Release, release } from '../jobs/release.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/database.ts';
+import { type Tally, tallySends } from './rounds.ts';
+
+export interface DispatchDeps {
+  readonly db: Database;
+  readonly queues: Queues;
+  readonly log: Log;
+  readonly epoch: string;
+  /** Refusals in a row of each queue, kept from one dispatch to the next. */
+  readonly refusals: Map<string, number>;
+  /** From where claims look, kept likewise. */
+  readonly floors?: ClaimFloors;
+  /** Takes what was sent and what was not. */
+  readonly tally?: Tally;
+}
+
+export interface Dispatched {
+  readonly claimed: number;
+  readonly sent: number;
+}
+
+const FIRST_HOLD_SECONDS = 5;
+const LONGEST_HOLD_SECONDS = 300;
+const MISSING_QUEUE_HOLD_SECONDS = 60;
+
+/** Claims up to `limit` due jobs, sends them, and gives back what was not sent. */
+export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
+  const jobs = await claim(deps.db, limit, deps.floors);
+  const [first] = jobs;
+  if (first === undefined) return { claimed: 0, sent: 0 };
+  const queues = Map.groupBy(jobs, ({ queueUrl }) => queueUrl);
+  const sendings = [...queues].map(async ([queueUrl, group]) => {
+    const verdicts = await deps.queues.send(
+      queueUrl,
+      group.map((job) => toMessage(deps.epoch, job)),
+    );
+    return { queueUrl, verdicts };
+  });
+  const results = await Promise.all(sendings);
+  for (const { queueUrl, verdicts } of results) if (deps.tally) tallySends(deps.tally, queueUrl, verdicts);
+  const releases = results.flatMap((result) => toReleases(deps, first.claimNo, result));
+  await holdMissing(deps, results);
+  await release(deps.db, releases);
+  const sent = jobs.length - releases.length;
+  await confirm(deps.db, first.claimNo, { sent, refused: releases.length });
+  deps.log.info('dispatched', { dispatch_id: first.claimNo, claimed: jobs.length, sent });
+  return { claimed: jobs.length, sent };
+}
+
+interface Sending {
+  readonly queueUrl: string;
+  readonly verdicts: readonly SendVerdict[];
+}
+
+function toMessage(epoch: string, { id, claimNo, groupKey }: ClaimedJob): Outgoing {
+  const body = encodeMessage({ epoch, jobId: id, claimNo });
+  // A group key may hold any text; SQS takes 128 plain characters.
+  return groupKey === null ? { id, body } : { id, body, groupId: createHash('sha256').update(groupKey).digest('hex') };
+}
+
+/** What was not certainly sent goes back. Should SQS have it after all, its claim number is stale by then. */
+function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts }: Sending): Release[] {
+  const unsent = verdicts.filter(({ kind }) => kind !== 'sent');
+  const refused = unsent.some(({ kind }) => kind === 'refused' || kind === 'unknown');
+  const refusals = refused ? (deps.refusals.get(queueUrl) ?? 0) + 1 : 0;
+  deps.refusals.set(queueUrl, refusals);
+  const holdSeconds = Math.min(LONGEST_HOLD_SECONDS, FIRST_HOLD_SECONDS * 2 ** (refusals - 1));
+  const [example] = unsent;
+  if (example) {
+    const kinds = Object.fromEntries(
+      [...Map.groupBy(unsent, ({ kind }) => kind)].map(([kind, of]) => [kind, of.length]),
+    );
+    deps.log.error('send_refused', {
+      queue: queueNameOf(queueUrl),
+      dispatch_id: claimNo,
+      ...kinds,
+      reason: example.reason,
+    });
+  }
+  return unsent.map(({ id, kind, reason }) => {
+    if (kind === 'rejected') return { id, claimNo, holdSeconds: 0, fatal: `SQS refused the message: ${reason}` };
+    return { id, claimNo, holdSeconds: kind === 'no_queue' ? 0 : holdSeconds };
+  });
+}
+
+/** A missing queue concerns all jobs of its handler, so the handler waits and not each job. */
+async function holdMissing(deps: DispatchDeps, results: readonly Sending[]): Promise<void> {
+  const missing = results.filter(({ verdicts }) => verdicts.some(({ kind }) => kind === 'no_queue'));
+  await holdHandlers(deps.db, {
+    queueUrls: missing.map(({ queueUrl }) => queueUrl),
+    seconds: MISSING_QUEUE_HOLD_SECONDS,
+    reason: 'its queue does not exist',
+  });
+}

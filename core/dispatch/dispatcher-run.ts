@@ -1,0 +1,73 @@
+import type { Database } from '../postgres/database.ts';
+
+const REGISTER_RUN = `
+  update millrace.dispatcher_runs set run_no = run_no + 1, registered_at = millrace.clock()
+    returning run_no as "runNo"`;
+
+/** Makes this the dispatcher that goes on; whoever registered before leaves after its round. */
+export async function registerRun(db: Database): Promise<string> {
+  const { rows } = await db.query<{ runNo: string }>(REGISTER_RUN);
+  return rows[0]?.runNo ?? '0';
+}
+
+// Activity: something was enqueued, is in flight, or falls due within the minute. Ten probes of the claim's index a
+// handler, whatever the size of the table; in order, so that the index is taken also where statistics are missing, or
+// where they say that any row will do.
+const BEAT = `
+  with issued as (
+    -- A sequence that was never asked shows the number that it will give first.
+    select case when is_called then last_value else 0 end as last_id from millrace.job_ids
+  )
+  update millrace.dispatcher_runs r
+    set last_round_at = millrace.clock(), last_job_id = (select last_id from issued),
+        last_active_at = case when $1 or (select last_id from issued) is distinct from r.last_job_id
+          or exists (select from millrace.operations o where o.status = 'running')
+          or (select true from millrace.jobs_live j where j.in_flight order by j.job_type, j.routing_key limit 1)
+          or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
+               select from millrace.jobs_live j
+                 where j.job_type = h.job_type and j.routing_key = h.routing_key
+                   and j.priority = p.priority::smallint and j.due_at is not null
+                   and j.due_at < millrace.clock() + interval '1 minute' order by j.due_at limit 1) due)
+          then millrace.clock() else r.last_active_at end
+    returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active,
+      exists (select from millrace.operations o where o.status = 'running' and o.rate_per_second > 0) as paced`;
+
+export interface Beat {
+  /** The run that registered last. */
+  readonly runNo: string;
+  /** Something happened in the last ten minutes or will within one. */
+  readonly active: boolean;
+  /** A redrive with a rate runs: it needs a round a second. */
+  readonly paced: boolean;
+}
+
+/** Notes that a round was made, and reads whether the loop should go on. */
+export async function beat(db: Database, worked: boolean): Promise<Beat> {
+  const { rows } = await db.query<Beat>(BEAT, [worked]);
+  return rows[0] ?? { runNo: '0', active: false, paced: false };
+}
+
+const TAKE_HOURLY_WORK = `
+  update millrace.dispatcher_runs set last_hourly_at = millrace.clock()
+    where last_hourly_at is null or last_hourly_at < millrace.clock() - interval '1 hour'
+    returning run_no`;
+
+/** True for one caller an hour. */
+export async function takeHourlyWork(db: Database): Promise<boolean> {
+  const { rowCount } = await db.query(TAKE_HOURLY_WORK);
+  return rowCount === 1;
+}
+
+const RETURN_HOURLY_WORK = `update millrace.dispatcher_runs set last_hourly_at = null`;
+
+/** Lets the next caller have it, because there was more than one turn could do. */
+export async function returnHourlyWork(db: Database): Promise<void> {
+  await db.query(RETURN_HOURLY_WORK);
+}
+
+const ANALYZE_JOBS = `select millrace.analyze_jobs()`;
+
+/** Fresh statistics for the partitioned parent, which autovacuum leaves alone. */
+export async function analyzeJobs(db: Database): Promise<void> {
+  await db.query(ANALYZE_JOBS);
+}

@@ -1,0 +1,176 @@
+import type { Queues } from '../aws/queues.ts';
+import { SettingError } from '../errors.ts';
+import { openFloors } from '../jobs/claim-floors.ts';
+import { releaseUnconfirmed } from '../jobs/release.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../numbers/emf.ts';
+import type { Database } from '../postgres/database.ts';
+import { readEpoch } from '../postgres/epoch.ts';
+import { rescue } from '../run/rescue-lost.ts';
+import type { Time } from '../time.ts';
+import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
+import { beat, registerRun } from './dispatcher-run.ts';
+import { type MaintainDeps, maintain } from './maintain.ts';
+import { noteTally, openTally, type Tally } from './rounds.ts';
+import { workOffRedrives } from './work-off-redrives.ts';
+
+/** auto: loop while there is something to do; loop: always; tick: drain once, but loop for a redrive with a rate. */
+export type DispatchMode = 'auto' | 'loop' | 'tick';
+
+export interface DispatcherDeps {
+  readonly db: Database;
+  readonly queues: Queues;
+  readonly log: Log;
+  readonly time: Time;
+  readonly random: () => number;
+  readonly metrics?: Metrics;
+}
+
+export interface DispatcherSettings {
+  readonly mode: DispatchMode;
+  /** Pause between two rounds. */
+  readonly pollIntervalMs: number;
+  /** How long one run goes on: longer than two ticks can be apart, which is 119 s. */
+  readonly windowMs: number;
+  /** How long finished jobs are kept: an hour to 30 days, since they lie in a ring of 32 days. */
+  readonly retentionSeconds: number;
+}
+
+const LEAST_RETENTION_SECONDS = 3600;
+const LONGEST_RETENTION_SECONDS = 30 * 86_400;
+const CLAIM_LIMIT = 1000;
+const UNCONFIRMED_AFTER_SECONDS = 60;
+const MAINTAIN_EVERY_MS = 10_000;
+/** Longest drain of one round: the rescue must get its turn, also while SQS lets every call run into its timeout. */
+const MOST_CLAIMS_A_ROUND = 20;
+const LONGEST_DRAIN_MS = 10_000;
+const AGAIN_AFTER_MS = 1000;
+/** Between two tries while rounds fail. */
+const LONGEST_PAUSE_MS = 10_000;
+
+/** What one run remembers from round to round. */
+interface Run extends DispatchDeps, MaintainDeps {
+  readonly random: () => number;
+  readonly tally: Tally;
+  maintainedAt: number;
+}
+
+/**
+ * One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. A
+ * round that fails, because the database is away for a moment, is made again and costs no wait for the next tick.
+ * @throws the last error when the window ends and not one round was made.
+ */
+export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
+  checkRetention(settings);
+  const end = deps.time.now() + settings.windowMs;
+  let registered: Registered | undefined;
+  for (let pause = settings.pollIntervalMs; ; ) {
+    try {
+      registered ??= { run: await openRun(deps, settings), runNo: await registerRun(deps.db) };
+      if (await isDone(deps, settings, registered)) return;
+      pause = settings.pollIntervalMs;
+    } catch (error) {
+      deps.log.error('round_failed', { error });
+      if (registered) registered.run.tally.failed += 1;
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+      if (registered === undefined && deps.time.now() + pause >= end) throw error;
+    }
+    if (deps.time.now() + pause >= end) return registered && leave(registered.run);
+    await deps.time.sleep(pause);
+  }
+}
+
+interface Registered {
+  readonly run: Run;
+  readonly runNo: string;
+}
+
+/** Makes a round, and tells whether it was the last of this run. */
+async function isDone(
+  deps: DispatcherDeps,
+  { mode }: DispatcherSettings,
+  { run, runNo }: Registered,
+): Promise<boolean> {
+  const { worked } = await round(deps, run);
+  await keepUp(deps, run);
+  const { runNo: latest, active, paced } = await beat(deps.db, worked);
+  const done = latest !== runNo || (mode === 'tick' && !paced) || (mode === 'auto' && !active);
+  if (done) await note(run);
+  return done;
+}
+
+/**
+ * One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it.
+ * `again` adds a round a second later, for the jobs of callers that nudge once a second at most.
+ */
+export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
+  checkRetention(settings);
+  const run = await openRun(deps, settings);
+  const { dispatched: first } = await round(deps, run);
+  if (again) await deps.time.sleep(AGAIN_AFTER_MS);
+  const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
+  await note(run);
+  return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
+}
+
+function checkRetention({ retentionSeconds }: DispatcherSettings): void {
+  if (retentionSeconds >= LEAST_RETENTION_SECONDS && retentionSeconds <= LONGEST_RETENTION_SECONDS) return;
+  throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
+}
+
+async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
+  const epoch = await readEpoch(deps.db);
+  const { db, queues, log, random, metrics } = deps;
+  return {
+    ...{ db, queues, log, random, epoch, retentionSeconds, ...(metrics && { metrics }) },
+    tally: openTally(),
+    refusals: new Map(),
+    reported: new Set(),
+    floors: openFloors(deps.time),
+    maintainedAt: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** Rescue and redrives first, so that what they free goes out in the same round. */
+async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
+  const begun = deps.time.now();
+  const rescued = await rescue(run);
+  const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
+  if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
+  const redriven = await workOffRedrives(run);
+  const dispatched = await drain(deps, run);
+  run.tally.seconds.push((deps.time.now() - begun) / 1000);
+  return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
+}
+
+/** Upkeep can wait, and jobs cannot: they go out also while it fails. */
+async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
+  if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
+  await note(run);
+  await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
+  run.maintainedAt = time.now();
+}
+
+async function note({ db, metrics, tally }: Run): Promise<void> {
+  const errors = [...tally.errors.values()].reduce((sum, count) => sum + count, 0);
+  await noteTally(db, tally);
+  metrics?.put({ DispatchErrors: errors });
+}
+
+/** What was done since the last upkeep is noted, if the database is there. */
+async function leave(run: Run): Promise<void> {
+  await note(run).catch((error: unknown) => run.log.error('round_failed', { error }));
+}
+
+async function drain({ time }: DispatcherDeps, run: Run): Promise<Dispatched> {
+  const begun = time.now();
+  let claimed = 0;
+  let sent = 0;
+  for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
+    const dispatched = await dispatch(run, CLAIM_LIMIT);
+    claimed += dispatched.claimed;
+    sent += dispatched.sent;
+    if (dispatched.claimed < CLAIM_LIMIT || time.now() - begun >= LONGEST_DRAIN_MS) break;
+  }
+  return { claimed, sent };
+}

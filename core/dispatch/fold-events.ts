@@ -1,0 +1,54 @@
+import type { Database } from '../postgres/database.ts';
+
+/** What was folded of one series. */
+export interface FoldedEvents {
+  readonly event: string;
+  readonly jobType: string;
+  readonly count: number;
+}
+
+// Each row is deleted once, in the transaction that adds it: a reader of totals plus rows sees it once in any snapshot.
+const FOLD_EVENTS = `
+  with folded as (
+    delete from millrace.job_events where ctid = any(array(select ctid from millrace.job_events limit $1))
+      returning event, job_type, status, count
+  ), sums as (
+    select event, job_type, status, sum(count) as count from folded
+      group by event, job_type, status order by event, job_type, status
+  ), minutes as (
+    insert into millrace.job_event_minutes as m (minute, event, job_type, status, count)
+      select date_trunc('minute', millrace.clock()), event, job_type, status, count from sums
+      on conflict (minute, event, job_type, status) do update set count = m.count + excluded.count
+  ), totals as (
+    insert into millrace.job_event_totals as t (event, job_type, status, count)
+      select event, job_type, status, count from sums
+      on conflict (event, job_type, status) do update set count = t.count + excluded.count
+  )
+  select event, job_type as "jobType", sum(count)::float8 as count from sums group by event, job_type`;
+
+/** Adds the counters' rows to their totals; answers what it added. */
+export async function foldEvents(db: Database): Promise<FoldedEvents[]> {
+  const { rows } = await db.query<FoldedEvents>(FOLD_EVENTS, [20_000]);
+  return rows;
+}
+
+const FOLD_TIMINGS = `
+  with folded as (
+    delete from millrace.job_timings where ctid = any(array(select ctid from millrace.job_timings limit $1))
+      returning *
+  ), measured as (
+    select 'wait' as measure, job_type, outcome, wait_bucket as bucket, count, wait_seconds as seconds from folded
+    union all select 'run', job_type, outcome, run_bucket, count, run_seconds from folded
+  ), sums as (
+    select measure, job_type, outcome, bucket, sum(count) as count, sum(seconds) as seconds from measured
+      group by measure, job_type, outcome, bucket order by measure, job_type, outcome, bucket
+  )
+  insert into millrace.job_timing_totals as t (measure, job_type, outcome, bucket, count, seconds)
+    select measure, job_type, outcome, bucket, count, seconds from sums
+    on conflict (measure, job_type, outcome, bucket) do update
+      set count = t.count + excluded.count, seconds = t.seconds + excluded.seconds`;
+
+/** The same for the rows that tell how long jobs waited and ran. */
+export async function foldTimings(db: Database): Promise<void> {
+  await db.query(FOLD_TIMINGS, [20_000]);
+}

@@ -1,0 +1,41 @@
+import { type RedriveOperation, runningRedrives, stepRedrive } from '../dead-letters/redrive-operation.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/database.ts';
+
+/** Jobs that one statement moves: its row locks are held for a quarter of a second at most. */
+export const REDRIVE_STEP = 1000;
+
+/** The dispatcher's part in redrives: every one that runs gets as far as its rate allows. Answers the jobs moved. */
+export async function workOffRedrives({ db, log }: { db: Database; log: Log }): Promise<number> {
+  let moved = 0;
+  for (const before of await runningRedrives(db)) {
+    // One that fails must not hold up the jobs of others.
+    const after = await step(db, before).catch((error: unknown) => {
+      log.error('redrive_failed', { ...redriveFields(before), error });
+    });
+    if (!after) continue;
+    moved += after.done - before.done;
+    if (after.status === 'done')
+      log.info('redrive_done', { ...redriveFields(after), jobs: after.done, skipped: after.skipped });
+    else if (after.done > before.done)
+      log.info('redriven', { ...redriveFields(after), jobs: after.done, of: after.expected });
+  }
+  return moved;
+}
+
+/** After its last jobs a redrive takes two more steps to find that nothing is left: whoever waits is told now. */
+async function step(
+  db: Database,
+  { id, done, ratePerSecond }: RedriveOperation,
+): Promise<RedriveOperation | undefined> {
+  let now = await stepRedrive(db, id, REDRIVE_STEP);
+  const isLast = now !== undefined && ratePerSecond === null && now.done - done < REDRIVE_STEP;
+  for (let more = 0; isLast && more < 2 && now?.status === 'running'; more += 1) {
+    now = await stepRedrive(db, id, REDRIVE_STEP);
+  }
+  return now;
+}
+
+function redriveFields({ id, requestedBy }: RedriveOperation) {
+  return { redrive_id: id, actor: requestedBy };
+}

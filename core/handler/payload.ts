@@ -1,0 +1,119 @@
+import { PayloadInvalid } from '../errors.ts';
+import type { PayloadSchema, SchemaIssue } from '../schema.ts';
+
+const LARGEST_PAYLOAD_BYTES = 1_048_576;
+
+/**
+ * JSON text of a payload to enqueue. Dates become ISO text, as JSON has it; what JSON would lose in silence is refused.
+ * @throws PayloadInvalid with the JSON pointer of the value that cannot be kept.
+ */
+export function payloadJson(payload: unknown): string {
+  check(payload, '', new Set());
+  const json = JSON.stringify(payload ?? {});
+  const bytes = Buffer.byteLength(json);
+  if (bytes > LARGEST_PAYLOAD_BYTES) {
+    throw new PayloadInvalid(
+      '',
+      `has ${bytes} bytes, at most ${LARGEST_PAYLOAD_BYTES} are taken: store it elsewhere and pass its address`,
+    );
+  }
+  return json;
+}
+
+function check(given: unknown, pointer: string, above: Set<object>): void {
+  const value = inJson(given);
+  const fault = faultOf(value);
+  if (fault) throw new PayloadInvalid(pointer, fault);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return;
+  if (above.has(value)) throw new PayloadInvalid(pointer, 'contains itself, which JSON cannot express');
+  if (above.size > 500) throw new PayloadInvalid(pointer, 'is nested more than 500 deep');
+  above.add(value);
+  for (const [key, part] of Object.entries(value)) {
+    const inner = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (!isStorable(key)) throw new PayloadInvalid(inner, 'has a NUL or half a surrogate pair in its key');
+    check(part, inner, above);
+  }
+  above.delete(value);
+}
+
+/** JSON takes what `toJSON` gives in an object's place. */
+function inJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date || !('toJSON' in value)) return value;
+  return typeof value.toJSON === 'function' ? value.toJSON() : value;
+}
+
+function faultOf(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return 'is a BigInt, which JSON cannot express: pass it as a string';
+  if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which JSON cannot express`;
+  if (typeof value === 'function' || typeof value === 'symbol')
+    return `is a ${typeof value}, which JSON cannot express`;
+  if (typeof value === 'string' && !isStorable(value))
+    return 'has a NUL or half a surrogate pair, which Postgres refuses';
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'is an invalid Date' : undefined;
+  if (isOpaque(value)) return `is a ${value.constructor.name}, which JSON turns into {}: pass an array or an object`;
+  return undefined;
+}
+
+/** A Map, a Set, a promise that was not awaited: objects whose content JSON does not see. */
+function isOpaque(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/**
+ * A stored payload, as a handler's schema wants it.
+ * @throws PayloadInvalid when it cannot be read, a number would change its value on the way, or the schema refuses.
+ */
+export async function parsePayload(json: string, schema: PayloadSchema): Promise<unknown> {
+  const result = await schema['~standard'].validate(readJson(json));
+  if (result.issues === undefined) return result.value;
+  const [first] = result.issues;
+  const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
+  throw new PayloadInvalid(pointerOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
+}
+
+/** No later attempt reads what this one could not: an error of the parser must not be one that is retried. */
+function readJson(json: string): unknown {
+  try {
+    return JSON.parse(json, refuseLossyNumber);
+  } catch (error) {
+    throw error instanceof PayloadInvalid ? error : new PayloadInvalid('', faultOfJson(error));
+  }
+}
+
+/** The reviver goes down by recursion, and Postgres takes thousands of levels. */
+function faultOfJson(error: unknown): string {
+  return error instanceof RangeError ? 'is nested too deeply' : `is not JSON: ${(error as Error).message}`;
+}
+
+function pointerOf(issue: SchemaIssue | undefined): string {
+  const path = issue?.path ?? [];
+  return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('');
+}
+
+/** Postgres keeps every digit, a JavaScript number does not: an id that arrives changed is worse than none. */
+function refuseLossyNumber(key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (!Number.isFinite(value) || (/^-?\d+$/.test(source) && !keepsDigits(source, value))) {
+    const shown = source.length > 40 ? `${source.slice(0, 40)}…` : source;
+    throw new PayloadInvalid(`/…/${key}`, `${shown} is not exact as a JavaScript number: enqueue it as a string`);
+  }
+  return value;
+}
+
+/**
+ * Whether a whole number is one that JavaScript writes with these digits. It writes 2 ** 63 as 9223372036854776000, and
+ * reads that as 2 ** 63: not every digit is exact, but nothing changes between who enqueued it and the handler.
+ */
+function keepsDigits(source: string, value: number): boolean {
+  return BigInt(source) === BigInt(value) || BigInt(source) === BigInt(value.toLocaleString('en', WRITTEN_OUT));
+}
+
+/** As `String(value)`, without an exponent. */
+const WRITTEN_OUT = { useGrouping: false, maximumFractionDigits: 0 } as const;

@@ -1,0 +1,148 @@
+import { type Duration, seconds } from '../duration.ts';
+import { SettingError } from '../errors.ts';
+
+/**
+ * How long to wait after a failed attempt, as plain data: it is stored in the registry, shown to operators, and read by
+ * settle and rescue alike. All numbers are seconds.
+ */
+export type RetryPolicy = RetryShape & {
+  /** Fraction of the delay that chance may add: 0.2 spreads a delay of 60 s over 60 to 72 s. */
+  readonly jitter: number;
+  /** When given, only errors with one of these class names or codes are tried again. */
+  readonly retryOn?: readonly string[];
+  /**
+   * Errors with one of these class names or codes go to the dead letters at once. A crash counts as `LeaseExpired`, and
+   * is tried again whatever `retryOn` lists.
+   */
+  readonly deadLetterOn?: readonly string[];
+};
+
+type RetryShape =
+  | { readonly kind: 'schedule'; readonly delays: readonly number[] }
+  | { readonly kind: 'fixed'; readonly delay: number }
+  | { readonly kind: 'linear'; readonly base: number; readonly step: number; readonly max: number }
+  | { readonly kind: 'exponential'; readonly base: number; readonly factor: number; readonly max: number };
+
+/** What every builder takes beside its shape. */
+export interface RetryOptions {
+  jitter?: number;
+  retryOn?: readonly string[];
+  deadLetterOn?: readonly string[];
+}
+
+interface LinearOptions extends RetryOptions {
+  base: Duration;
+  step: Duration;
+  max?: Duration;
+}
+
+interface ExponentialOptions extends RetryOptions {
+  base: Duration;
+  factor?: number;
+  max?: Duration;
+}
+
+/** No delay is longer than this, whatever a policy says: a year, in seconds. */
+export const LONGEST_DELAY_SECONDS = 365 * 86_400;
+
+/** Builders of policies. A schedule with fewer delays than tries repeats its last one. */
+export const retry = {
+  schedule(delays: readonly Duration[], options: RetryOptions = {}): RetryPolicy {
+    if (delays.length === 0) throw new SettingError('retry.schedule(delays)', 'at least one delay', delays);
+    const list = delays.map((delay, index) => delaySeconds(delay, `retry.schedule(delays[${index}])`));
+    return { kind: 'schedule', delays: list, ...extras(options, 0) };
+  },
+  fixed(delay: Duration, options: RetryOptions = {}): RetryPolicy {
+    return { kind: 'fixed', delay: delaySeconds(delay, 'retry.fixed(delay)'), ...extras(options, 0) };
+  },
+  linear({ base, step, max = '12h', ...options }: LinearOptions): RetryPolicy {
+    return {
+      kind: 'linear',
+      base: delaySeconds(base, 'retry.linear(base)'),
+      step: delaySeconds(step, 'retry.linear(step)'),
+      max: delaySeconds(max, 'retry.linear(max)'),
+      ...extras(options, 0),
+    };
+  },
+  exponential({ base, factor = 2, max = '12h', ...options }: ExponentialOptions): RetryPolicy {
+    if (!(Number.isFinite(factor) && factor >= 1)) {
+      throw new SettingError('retry.exponential(factor)', 'a number of at least 1', factor);
+    }
+    return {
+      kind: 'exponential',
+      base: delaySeconds(base, 'retry.exponential(base)'),
+      factor,
+      max: delaySeconds(max, 'retry.exponential(max)'),
+      ...extras(options, 0.2),
+    };
+  },
+} as const;
+
+/** One minute, five, half an hour, two hours, twelve hours: what a job gets whose handler says nothing. */
+export const DEFAULT_RETRY_POLICY: RetryPolicy = retry.schedule(['1m', '5m', '30m', '2h', '12h']);
+
+/**
+ * Seconds to wait after the `attempt`-th try (1-based) failed: finite, not negative, at most a year.
+ * @param chance a number in [0, 1) that places the delay inside its jitter.
+ */
+export function retryDelay(policy: RetryPolicy, attempt: number, chance: number): number {
+  const delay = clampDelay(plainDelay(policy, Math.max(1, Math.floor(attempt) || 1)));
+  return clampDelay(delay + delay * policy.jitter * chance);
+}
+
+/** Whether an error with these class names and codes may be tried again at all. */
+export function isRetryable(policy: RetryPolicy, labels: readonly string[]): boolean {
+  const hits = (list: readonly string[] | undefined) => labels.some((label) => list?.includes(label));
+  if (hits(policy.deadLetterOn)) return false;
+  return policy.retryOn === undefined || hits(policy.retryOn);
+}
+
+/** The same policy with every delay multiplied by `factor`. */
+export function scaleDelays(policy: RetryPolicy, factor: number): RetryPolicy {
+  switch (policy.kind) {
+    case 'schedule':
+      return { ...policy, delays: policy.delays.map((delay) => delay * factor) };
+    case 'fixed':
+      return { ...policy, delay: policy.delay * factor };
+    case 'linear':
+      return { ...policy, base: policy.base * factor, step: policy.step * factor, max: policy.max * factor };
+    case 'exponential':
+      return { ...policy, base: policy.base * factor, max: policy.max * factor };
+  }
+}
+
+function plainDelay(policy: RetryPolicy, attempt: number): number {
+  switch (policy.kind) {
+    case 'schedule':
+      return policy.delays[Math.min(attempt, policy.delays.length) - 1] ?? 0;
+    case 'fixed':
+      return policy.delay;
+    case 'linear':
+      return Math.min(policy.max, policy.base + policy.step * (attempt - 1));
+    case 'exponential':
+      // A large exponent gives Infinity, and times a base of zero that would not be a number.
+      return Math.min(policy.max, policy.base * Math.min(Number.MAX_VALUE, policy.factor ** (attempt - 1)));
+  }
+}
+
+/** Brings any number of seconds into the bounds of a delay: 0 to a year. */
+export function clampDelay(delay: number): number {
+  if (Number.isNaN(delay)) return LONGEST_DELAY_SECONDS;
+  return Math.min(LONGEST_DELAY_SECONDS, Math.max(0, delay));
+}
+
+function delaySeconds(delay: Duration, field: string): number {
+  const value = seconds(delay, field);
+  if (value <= LONGEST_DELAY_SECONDS) return value;
+  throw new SettingError(field, 'at most 365d', delay);
+}
+
+function extras(options: RetryOptions, defaultJitter: number) {
+  const jitter = options.jitter ?? defaultJitter;
+  if (!(jitter >= 0 && jitter <= 1)) throw new SettingError('retry jitter', 'a number from 0 to 1', jitter);
+  return {
+    jitter,
+    ...(options.retryOn && { retryOn: [...options.retryOn] }),
+    ...(options.deadLetterOn && { deadLetterOn: [...options.deadLetterOn] }),
+  };
+}

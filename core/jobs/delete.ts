@@ -1,0 +1,43 @@
+import type { Queryable } from '../postgres/database.ts';
+
+/**
+ * `in_flight`: a handler has it or will have it, so it stays. `busy`: somebody else is changing it, try again.
+ */
+export type DeleteAnswer = 'deleted' | 'in_flight' | 'busy' | 'not_found';
+
+// A job that was settled since this statement began is in neither leaf for it: the next try finds it.
+const DELETE_JOB = `
+  with waiting as materialized (
+    select id from millrace.jobs_live
+      where id = $1::bigint and status in ('pending', 'failed', 'dead_letter') for update skip locked
+  ), gone as (
+    delete from millrace.jobs_live j using waiting w where j.id = w.id returning j.id, j.job_type, j.status
+  ), gone_finished as (
+    delete from millrace.jobs_finished where id = $1::bigint returning id, job_type, status
+  ), deleted as (
+    select * from gone union all select * from gone_finished
+  ), forgotten as (
+    delete from millrace.job_attempts a using deleted d where a.job_id = d.id
+  ), asked as (
+    delete from millrace.cancel_requests c using deleted d where c.job_id = d.id
+  ), resolved as (
+    update millrace.dead_letters l
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(),
+          resolution = 'its job was deleted'
+      from deleted d where l.job_id = d.id and l.status = 'open'
+  ), audited as (
+    insert into millrace.audit_log (action, job_id, details)
+      select 'delete', d.id, jsonb_build_object('job_type', d.job_type, 'status', d.status) from deleted d
+  )
+  select case
+      when exists (select from deleted) then 'deleted'
+      when (select l.status from millrace.jobs_live l where l.id = $1::bigint) in ('dispatched', 'running')
+        then 'in_flight'
+      when exists (select from millrace.jobs_live l where l.id = $1::bigint) then 'busy'
+      else 'not_found' end as answer`;
+
+/** Deletes a job that waits, is dead or has finished, with its attempts; an audit line stays. */
+export async function deleteJob(db: Queryable, jobId: string): Promise<DeleteAnswer> {
+  const { rows } = await db.query<{ answer: DeleteAnswer }>(DELETE_JOB, [jobId]);
+  return rows[0]?.answer ?? 'not_found';
+}

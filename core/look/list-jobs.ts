@@ -1,0 +1,58 @@
+import { type Duration, seconds } from '../duration.ts';
+import type { JobStatus } from '../job.ts';
+import type { Queryable } from '../postgres/database.ts';
+
+/** A job in a list: what fits on a line. Its payload and result can be a megabyte each, so they are left out. */
+export interface ListedJob {
+  readonly id: string;
+  readonly jobType: string;
+  readonly routingKey: string;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly runAt: Date;
+  readonly nextRetryAt: Date | null;
+  /** Null unless it waits. */
+  readonly dueAt: Date | null;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+  readonly lastError: string | null;
+}
+
+export interface ListFilter {
+  /** Any of these; empty means every one. */
+  readonly statuses: readonly JobStatus[];
+  readonly jobTypes: readonly string[];
+  /** Created at or after this time, or so long ago by the database's clock. */
+  readonly since?: Date | Duration | undefined;
+  /** The most jobs to answer. */
+  readonly limit: number;
+}
+
+// Newest first, off the primary key of each leaf; the slots keep leaves out that cannot hold the statuses.
+const LIST_JOBS = `
+  select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
+         max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", due_at as "dueAt",
+         created_at as "createdAt", finished_at as "finishedAt", last_error as "lastError"
+    from millrace.jobs
+    where slot = any($1::smallint[])
+      and (cardinality($2::text[]) = 0 or status = any($2::text[]))
+      and (cardinality($3::text[]) = 0 or job_type = any($3::text[]))
+      and created_at >= coalesce($4::timestamptz, millrace.clock() - make_interval(secs => $5::float8), '-infinity')
+    order by id desc limit $6`;
+
+const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
+const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
+
+/** Jobs by the filter, newest first. */
+export async function listJobs(db: Queryable, { statuses, jobTypes, since, limit }: ListFilter): Promise<ListedJob[]> {
+  const all = statuses.length === 0;
+  const live = all || statuses.some((status) => !FINISHED.includes(status));
+  const finished = all || statuses.some((status) => FINISHED.includes(status));
+  const slots = [...(live ? [0] : []), ...(finished ? FINISHED_SLOTS : [])];
+  const time = since instanceof Date ? since.toISOString() : null;
+  const ago = since === undefined || since instanceof Date ? null : seconds(since, 'since');
+  const { rows } = await db.query<ListedJob>(LIST_JOBS, [slots, statuses, jobTypes, time, ago, limit]);
+  return rows;
+}

@@ -1,0 +1,147 @@
+import type { JobStatus } from '../job.ts';
+import type { Queryable } from '../postgres/database.ts';
+
+/** A job in a page: everything but what can be a megabyte, its payload and its result. */
+export interface PagedJob {
+  readonly id: string;
+  readonly jobType: string;
+  readonly routingKey: string;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly runAt: Date;
+  readonly nextRetryAt: Date | null;
+  /** Null unless it waits. */
+  readonly dueAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly uniqueKey: string | null;
+  readonly groupKey: string | null;
+  readonly lastError: string | null;
+}
+
+/** All of these that are given; the lists mean any of theirs, and empty ones mean every one. */
+export interface PageFilter {
+  readonly statuses: readonly JobStatus[];
+  readonly jobTypes: readonly string[];
+  readonly routingKey?: string | undefined;
+  readonly uniqueKey?: string | undefined;
+  /** A part of the error's text, whatever the case. */
+  readonly error?: string | undefined;
+  /** Both ends belong to it. */
+  readonly createdFrom?: Date | undefined;
+  readonly createdTo?: Date | undefined;
+}
+
+/** Newest first: what follows `before`, an id, after leaving out `skip`. */
+export interface PageWish {
+  readonly before?: string | undefined;
+  readonly skip?: number;
+  readonly limit: number;
+}
+
+export interface JobPage {
+  readonly jobs: readonly PagedJob[];
+  /** What to give as `before` to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** The most rows that one page looks at. It may end there with few jobs or none, and say where to go on. */
+const MOST_ROWS = 20_000;
+
+// One of the four ways is taken, by $1; the planner sees that the others are not. The rare states have an index each,
+// so that millions of others do not stand before them; what is in flight is little, and sorted.
+const FIND_PAGE = `
+  select id, slot from (
+    (select * from millrace.jobs_live
+       where $1 = 'dead' and due_at is null and not in_flight and id < $2 order by id desc limit $3)
+    union all
+    (select * from millrace.jobs_live
+       where $1 = 'failed' and next_retry_at is not null and id < $2 order by id desc limit $3)
+    union all
+    (select * from (select * from millrace.jobs_live where $1 = 'in_flight' and in_flight offset 0) f
+       where id < $2 order by id desc limit $3)
+    union all
+    (select * from millrace.jobs
+       where $1 = 'any' and slot = any($4::smallint[]) and id < $2 order by id desc limit $3)
+  ) j
+    where (cardinality($5::text[]) = 0 or status = any($5::text[]))
+      and (cardinality($6::text[]) = 0 or job_type = any($6::text[]))
+      and ($7::text is null or routing_key = $7) and ($8::text is null or unique_key = $8)
+      and ($9::text is null or position(lower($9) in lower(last_error)) > 0)
+      and created_at between coalesce($10::timestamptz, '-infinity') and coalesce($11::timestamptz, 'infinity')
+    order by id desc offset $12 limit $13`;
+
+/** The id of the last row that one page looks at; none when there are fewer. */
+const FIND_END = `
+  select id from (
+    (select id from millrace.jobs_live
+       where $1 = 'dead' and due_at is null and not in_flight and id < $2 order by id desc offset $3 - 1 limit 1)
+    union all
+    (select id from millrace.jobs_live
+       where $1 = 'failed' and next_retry_at is not null and id < $2 order by id desc offset $3 - 1 limit 1)
+    union all
+    (select id from (select id from millrace.jobs_live where $1 = 'in_flight' and in_flight offset 0) f
+       where id < $2 order by id desc offset $3 - 1 limit 1)
+    union all
+    (select id from millrace.jobs
+       where $1 = 'any' and slot = any($4::smallint[]) and id < $2 order by id desc offset $3 - 1 limit 1)
+  ) j`;
+
+const READ_PAGE = `
+  select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
+         max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", due_at as "dueAt",
+         created_at as "createdAt", updated_at as "updatedAt", started_at as "startedAt", finished_at as "finishedAt",
+         unique_key as "uniqueKey", group_key as "groupKey", last_error as "lastError"
+    from millrace.jobs where slot = any($1::smallint[]) and id = any($2::bigint[]) order by id desc`;
+
+const LAST_ID = '9223372036854775807';
+const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
+const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
+
+/** A page of jobs by the filter, newest first. */
+export async function pageJobs(db: Queryable, filter: PageFilter, wish: PageWish): Promise<JobPage> {
+  const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
+  const { before = LAST_ID, skip = 0, limit } = wish;
+  const walk = [wayTo(statuses), before, MOST_ROWS, slotsOf(statuses)];
+  const { rows: found } = await db.query<{ id: string; slot: number }>(FIND_PAGE, [
+    ...[...walk, statuses, jobTypes, routingKey ?? null, uniqueKey ?? null, error ?? null],
+    ...[createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null, skip, limit + 1],
+  ]);
+  const shown = found.slice(0, limit);
+  const jobs = await readPage(db, shown);
+  if (found.length > limit) return { jobs, next: shown.at(-1)?.id };
+  const { rows: end } = await db.query<{ id: string }>(FIND_END, walk);
+  return { jobs, next: end[0]?.id };
+}
+
+/** One job as a page has it, by an id that is known to live. */
+export async function readLiveJob(db: Queryable, id: string): Promise<PagedJob> {
+  const [job] = await readPage(db, [{ id, slot: 0 }]);
+  if (job === undefined) throw new Error(`job ${id} is not among those that live`);
+  return job;
+}
+
+async function readPage(db: Queryable, found: readonly { id: string; slot: number }[]): Promise<PagedJob[]> {
+  if (found.length === 0) return [];
+  const slots = [...new Set(found.map(({ slot }) => slot))];
+  const { rows } = await db.query<PagedJob>(READ_PAGE, [slots, found.map(({ id }) => id)]);
+  return rows;
+}
+
+function wayTo(statuses: readonly JobStatus[]): 'dead' | 'failed' | 'in_flight' | 'any' {
+  const only = (...some: JobStatus[]) => statuses.length > 0 && statuses.every((status) => some.includes(status));
+  if (only('dead_letter')) return 'dead';
+  if (only('failed')) return 'failed';
+  return only('dispatched', 'running') ? 'in_flight' : 'any';
+}
+
+function slotsOf(statuses: readonly JobStatus[]): number[] {
+  const all = statuses.length === 0;
+  const live = all || statuses.some((status) => !FINISHED.includes(status));
+  const finished = all || statuses.some((status) => FINISHED.includes(status));
+  return [...(live ? [0] : []), ...(finished ? FINISHED_SLOTS : [])];
+}

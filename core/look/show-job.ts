@@ -1,0 +1,68 @@
+import { type Job, type JobRow, toJob } from '../job.ts';
+import type { Queryable } from '../postgres/database.ts';
+import { type Surroundings, whyWaiting } from './why-waiting.ts';
+
+/** An attempt, snooze, loss or redrive that did not simply succeed. */
+export interface ShownAttempt {
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly errorName: string | null;
+  readonly errorMessage: string | null;
+  readonly errorStacktrace: string | null;
+  readonly startedAt: Date | null;
+  readonly finishedAt: Date;
+  /** Seconds until the next attempt; null when none follows by itself. */
+  readonly delaySeconds: number | null;
+  readonly requestId: string | null;
+}
+
+export interface ShownJob {
+  /** `payload` and `result` are JSON text with every digit that was inserted; null for no result. */
+  readonly job: Job & { readonly payload: string; readonly result: string | null };
+  /** Newest first. */
+  readonly attempts: readonly ShownAttempt[];
+  /** Whether a handler for it is registered. */
+  readonly handled: boolean;
+  /** Why it is where it is, in one sentence; null when it is finished. */
+  readonly waiting: string | null;
+}
+
+// The live leaf first: it is where almost every question is about, and the others are 32 more probes.
+const SHOW_JOB = `
+  with found as (
+    select * from millrace.jobs_live where id = $1::bigint
+    union all select * from millrace.jobs_finished where id = $1::bigint
+    limit 1
+  )
+  select j.id, j.job_type, j.routing_key, j.payload::text as payload, j.status, j.priority, j.attempts, j.max_attempts,
+         j.run_at, j.next_retry_at, j.due_at, j.claim_no, j.lease_expires_at, j.dispatched_at, j.started_at,
+         j.finished_at, j.created_at, j.updated_at, j.unique_key, j.group_key, j.last_error, j.result::text as result,
+         millrace.clock() as now, h.job_type is not null as handled, h.paused_at, h.held_until, h.hold_reason,
+         h.max_in_flight, c.job_id is not null as cancel_requested,
+         (select max(r.last_round_at) from millrace.dispatcher_runs r) as last_round_at,
+         (select count(*)::integer from millrace.jobs_live f
+            where f.job_type = j.job_type and f.routing_key = j.routing_key and f.in_flight) as in_flight
+    from found j
+    left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key
+    left join millrace.cancel_requests c on c.job_id = j.id`;
+
+const SHOW_ATTEMPTS = `
+  select attempt, outcome, error_name as "errorName", error_message as "errorMessage",
+         error_stacktrace as "errorStacktrace", started_at as "startedAt", finished_at as "finishedAt",
+         delay_seconds as "delaySeconds", request_id as "requestId"
+    from millrace.job_attempts where job_id = $1::bigint order by id desc`;
+
+interface ShowRow extends JobRow, Surroundings {
+  payload: string;
+  result: string | null;
+}
+
+/** All that is known of one job; undefined when there is none of this id, or it was pruned. */
+export async function showJob(db: Queryable, id: string): Promise<ShownJob | undefined> {
+  const { rows } = await db.query<ShowRow>(SHOW_JOB, [id]);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { rows: attempts } = await db.query<ShownAttempt>(SHOW_ATTEMPTS, [id]);
+  const job = { ...toJob(row), payload: row.payload, result: row.result };
+  return { job, attempts, handled: row.handled, waiting: whyWaiting(job, row) };
+}

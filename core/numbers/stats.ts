@@ -1,0 +1,94 @@
+import type { JobStatus } from '../job.ts';
+import type { Queryable } from '../postgres/database.ts';
+import { type LiveCount, readLiveCounts } from './live-counts.ts';
+
+/** Live jobs of one status and type. */
+export interface JobCount {
+  readonly status: JobStatus;
+  readonly jobType: string;
+  readonly count: number;
+}
+
+/** What is late: the longest that a due job of a type has waited, in seconds. */
+export interface OldestDue {
+  readonly jobType: string;
+  readonly seconds: number;
+}
+
+/** Events of one kind in the last minutes. */
+export interface Throughput {
+  readonly event: string;
+  readonly last5Minutes: number;
+  readonly lastHour: number;
+}
+
+export interface Stats {
+  /** The database's time. */
+  readonly asOf: Date;
+  readonly jobs: readonly JobCount[];
+  /** When they were counted: now, or when there are many, within the last minutes. Null: not counted yet. */
+  readonly countedAt: Date | null;
+  /** Types without a due job are not named. */
+  readonly oldestDue: readonly OldestDue[];
+  readonly throughput: readonly Throughput[];
+  /** Null when no dispatcher ever made a round. */
+  readonly dispatcherLastRoundAt: Date | null;
+}
+
+// A loose scan of the claim's index: a step for each address and priority that waits, however many jobs it has.
+const READ_OLDEST_DUE = `
+  with recursive waiting as (
+    (select job_type, routing_key, priority, due_at from millrace.jobs_live where due_at is not null
+       order by job_type, routing_key, priority, due_at limit 1)
+    union all
+    select n.* from waiting w, lateral (
+      select j.job_type, j.routing_key, j.priority, j.due_at from millrace.jobs_live j
+        where j.due_at is not null and (j.job_type, j.routing_key, j.priority) > (w.job_type, w.routing_key, w.priority)
+        order by j.job_type, j.routing_key, j.priority, j.due_at limit 1) n
+  )
+  select job_type as "jobType", extract(epoch from millrace.clock() - min(due_at))::float8 as seconds
+    from waiting group by job_type having min(due_at) <= millrace.clock() order by job_type`;
+
+const READ_THROUGHPUT = `
+  with recent as (
+    select minute, event, count from millrace.job_event_minutes where minute >= millrace.clock() - interval '1 hour'
+    union all select millrace.clock(), event, count from millrace.job_events
+  )
+  select event, coalesce(sum(count) filter (where minute >= millrace.clock() - interval '5 minutes'), 0)::float8
+           as "last5Minutes", sum(count)::float8 as "lastHour"
+    from recent group by event order by event`;
+
+const READ_LAST_ROUND = `
+  select millrace.clock() as "asOf", last_round_at as "lastRoundAt" from millrace.dispatcher_runs`;
+
+/** Types that have due jobs, each with the age of its oldest. */
+export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
+  const { rows } = await db.query<OldestDue>(READ_OLDEST_DUE);
+  return rows;
+}
+
+/** How things stand, in a few bounded reads whatever the size of the tables. */
+export async function readStats(db: Queryable): Promise<Stats> {
+  const { counts, countedAt } = await readLiveCounts(db);
+  const oldestDue = await readOldestDue(db);
+  const { rows: throughput } = await db.query<Throughput>(READ_THROUGHPUT);
+  const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
+  return {
+    asOf: rounds[0]?.asOf ?? new Date(0),
+    jobs: addUp(counts),
+    countedAt,
+    oldestDue,
+    throughput,
+    dispatcherLastRoundAt: rounds[0]?.lastRoundAt ?? null,
+  };
+}
+
+/** By status and type, in the order of the counts. */
+function addUp(counts: readonly LiveCount[]): JobCount[] {
+  const sums = new Map<string, JobCount>();
+  for (const { status, jobType, count } of counts) {
+    const name = `${status} ${jobType}`;
+    sums.set(name, { status, jobType, count: count + (sums.get(name)?.count ?? 0) });
+  }
+  return [...sums.values()];
+}

@@ -1,0 +1,45 @@
+import { MigrationError } from '../errors.ts';
+import type { Database } from './database.ts';
+
+const FIND_BUILD = `
+  select from pg_catalog.pg_stat_progress_create_index p
+    join pg_catalog.pg_class c on c.oid = p.relid
+    where p.datname = current_database() and c.relnamespace = 'millrace'::regnamespace`;
+const FIND_INVALID_INDEXES = `
+  select format('drop index concurrently if exists millrace.%I', c.relname) as command
+    from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+    where not i.indisvalid and c.relnamespace = 'millrace'::regnamespace and c.relname = any($1::text[])
+    order by c.relname`;
+const ASK_EVERY_MS = 200;
+const BUILD = /^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s/i;
+const DROP = /^drop\s+index\s+concurrently\s+if\s+exists\s/i;
+
+/**
+ * Builds and drops indexes one by one, outside a transaction. An index belongs to the owner of its table, whoever
+ * builds it. A build whose client was killed goes on in the server, so it is waited for; an index that was left invalid
+ * is dropped and built again.
+ * @throws MigrationError when a statement is anything else or cannot be repeated, or an index is invalid in the end.
+ */
+export async function buildIndexes(db: Database, statements: readonly string[]): Promise<void> {
+  const names = statements.flatMap(builtBy);
+  while ((await db.query(FIND_BUILD)).rowCount > 0) await new Promise((next) => setTimeout(next, ASK_EVERY_MS));
+  for (const command of await findInvalid(db, names)) await db.query(command);
+  for (const statement of statements) await db.query(statement);
+  const [command] = await findInvalid(db, names);
+  if (command) throw new MigrationError(`an index was left invalid: migrate again, or type \`${command}\` before that`);
+}
+
+function builtBy(statement: string): string[] {
+  const [, name] = BUILD.exec(statement) ?? [];
+  if (name !== undefined) return [name.toLowerCase()];
+  if (DROP.test(statement)) return [];
+  throw new MigrationError(
+    'outside a transaction stand only `create index concurrently if not exists <name> on …` and ' +
+      `\`drop index concurrently if exists …\`, since they may have to run twice, got \`${statement}\``,
+  );
+}
+
+async function findInvalid(db: Database, names: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ command: string }>(FIND_INVALID_INDEXES, [names]);
+  return rows.map(({ command }) => command);
+}

@@ -1,0 +1,40 @@
+import { type Database, errorCode } from './database.ts';
+
+/** The roles that a login can be given. */
+export type Role = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
+
+// A password cannot be a parameter of CREATE ROLE, and format() quotes it.
+const WRITE_LOGIN = `
+  select format(case when exists (select from pg_catalog.pg_roles where rolname = $1)
+                  then 'alter role %I login password %L' else 'create role %I login password %L' end,
+                $1::text, $2::text) as statement`;
+const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
+/** A frozen function cannot close its connection: without this it would hold it until its environment is dropped. */
+const WRITE_IDLE_LIMIT = `select format('alter role %I set idle_session_timeout = ''10min''', $1::text) as statement`;
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/**
+ * Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. The password of a login
+ * that somebody else made, and that we may not change, is left as it is.
+ */
+export async function ensureLogin(
+  db: Database,
+  { name, password, role }: { name: string; password: string; role: Role },
+): Promise<void> {
+  await ifAllowed(execute(db, WRITE_LOGIN, [name, password]));
+  if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_IDLE_LIMIT, [name]));
+  await execute(db, WRITE_GRANT, [role, name]);
+}
+
+async function ifAllowed(work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (errorCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+  });
+}
+
+async function execute(db: Database, text: string, values: readonly string[]): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ statement: string }>(text, values);
+    await tx.query(rows[0]?.statement ?? '');
+  });
+}

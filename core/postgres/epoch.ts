@@ -1,0 +1,19 @@
+import type { Database } from './database.ts';
+
+const READ_EPOCH = `select epoch from millrace.installation`;
+
+/** What marks the messages of this database, as against those of a clone or of a time before a restore. */
+export async function readEpoch(db: Database): Promise<string> {
+  const { rows } = await db.query<{ epoch: string }>(READ_EPOCH);
+  const epoch = rows[0]?.epoch;
+  if (epoch === undefined) throw new Error('millrace.installation is empty: run the migrations again');
+  return epoch;
+}
+
+const READ_ID_SEQUENCE = `select is_called as "isCalled" from millrace.job_ids`;
+
+/** Whether no job was ever enqueued here. */
+export async function isUnused(db: Database): Promise<boolean> {
+  const { rows } = await db.query<{ isCalled: boolean }>(READ_ID_SEQUENCE);
+  return rows[0]?.isCalled === false;
+}

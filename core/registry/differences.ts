@@ -1,0 +1,162 @@
+import type { FoundFunction, FoundMapping, FoundQueue, FoundSchedule } from '../aws/deployed.ts';
+import type { HandlerDefinition } from '../handler/handler.ts';
+import { deadLetterQueueName, functionName, handlerName, queueName, queueNameOf } from '../handler/naming.ts';
+import type { RetryPolicy } from '../handler/retry-policy.ts';
+import {
+  DEAD_LETTER_RETENTION_SECONDS,
+  MAX_RECEIVE_COUNT,
+  SOURCE_RETENTION_SECONDS,
+  timingOf,
+} from '../handler/timing.ts';
+import { OWN_FUNCTIONS, type OwnFunction } from '../own-functions.ts';
+import type { RegisteredSettings } from './read-registry.ts';
+import { type RegistryRow, registryRow } from './register-handlers.ts';
+
+type Value = string | number | boolean | undefined;
+
+/** One sentence a difference; none when what is deployed is what the code says. */
+function differences(subject: string, pairs: readonly (readonly [what: string, is: Value, says: Value])[]): string[] {
+  return pairs
+    .filter(([, is, says]) => is !== says)
+    .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, the code says ${says}`);
+}
+
+export function queueDifferences(
+  stage: string,
+  definition: HandlerDefinition,
+  found: FoundQueue | undefined,
+): string[] {
+  const name = queueName(stage, definition);
+  if (found === undefined) return [`${name} does not exist`];
+  const { redrive } = found;
+  return differences(name, [
+    ['the visibility timeout', found.visibilityTimeout, timingOf(definition).visibilityTimeout],
+    ['the retention', found.retention, SOURCE_RETENTION_SECONDS],
+    ['the dead-letter queue', redrive && nameInArn(redrive.deadLetterArn), deadLetterQueueName(stage, definition)],
+    ['maxReceiveCount', redrive?.maxReceiveCount, MAX_RECEIVE_COUNT],
+  ]);
+}
+
+export function deadLetterQueueDifferences(
+  stage: string,
+  definition: HandlerDefinition,
+  found: FoundQueue | undefined,
+): string[] {
+  const name = deadLetterQueueName(stage, definition);
+  if (found === undefined) return [`${name} does not exist`];
+  return differences(name, [
+    ['the retention', found.retention, DEAD_LETTER_RETENTION_SECONDS],
+    // A message that it moved on would be out of the mirror's sight.
+    ['its own dead-letter queue', found.redrive?.deadLetterArn ?? 'none', 'none'],
+  ]);
+}
+
+export function functionDifferences(
+  stage: string,
+  definition: HandlerDefinition,
+  found: FoundFunction | undefined,
+): string[] {
+  const says = { timeoutSeconds: timingOf(definition).functionTimeout, memoryMb: definition.memoryMb };
+  return limitDifferences(queueName(stage, definition), says, found);
+}
+
+/** A function that is no handler's. */
+export function ownFunctionDifferences(stage: string, part: OwnFunction, found: FoundFunction | undefined): string[] {
+  // One may have chosen to have none.
+  if (part === 'api' && found === undefined) return [];
+  return limitDifferences(functionName(stage, part), OWN_FUNCTIONS[part], found);
+}
+
+function limitDifferences(
+  name: string,
+  says: { readonly timeoutSeconds: number; readonly memoryMb: number },
+  found: FoundFunction | undefined,
+): string[] {
+  if (found === undefined) return [`${name} does not exist`];
+  return differences(name, [
+    ['the timeout', found.timeout, says.timeoutSeconds],
+    ['the memory', found.memoryMb, says.memoryMb],
+  ]);
+}
+
+export function mappingDifferences(
+  stage: string,
+  definition: HandlerDefinition,
+  found: readonly FoundMapping[],
+): string[] {
+  const name = queueName(stage, definition);
+  const mapping = found.find(({ queueArn }) => nameInArn(queueArn) === name);
+  const strange = found.filter((one) => one !== mapping).map(({ queueArn }) => `${name} is also fed by ${queueArn}`);
+  if (mapping === undefined) return [`${name}: no mapping feeds it from its queue`, ...strange];
+  return [
+    ...differences(name, [
+      // An update takes a while, in which it goes on.
+      ['the mapping', mapping.state === 'Updating' ? 'Enabled' : mapping.state, 'Enabled'],
+      ['the batch size', mapping.batchSize, definition.batch.size],
+      ['the batch window', mapping.batchWindow, definition.batch.windowSeconds],
+      ['the maximum concurrency', mapping.concurrency, definition.concurrency],
+      ['partial responses', mapping.partialResponses, true],
+    ]),
+    ...strange,
+  ];
+}
+
+/** A schedule and its function have one name. */
+export function scheduleDifferences(name: string, found: FoundSchedule | undefined): string[] {
+  if (found === undefined) return [`${name} does not exist`];
+  return differences(name, [
+    ['it', found.enabled ? 'enabled' : 'disabled', 'enabled'],
+    ['the rate', found.expression, 'rate(1 minute)'],
+    ['what it wakes', nameInArn(found.target), name],
+  ]);
+}
+
+/** What the database was told at the deployment, against what the code says now. */
+export function registryDifferences(
+  stage: string,
+  definitions: readonly HandlerDefinition[],
+  registered: readonly RegisteredSettings[],
+): string[] {
+  const known = new Map(registered.map((row) => [handlerName(addressOf(row)), row]));
+  const missing = definitions.filter((definition) => !known.has(handlerName(definition)));
+  const names = new Set(definitions.map(handlerName));
+  const strange = [...known.keys()].filter((name) => !names.has(name));
+  return [
+    ...missing.map((definition) => `${handlerName(definition)} is in the code and not registered`),
+    ...strange.map((name) => `${name} is registered and not in the code`),
+    ...definitions.flatMap((definition) => {
+      const row = known.get(handlerName(definition));
+      return row === undefined ? [] : rowDifferences(stage, definition, row);
+    }),
+  ];
+}
+
+function rowDifferences(stage: string, definition: HandlerDefinition, row: RegisteredSettings): string[] {
+  const says: RegistryRow = registryRow(definition);
+  const numbers = COMPARED.map((column) => [column, row[column], says[column]] as const);
+  return differences(handlerName(definition), [
+    ...numbers,
+    ['the retry policy', policyText(row.retry_policy), policyText(says.retry_policy)],
+    ['queue', queueNameOf(row.queue_url), queueName(stage, definition)],
+    ['dead-letter queue', queueNameOf(row.dead_letter_queue_url), deadLetterQueueName(stage, definition)],
+    ['function', row.function_name, queueName(stage, definition)],
+  ]);
+}
+
+const COMPARED = [
+  ...(['timeout_seconds', 'running_lease_seconds', 'dispatched_lease_seconds', 'visibility_seconds'] as const),
+  ...(['max_attempts', 'concurrency', 'batch_size', 'cap'] as const),
+] as const;
+
+/** Equal for policies that are, in whatever order they came out of the database. */
+function policyText(policy: RetryPolicy): string {
+  return JSON.stringify(policy, Object.keys(policy).toSorted());
+}
+
+function addressOf({ job_type, routing_key }: RegisteredSettings) {
+  return { jobType: job_type, routingKey: routing_key };
+}
+
+function nameInArn(arn: string): string {
+  return arn.split(':').at(-1) ?? arn;
+}

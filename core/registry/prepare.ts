@@ -1,0 +1,63 @@
+import { HandlerRemoval } from '../errors.ts';
+import type { HandlerDefinition } from '../handler/handler.ts';
+import { deadLetterQueueName, handlerName, queueName } from '../handler/naming.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/database.ts';
+import { ensureLogin, type Role } from '../postgres/ensure-login.ts';
+import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
+import { findAbandoned } from './abandoned.ts';
+import { registerHandlers } from './register-handlers.ts';
+
+/** A login that the deployment brings, and the role that it is to have. */
+export interface DeployedLogin {
+  readonly name: string;
+  readonly password: string;
+  readonly role: Role;
+}
+
+export interface Preparation {
+  /** As the owner. */
+  readonly db: Database;
+  readonly migration: MigrateOptions;
+  readonly logins: readonly DeployedLogin[];
+  /** All handlers of the release. */
+  readonly catalog: readonly HandlerDefinition[];
+  /** Names of handlers that may go although they have unfinished jobs, which then wait for their coming back. */
+  readonly drain: readonly string[];
+  readonly log: Log;
+}
+
+/**
+ * What a deployment does to the database before anything else of it runs. Doing it twice is doing it once.
+ * @throws HandlerRemoval when unfinished jobs would be left without their handler, and nobody said that they may.
+ */
+export async function prepareDatabase({ db, migration, logins, catalog, drain, log }: Preparation): Promise<void> {
+  const { applied, ahead } = await migrate({ ...migration, log });
+  if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
+  const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
+  const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
+  if (refused.length > 0) throw new HandlerRemoval(refused);
+  for (const login of logins) await ensureLogin(db, login);
+  log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
+}
+
+export interface Registration {
+  readonly stage: string;
+  /** What stands before the name in the URL of every queue. */
+  readonly queueUrlPrefix: string;
+}
+
+/** Makes the registry say what this release deploys; run again by a rollback, what that one deployed. */
+export async function writeRegistry(
+  db: Database,
+  catalog: readonly HandlerDefinition[],
+  { stage, queueUrlPrefix }: Registration,
+): Promise<void> {
+  const deployed = catalog.map((definition) => ({
+    definition,
+    queueUrl: queueUrlPrefix + queueName(stage, definition),
+    deadLetterQueueUrl: queueUrlPrefix + deadLetterQueueName(stage, definition),
+    functionName: queueName(stage, definition),
+  }));
+  await registerHandlers(db, deployed);
+}

@@ -1,0 +1,86 @@
+import type { HandlerDefinition } from '../handler/handler.ts';
+import { timingOf } from '../handler/timing.ts';
+import type { Database } from '../postgres/database.ts';
+
+/** A definition with the addresses that its deployment gave it. */
+export interface DeployedHandler {
+  readonly definition: HandlerDefinition;
+  readonly queueUrl: string;
+  readonly deadLetterQueueUrl: string;
+  readonly functionName: string;
+}
+
+// The pause, the hold and the adaptive limit are the running system's, not the deployment's: they are kept.
+const REGISTER_HANDLERS = `
+  with input as (
+    select * from jsonb_to_recordset($1::jsonb) as i(job_type text, routing_key text, queue_url text,
+      dead_letter_queue_url text, function_name text, timeout_seconds integer, running_lease_seconds integer,
+      dispatched_lease_seconds integer, visibility_seconds integer, max_attempts smallint, retry_policy jsonb,
+      concurrency integer, batch_size integer, floor integer, cap integer)
+  ), written as (
+    insert into millrace.handlers as h (job_type, routing_key, queue_url, dead_letter_queue_url, function_name,
+        timeout_seconds, running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts,
+        retry_policy, concurrency, batch_size, max_in_flight, max_in_flight_floor, max_in_flight_cap)
+      select job_type, routing_key, queue_url, dead_letter_queue_url, function_name, timeout_seconds,
+             running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts, retry_policy,
+             concurrency, batch_size, floor, floor, cap
+        from input order by job_type, routing_key
+      on conflict (job_type, routing_key) do update set
+        queue_url = excluded.queue_url, dead_letter_queue_url = excluded.dead_letter_queue_url,
+        function_name = excluded.function_name, timeout_seconds = excluded.timeout_seconds,
+        running_lease_seconds = excluded.running_lease_seconds,
+        dispatched_lease_seconds = excluded.dispatched_lease_seconds,
+        visibility_seconds = excluded.visibility_seconds, max_attempts = excluded.max_attempts,
+        retry_policy = excluded.retry_policy, concurrency = excluded.concurrency, batch_size = excluded.batch_size,
+        max_in_flight_floor = excluded.max_in_flight_floor, max_in_flight_cap = excluded.max_in_flight_cap,
+        max_in_flight = greatest(excluded.max_in_flight_floor, least(excluded.max_in_flight_cap, h.max_in_flight)),
+        held_until = case when h.queue_url = excluded.queue_url then h.held_until end,
+        deployed_at = millrace.clock()
+  ), starts as (
+    insert into millrace.handler_starts (job_type, routing_key, claim_no)
+      select job_type, routing_key, 0 from input
+      on conflict do nothing
+  )
+  delete from millrace.handlers h
+    where not exists (select from input i where i.job_type = h.job_type and i.routing_key = h.routing_key)
+    returning h.job_type`;
+
+/**
+ * Makes the registry equal to what is deployed. Handlers that are not named are removed: their jobs wait, and are
+ * reported as unhandled.
+ */
+export async function registerHandlers(db: Database, handlers: readonly DeployedHandler[]): Promise<void> {
+  await db.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
+}
+
+function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: DeployedHandler) {
+  return {
+    ...registryRow(definition),
+    queue_url: queueUrl,
+    dead_letter_queue_url: deadLetterQueueUrl,
+    function_name: functionName,
+  };
+}
+
+export type RegistryRow = ReturnType<typeof registryRow>;
+
+/** What the registry has of a definition, wherever it is deployed. */
+export function registryRow(definition: HandlerDefinition) {
+  const timing = timingOf(definition);
+  const { concurrency, batch, maxInFlight } = definition;
+  return {
+    job_type: definition.jobType,
+    routing_key: definition.routingKey,
+    timeout_seconds: definition.timeoutSeconds,
+    running_lease_seconds: timing.runningLease,
+    dispatched_lease_seconds: timing.dispatchedLease,
+    visibility_seconds: timing.visibilityTimeout,
+    max_attempts: definition.maxAttempts,
+    retry_policy: definition.retry,
+    concurrency,
+    batch_size: batch.size,
+    // Two rounds of work: one that runs and one that waits in SQS for it.
+    floor: Math.min(maxInFlight, 2 * concurrency * batch.size),
+    cap: maxInFlight,
+  };
+}

@@ -1,0 +1,102 @@
+import { adopt } from '../jobs/adopt.ts';
+import { redrive } from '../jobs/redrive.ts';
+import { release } from '../jobs/release.ts';
+import { type StartAnswer, start } from '../jobs/start.ts';
+import { type BatchDeps, bounce, type Disposal } from './batch.ts';
+import { type Decision, type Delivery, decide, type Step } from './decide.ts';
+import { readFinished } from './finished.ts';
+import { deliveryFields } from './job-lines.ts';
+
+interface Answered {
+  readonly delivery: Delivery;
+  readonly answer: StartAnswer;
+}
+
+interface Judged {
+  readonly delivery: Delivery;
+  readonly decision: Decision;
+}
+
+/** Does what the decision table says with every message that started nothing. */
+export async function applyDecisions(
+  deps: BatchDeps,
+  disposal: Disposal,
+  others: readonly Answered[],
+  twins: readonly Delivery[],
+): Promise<void> {
+  const answered = await withFinished(deps, [...others, ...(await lookUp(deps, twins))]);
+  const judged = answered.map(({ delivery, answer }) => ({
+    delivery,
+    decision: decide({ delivery, answer, handler: deps.definition }),
+  }));
+  for (const { delivery, decision } of judged) {
+    const fields = { ...deliveryFields(delivery), step: decision.step };
+    if (decision.alarm) deps.log.error('message_unexpected', { ...fields, reason: decision.alarm });
+    else deps.log.info('message_not_started', fields);
+  }
+  const claims = (step: Step) => of(judged, step).map(({ delivery }) => ({ ...delivery, ...delivery.message }));
+  const moved = new Set(await redrive(deps.db, claims('redrive'), 'sqs'));
+  const released = await release(
+    deps.db,
+    claims('release').map(({ jobId, claimNo }) => ({ id: jobId, claimNo, holdSeconds: 0 })),
+  );
+  for (const id of released) moved.add(id);
+  await adopt(deps.db, claims('adopt'));
+  for (const { delivery, decision } of judged) dispose(disposal, { delivery, step: decision.step, moved });
+}
+
+/** A redrive or release that moved nothing met a lock or came second: its message comes again and will tell. */
+function dispose(
+  disposal: Disposal,
+  { delivery, step, moved }: { delivery: Delivery; step: Step; moved: ReadonlySet<string> },
+): void {
+  switch (step) {
+    case 'bounce':
+    case 'adopt':
+      bounce(disposal, delivery);
+      return;
+    case 'leave':
+      disposal.failed.add(delivery.messageId);
+      return;
+    case 'redrive':
+    case 'release':
+      if (!moved.has(delivery.message.jobId)) disposal.failed.add(delivery.messageId);
+      return;
+    case 'acknowledge':
+      return;
+  }
+}
+
+function of(judged: readonly Judged[], step: Step): Judged[] {
+  return judged.filter(({ decision }) => decision.step === step);
+}
+
+/**
+ * Start looks at live jobs only. Without a row ours are done with, whether they ended here or are pruned; a message of
+ * another epoch is done with only when that job did end here.
+ */
+async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Promise<readonly Answered[]> {
+  const isOpen = ({ answer }: Answered) => answer.row === null && answer.issued && !answer.native;
+  const open = answered.filter(isOpen).map(({ delivery }) => delivery.message.jobId);
+  const finished = await readFinished(deps.db, open);
+  return answered.map(({ delivery, answer }) => ({
+    delivery,
+    answer: { ...answer, row: answer.row ?? finished.get(delivery.message.jobId) ?? null },
+  }));
+}
+
+/** A second message of a job in the same batch: judged by how the job stands once the first was tried. */
+async function lookUp(deps: BatchDeps, twins: readonly Delivery[]) {
+  if (twins.length === 0) return [];
+  const { jobType, routingKey } = deps.definition;
+  const requests = twins.map((delivery) => ({ ...delivery, ...delivery.message }));
+  const { answers } = await start(deps.db, {
+    jobType,
+    routingKey,
+    requestId: '',
+    requests,
+    suspects: false,
+    lookOnly: true,
+  });
+  return twins.map((delivery, index) => ({ delivery, answer: answers[index] as StartAnswer }));
+}

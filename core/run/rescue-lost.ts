@@ -1,0 +1,57 @@
+import { describeFailure } from '../failure.ts';
+import { handlerName } from '../handler/naming.ts';
+import { DEFAULT_RETRY_POLICY, retryDelay } from '../handler/retry-policy.ts';
+import { type ExpiredAttempt, findExpiredAttempts, releaseExpiredDispatched } from '../jobs/rescue.ts';
+import { type Ending, type Settled, type Settlement, settle } from '../jobs/settle.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/database.ts';
+import { attemptFields, handlerFields } from './job-lines.ts';
+
+/** What a crash took down at once must not come back at once. */
+const LEAST_JITTER = 0.2;
+const LIMIT = 1000;
+/** The name under which a crash stands in the history, and by which a policy may say that it is the end. */
+const LABEL = 'LeaseExpired';
+
+export interface Rescued {
+  /** Attempts that ended because their lease was over. */
+  readonly attempts: number;
+  /** Jobs given back because their message did not arrive. */
+  readonly releases: number;
+}
+
+/**
+ * Ends every claim whose lease ran out. A crash is tried again whatever `retryOn` lists: nobody threw an error there,
+ * and the next process may live. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes it the end.
+ */
+export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
+  const { db, random, log } = deps;
+  const expired = await findExpiredAttempts(db, LIMIT);
+  const settlements = expired.map((attempt): Settlement => ({ ...attempt, ending: toEnding(attempt, random()) }));
+  const settled = await settle(db, settlements, { requestId: null, ...(log && { log }) });
+  settled.forEach((one, index) => {
+    if (log && one.status !== null) logRescue(log, expired[index] as ExpiredAttempt, one);
+  });
+  const releases = await releaseExpiredDispatched(db, LIMIT);
+  return { attempts: settled.filter(({ status }) => status !== null).length, releases };
+}
+
+function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Ending {
+  const policy = retryPolicy ?? DEFAULT_RETRY_POLICY;
+  const message = `lease expired: the worker was lost, or ran longer than its lease of ${Math.round(leaseSeconds)} s`;
+  // There is no stack to tell: the process that had it is gone.
+  const error = { ...describeFailure(new Error(message)), name: LABEL, stack: null };
+  if (policy.deadLetterOn?.includes(LABEL)) return { kind: 'dead_letter', error };
+  const delaySeconds = retryDelay({ ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) }, attempts, chance);
+  return { kind: 'failed', error, delaySeconds };
+}
+
+/** The process that had it is gone, and its line with it. */
+function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
+  const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
+  log.warn('attempt_rescued', {
+    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease is over. It is ${status} now.`,
+    ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
+    ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
+  });
+}

@@ -1,0 +1,109 @@
+import { PayloadInvalid, TimedOut } from '../errors.ts';
+import { describeFailure, failureLabels, isInstance } from '../failure.ts';
+import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
+import { Cancel, ChosenOutcome, DeadLetter, RetryAfter, Skip, Snooze } from '../handler/outcome.ts';
+import { parsePayload } from '../handler/payload.ts';
+import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
+import { OVERRUN_SECONDS } from '../handler/timing.ts';
+import type { Ending } from '../jobs/settle.ts';
+import type { Log } from '../log.ts';
+import type { Time } from '../time.ts';
+import { traceAttempt } from '../tracing.ts';
+import { attemptFields } from './job-lines.ts';
+import { resultJson } from './result.ts';
+
+/** A started job, ready to run. */
+export interface Attempt {
+  readonly jobId: string;
+  readonly claimNo: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly number: number;
+  readonly max: number;
+  /** The trace that enqueued the job. */
+  readonly traceparent: string | null;
+}
+
+export interface AttemptDeps {
+  readonly definition: HandlerDefinition;
+  readonly policy: RetryPolicy;
+  readonly time: Time;
+  readonly log: Log;
+  /** A number in [0, 1) for jitter. */
+  readonly random: () => number;
+}
+
+export interface AttemptEnd {
+  readonly ending: Ending;
+  readonly number: number;
+  readonly max: number;
+  readonly durationMs: number;
+  /** The run has not returned although its time is over: its process must not serve anything else. */
+  readonly overstayed: boolean;
+}
+
+/** A reason of its own: without one, each abort would make an exception with a stack. */
+const DONE = 'done';
+
+/** Runs one attempt under its timeout and turns whatever happens into an ending. Never throws. */
+export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptEnd> {
+  const { definition, time } = deps;
+  const begun = time.now();
+  const over = new AbortController();
+  const finished = new AbortController();
+  const traced = { ...attempt, jobType: definition.jobType };
+  const run = traceAttempt(traced, () => execute(deps, attempt, over.signal)).finally(() => finished.abort(DONE));
+  await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
+  // An error costs its stack, so it is made only when it is needed.
+  const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
+  if (timedOut) over.abort(timedOut);
+  await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
+  const overstayed = !finished.signal.aborted;
+  const ending = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
+  return { ending, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
+}
+
+async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Ending> {
+  try {
+    const payload = await parsePayload(attempt.payload, deps.definition.payload);
+    const value = await deps.definition.run(contextOf(deps, attempt, { payload, signal }));
+    return isInstance(value, ChosenOutcome)
+      ? chosen(deps, attempt, value)
+      : { kind: 'succeeded', result: resultJson(value) };
+  } catch (thrown) {
+    if (isInstance(thrown, ChosenOutcome)) return chosen(deps, attempt, thrown);
+    // What a run throws after its signal is most often only the echo of the signal.
+    return failed(deps, attempt, signal.aborted ? signal.reason : thrown);
+  }
+}
+
+function contextOf(
+  deps: AttemptDeps,
+  attempt: Attempt,
+  given: { payload: unknown; signal: AbortSignal },
+): RunContext<never> {
+  return {
+    payload: given.payload as never,
+    jobId: attempt.jobId,
+    attempt: { number: attempt.number, max: attempt.max },
+    signal: given.signal,
+    log: deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) }),
+  };
+}
+
+function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Ending {
+  const error = describeFailure(thrown);
+  const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
+  if (!retryable) return { kind: 'dead_letter', error };
+  return { kind: 'failed', error, delaySeconds: retryDelay(deps.policy, attempt.number, deps.random()) };
+}
+
+function chosen(deps: AttemptDeps, attempt: Attempt, outcome: ChosenOutcome): Ending {
+  const error = describeFailure(outcome);
+  if (outcome instanceof RetryAfter) return { kind: 'failed', error, delaySeconds: clampDelay(outcome.delaySeconds) };
+  if (outcome instanceof Snooze) return { kind: 'snoozed', error, delaySeconds: clampDelay(outcome.delaySeconds) };
+  if (outcome instanceof Skip) return { kind: 'skipped', error };
+  if (outcome instanceof Cancel) return { kind: 'cancelled', error };
+  if (outcome instanceof DeadLetter) return { kind: 'dead_letter', error };
+  return failed(deps, attempt, outcome);
+}

@@ -1,0 +1,167 @@
+import { DEFAULT_RETRY_POLICY } from '../handler/retry-policy.ts';
+import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
+import { type StartAnswer, type StartBatch, type Started, start } from '../jobs/start.ts';
+import { applyDecisions } from './apply-decisions.ts';
+import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
+import type { Delivery } from './decide.ts';
+import { batchFields } from './job-lines.ts';
+import { giveBack } from './release-unstarted.ts';
+import { type Attempt, type AttemptEnd, runAttempt } from './run-attempt.ts';
+import { settleBatch } from './settle-batch.ts';
+import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
+import { findSuspects } from './suspects.ts';
+
+/** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
+const SUSPECT_FIRST_AT = 3;
+const FIRST_PAUSE_MS = 50;
+
+/**
+ * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
+ * must stay in SQS.
+ */
+export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
+  const deps = { ...given, log: given.log.child(batchFields(given)) };
+  const disposal: Disposal = { failed: new Set(), visible: new Set() };
+  const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
+  try {
+    for (const record of run.batch.unreadable) refuse(deps, disposal, record);
+    await runDeliveries(deps, run);
+  } catch (error) {
+    // The database or the runtime itself failed: nothing is known, so everything comes back.
+    deps.log.error('batch_failed', { error });
+    for (const { messageId } of event.Records) disposal.failed.add(messageId);
+  }
+  await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
+  if (run.overstayed) deps.exit();
+  return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** Towards the dead-letter queue, and no further: bouncing on in a queue that has none would be a hot loop. */
+function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
+  const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
+  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: has its queue a redrive policy?' : undefined;
+  log.error('message_unreadable', { sqs_message_id: record.messageId, receive_count: received, reason });
+  if (reason === undefined) bounce(disposal, record);
+  else disposal.failed.add(record.messageId);
+}
+
+interface BatchRun {
+  readonly batch: DecodedBatch;
+  readonly invocation: Invocation;
+  readonly disposal: Disposal;
+  /** A run goes on although its time is over: known even when what follows fails. */
+  overstayed: boolean;
+}
+
+async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
+  const { deliveries, twins } = run.batch;
+  if (deliveries.length === 0) return;
+  const all = [...deliveries, ...twins];
+  if (!fits(deps, run.invocation)) return giveBack(deps, run.disposal, all);
+  const first = await suspectToGoFirst(deps, deliveries);
+  if (first) {
+    const { mates = [], copies = [] } = Object.groupBy(all, (one) => (sameClaim(one, first) ? 'copies' : 'mates'));
+    await giveBack(deps, run.disposal, mates);
+    const others = copies.filter((copy) => copy !== first);
+    return runStarted(deps, run, { deliveries: [first], twins: others, suspects: true });
+  }
+  const alone = deliveries.length === 1;
+  const suspects: Delivery[] = [];
+  await runStarted(deps, run, { deliveries, twins, suspects: alone, found: suspects });
+  await runSuspects(deps, run, suspects);
+}
+
+/** One suspect an invocation, after the others are settled; the rest are given back before it can harm them. */
+async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<void> {
+  const [one, ...rest] = suspects;
+  if (one === undefined) return;
+  await giveBack(deps, run.disposal, rest);
+  // This one returns as a message, since that raises its receive count: given back again and again, it would never be
+  // the first, and starve behind mates that always take too long for it to follow.
+  if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
+  else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
+}
+
+function sameClaim(one: Delivery, other: Delivery): boolean {
+  return one.message.jobId === other.message.jobId && one.message.claimNo === other.message.claimNo;
+}
+
+interface Wave {
+  readonly deliveries: readonly Delivery[];
+  readonly twins: readonly Delivery[];
+  readonly suspects: boolean;
+  /** Takes the suspects that were not started. */
+  readonly found?: Delivery[];
+}
+
+async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<void> {
+  const { definition } = deps;
+  const { jobType, routingKey } = definition;
+  const requestId = run.invocation.awsRequestId;
+  const requests = wave.deliveries.map((delivery) => ({ ...delivery, ...delivery.message }));
+  const started = await startSurely(deps, run.invocation, {
+    ...{ jobType, routingKey, requestId, requests },
+    suspects: wave.suspects,
+  });
+  const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
+  const running = pairs.filter(({ answer }) => answer.verdict === 'started');
+  wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
+  const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
+  // Beside the runs, not after them: a redrive does not wait for its batch-mates.
+  const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
+  const ends = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
+  run.overstayed ||= ends.some((end) => end.overstayed);
+  // Before anything is settled, or a twin would meet a job that is dead by now, and revive it.
+  const undecided = await deciding;
+  await settleBatch(
+    deps,
+    run,
+    running.map(({ delivery, answer: { waitSeconds } }, index) => {
+      return { delivery, waitSeconds, end: ends[index] as AttemptEnd };
+    }),
+  );
+  const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
+  deps.metrics?.put({ WaitTime: waits, Duration: ends.map(({ durationMs }) => durationMs) }, jobType);
+  if (undecided) throw undecided.error;
+}
+
+/** Asks again when there was no answer: from one request it is one start, and what was started must be run. */
+async function startSurely(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
+  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
+    try {
+      return await start(deps.db, batch);
+    } catch (error) {
+      deps.log.warn('start_failed', { error, jobs: batch.requests.length });
+      await deps.time.sleep(pause);
+      if (!fits(deps, invocation)) throw error;
+    }
+  }
+}
+
+function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
+  const attempt: Attempt = {
+    jobId: delivery.message.jobId,
+    claimNo: delivery.message.claimNo,
+    payload: answer.payload ?? 'null',
+    number: answer.attempt,
+    max: answer.maxAttempts,
+    traceparent: answer.traceparent,
+  };
+  return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
+}
+
+/** No job starts with less than its timeout and the reserve left. */
+function fits({ definition }: BatchDeps, invocation: Invocation): boolean {
+  const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
+  return invocation.getRemainingTimeInMillis() >= needed * 1000;
+}
+
+async function suspectToGoFirst(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {
+  const often = deliveries.filter(({ receiveCount }) => receiveCount >= SUSPECT_FIRST_AT);
+  if (often.length === 0) return undefined;
+  const suspects = await findSuspects(
+    deps.db,
+    often.map(({ message }) => message),
+  );
+  return often.find(({ message }) => suspects.has(message.jobId));
+}

@@ -1,0 +1,86 @@
+import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
+import { type BuildFailure, buildSync, type OutputFile } from 'esbuild';
+import { installNative } from './native-modules.ts';
+import { bundleOptions } from './options.ts';
+
+export interface FunctionBundle {
+  /** File in the repository that exports `handler`, such as `functions/dispatcher.ts`. */
+  readonly entry: string;
+  /** Import specifier to absolute path, such as `#handler` to one handler file. */
+  readonly alias?: Readonly<Record<string, string>>;
+  /** The same with the source of the module in place of its path. */
+  readonly generated?: Readonly<Record<string, string>>;
+  /** Files and folders that lie beside the bundle: name there to path here. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** Packages that are installed beside it, for the architecture of the function. */
+  readonly nativeModules?: readonly string[];
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/**
+ * Builds one function into `folder`. The same sources give the same bytes, wherever the folder is: the source map names
+ * the sources as the repository does.
+ */
+export function bundleFunction(folder: string, architecture: Architecture, bundle: FunctionBundle): Code {
+  const { entry, alias, generated = {}, beside = {}, nativeModules = [] } = bundle;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const written = writeGenerated(`${folder}.generated`, generated);
+  for (const { path, contents, text } of build(entry, { ...alias, ...written }, nativeModules)) {
+    const target = join(folder, basename(path));
+    writeFileSync(
+      target,
+      path.endsWith('.map') ? withoutFolder(text, dirname(Object.values(written)[0] ?? '')) : contents,
+    );
+  }
+  for (const [name, path] of Object.entries(beside)) copy(resolve(ROOT, path), join(folder, name));
+  if (nativeModules.length > 0) installNative(folder, ROOT, nativeModules, architecture);
+  return Code.fromAsset(folder);
+}
+
+function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]): OutputFile[] {
+  try {
+    const { outputFiles } = buildSync({
+      ...bundleOptions(nativeModules),
+      entryPoints: [join(ROOT, entry)],
+      // As if it lay at the root: a stack then names `core/run/run-batch.ts` and no folder of this machine.
+      outfile: join(ROOT, 'index.mjs'),
+      absWorkingDir: ROOT,
+      alias,
+      write: false,
+    });
+    return outputFiles;
+  } catch (cause) {
+    const [first] = (cause as Partial<BuildFailure>).errors ?? [];
+    if (first === undefined) throw cause;
+    const place = first.location ? `${first.location.file}:${first.location.line}: ` : '';
+    throw new Error(`${place}${first.text}`, { cause });
+  }
+}
+
+function writeGenerated(folder: string, modules: Readonly<Record<string, string>>): Record<string, string> {
+  const paths = Object.entries(modules).map(([specifier, source]) => {
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, `${specifier.replace(/\W/g, '')}.ts`);
+    writeFileSync(path, source);
+    return [specifier, path];
+  });
+  return Object.fromEntries(paths);
+}
+
+/** A generated module lies in a folder of this machine, which has no business in an asset. */
+function withoutFolder(map: string, folder: string): string {
+  const parsed = JSON.parse(map) as { sources: string[] };
+  const sources = parsed.sources.map((source) =>
+    resolve(ROOT, source).startsWith(`${folder}/`) ? basename(source) : source,
+  );
+  return JSON.stringify({ ...parsed, sources });
+}
+
+function copy(from: string, to: string): void {
+  if (statSync(from).isDirectory()) cpSync(from, to, { recursive: true });
+  else copyFileSync(from, to);
+}

@@ -1,0 +1,110 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
+import { HttpApi, HttpMethod, HttpStage, LogGroupLogDestination } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { functionName } from '../../core/handler/naming.ts';
+import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { apiEntry } from '../bundle/options.ts';
+import { catalogBundle } from '../catalog-bundle.ts';
+import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { acknowledge } from './acknowledge.ts';
+import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+
+/** How callers of the API prove who they are, or no API at all. */
+export type ApiChoice =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'api-key' }
+  /** `scopes`: JSON of the patterns of ARNs and what they may do. */
+  | { readonly mode: 'iam'; readonly scopes: string }
+  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
+
+export interface ApiProps extends FunctionSurroundings {
+  readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
+  /** Of the handlers whose payloads it checks. */
+  readonly plans: readonly HandlerPlan[];
+  /** The function that an enqueue wakes. */
+  readonly dispatcher: DeployedFunction;
+  readonly version: string;
+  readonly reservedConcurrency?: number;
+}
+
+const REQUESTS_PER_SECOND = 100;
+const BURST = 200;
+
+// The usual format asks for the path of a resource, which an HTTP API does not have.
+const ACCESS_LOG = AccessLogFormat.custom(
+  JSON.stringify({
+    ...{ request_id: '$context.requestId', time: '$context.requestTime', ip: '$context.identity.sourceIp' },
+    ...{ method: '$context.httpMethod', path: '$context.path', status: '$context.status' },
+    ...{ bytes: '$context.responseLength', ms: '$context.responseLatency', error: '$context.integrationErrorMessage' },
+  }),
+);
+
+/** The HTTP API: its function, and a gateway before it. */
+export class Api extends Construct {
+  readonly function: DeployedFunction;
+  readonly url: string;
+
+  constructor(scope: Construct, id: string, { choice, plans, dispatcher, version, ...rest }: ApiProps) {
+    super(scope, id);
+    const dispatcherName = dispatcher.lambda.functionName;
+    this.function = new DeployedFunction(this, 'Function', {
+      ...rest,
+      name: functionName(rest.stage, 'api'),
+      bundle: catalogBundle(apiEntry, plans),
+      ...OWN_FUNCTIONS.api,
+      login: rest.database.runtime,
+      environment: {
+        ...authentication(choice),
+        MILLRACE_DISPATCHER_FUNCTION: dispatcherName,
+        MILLRACE_VERSION: version,
+      },
+    });
+    this.function.lambda.addToRolePolicy(
+      // By hand: a grant would name every version of the function with a wildcard.
+      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [dispatcher.lambda.functionArn] }),
+    );
+    this.url = this.makeGateway(rest.stage, choice.mode);
+  }
+
+  /** No CORS: browsers of other origins get nowhere. */
+  private makeGateway(stage: string, mode: ApiProps['choice']['mode']): string {
+    const gateway = new HttpApi(this, 'Gateway', { apiName: functionName(stage, 'api'), createDefaultStage: false });
+    const integration = new HttpLambdaIntegration('Function', this.function.lambda);
+    const authorizer = mode === 'iam' ? { authorizer: new HttpIamAuthorizer() } : {};
+    for (const path of ['/', '/{proxy+}']) {
+      gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...authorizer });
+    }
+    const reason = 'The function authenticates every request but those for its health and its description.';
+    if (mode !== 'iam') acknowledge(gateway, 'APIG4', reason);
+    const logGroup = new LogGroup(this, 'AccessLogs', {
+      logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const deployed = new HttpStage(this, 'Stage', {
+      httpApi: gateway,
+      stageName: '$default',
+      autoDeploy: true,
+      throttle: { rateLimit: REQUESTS_PER_SECOND, burstLimit: BURST },
+      accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: ACCESS_LOG },
+    });
+    return deployed.url;
+  }
+}
+
+function authentication(choice: ApiProps['choice']): Record<string, string> {
+  const mode = { MILLRACE_API_AUTH: choice.mode };
+  switch (choice.mode) {
+    case 'iam':
+      return { ...mode, MILLRACE_API_IAM_SCOPES: choice.scopes };
+    case 'jwt':
+      return { ...mode, MILLRACE_API_JWT_ISSUER: choice.issuer, MILLRACE_API_JWT_AUDIENCE: choice.audience };
+    case 'api-key':
+      return mode;
+  }
+}

@@ -1,0 +1,91 @@
+import { type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Trigger } from 'aws-cdk-lib/triggers';
+import { Construct } from 'constructs';
+import { functionName } from '../../core/handler/naming.ts';
+import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { catalogBundle } from '../catalog-bundle.ts';
+import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+import type { DeployedHandler } from './deployed-handler.ts';
+
+export interface MigrateStepProps extends FunctionSurroundings {
+  /** Of the handlers that there will be: those that are gone may have unfinished jobs. */
+  readonly plans: readonly HandlerPlan[];
+  /** Handlers whose removal is meant although they have some. */
+  readonly drain: readonly string[];
+  /** What needs the schema. */
+  readonly before: readonly Construct[];
+}
+
+export interface RegistryStepProps extends FunctionSurroundings {
+  readonly handlers: readonly DeployedHandler[];
+  /** What a row of the registry promises. */
+  readonly after: readonly Construct[];
+}
+
+const MIGRATIONS = 'migrations';
+
+/** Brings the schema up to date as its owner, before anything that needs it. */
+export class MigrateStep extends Construct {
+  constructor(scope: Construct, id: string, { plans, drain, before, ...surroundings }: MigrateStepProps) {
+    super(scope, id);
+    const { owner, runtime, app, cluster } = surroundings.database;
+    const step = new DeployedFunction(this, 'Function', {
+      ...surroundings,
+      name: functionName(surroundings.stage, 'migrate'),
+      bundle: { ...catalogBundle('functions/migrate.ts', plans), beside: { [MIGRATIONS]: MIGRATIONS } },
+      ...OWN_FUNCTIONS.migrate,
+      login: owner,
+      environment: {
+        MILLRACE_MIGRATIONS: `/var/task/${MIGRATIONS}`,
+        MILLRACE_RUNTIME_SECRET: runtime.secretArn,
+        ...(app && { MILLRACE_APP_SECRET: app.secretArn }),
+        ...(drain.length > 0 && { MILLRACE_DRAIN: drain.join(',') }),
+      },
+    });
+    runtime.grantRead(step.lambda);
+    app?.grantRead(step.lambda);
+    const timeout = Duration.seconds(OWN_FUNCTIONS.migrate.timeoutSeconds);
+    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
+    trigger.executeBefore(...before);
+    ownLogs(this);
+    if (cluster) trigger.executeAfter(cluster);
+  }
+}
+
+/** Writes what is deployed into the registry, after it is; a rollback writes what was there before. */
+export class RegistryStep extends Construct {
+  constructor(scope: Construct, id: string, { handlers, after, ...surroundings }: RegistryStepProps) {
+    super(scope, id);
+    const plans = handlers.map(({ plan }) => plan);
+    const step = new DeployedFunction(this, 'Function', {
+      ...surroundings,
+      name: functionName(surroundings.stage, 'registry'),
+      bundle: catalogBundle('functions/registry.ts', plans),
+      ...OWN_FUNCTIONS.registry,
+      login: surroundings.database.runtime,
+      environment: { MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },
+    });
+    const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
+    const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
+    trigger.executeAfter(...after);
+  }
+}
+
+/** CDK makes one function that runs all triggers, and without this its log group would outlive the stack for good. */
+function ownLogs(scope: Construct): void {
+  const logs = new LogGroup(scope, 'TriggerLogs', {
+    retention: RetentionDays.ONE_MONTH,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  const provider = Stack.of(scope).node.findChild('AWSCDK.TriggerCustomResourceProviderCustomResourceProvider');
+  const runner = provider.node.findChild('Handler') as CfnResource;
+  runner.addPropertyOverride('LoggingConfig', { LogGroup: logs.logGroupName });
+}
+
+/** What the URLs of all queues of a stage begin with: that of the first without its name. */
+function urlPrefix([first]: readonly DeployedHandler[]): string {
+  if (first === undefined) throw new Error('handlers: there is no handler file; write one, such as send-reminder.ts');
+  return Fn.select(0, Fn.split(first.plan.queueName, first.queue.queueUrl));
+}

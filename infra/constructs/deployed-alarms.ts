@@ -1,0 +1,102 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  Alarm,
+  AlarmRule,
+  ComparisonOperator,
+  CompositeAlarm,
+  type IMetric,
+  MathExpression,
+  Metric,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import { type AlarmSpec, alarmText, type MetricSpec } from '../plan/alarm.ts';
+
+/** Who is told: a topic that is there, or a new one with a mail address; without either, alarms are only seen. */
+export interface AlarmTarget {
+  readonly topicArn?: string;
+  readonly email?: string;
+}
+
+export interface DeployedAlarmsProps {
+  readonly stage: string;
+  readonly specs: readonly AlarmSpec[];
+  readonly target: AlarmTarget;
+}
+
+const COMPARISONS = {
+  '>': ComparisonOperator.GREATER_THAN_THRESHOLD,
+  '>=': ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+  '<': ComparisonOperator.LESS_THAN_THRESHOLD,
+} as const;
+const MISSING = { breaching: TreatMissingData.BREACHING, notBreaching: TreatMissingData.NOT_BREACHING } as const;
+
+/** The alarms of a stage, $0.10 a month for each metric they look at, and one over those that wake somebody, $0.50. */
+export class DeployedAlarms extends Construct {
+  readonly alarms: readonly Alarm[];
+  readonly unhealthy: CompositeAlarm;
+  readonly topic: ITopic | undefined;
+
+  constructor(scope: Construct, id: string, { stage, specs, target }: DeployedAlarmsProps) {
+    super(scope, id);
+    this.topic = this.makeTopic(target);
+    this.alarms = specs.map((spec) => makeAlarm(this, spec));
+    const paging = this.alarms.filter((_alarm, index) => specs[index]?.severity === 'page');
+    this.unhealthy = new CompositeAlarm(this, 'Unhealthy', {
+      compositeAlarmName: `millrace-${stage}-unhealthy`,
+      alarmDescription: 'Jobs are late, lost to sight or dying. Type: npx millrace doctor - and see docs/operations.md',
+      alarmRule: AlarmRule.anyOf(...paging),
+    });
+    if (this.topic === undefined) return;
+    const told = new SnsAction(this.topic);
+    this.unhealthy.addAlarmAction(told);
+    this.unhealthy.addOkAction(told);
+    // Those that wake somebody do so together, by the one above.
+    for (const alarm of this.alarms) if (!paging.includes(alarm)) alarm.addAlarmAction(told);
+  }
+
+  private makeTopic({ topicArn, email }: AlarmTarget): ITopic | undefined {
+    if (topicArn !== undefined) return Topic.fromTopicArn(this, 'Topic', topicArn);
+    if (email === undefined) return undefined;
+    const topic = new Topic(this, 'Topic', { enforceSSL: true });
+    // A policy of our own takes the place of the one that lets the account's alarms publish.
+    topic.grantPublish(
+      new ServicePrincipal('cloudwatch.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    topic.addSubscription(new EmailSubscription(email));
+    return topic;
+  }
+}
+
+function makeAlarm(scope: Construct, spec: AlarmSpec): Alarm {
+  return new Alarm(scope, spec.name, {
+    alarmName: spec.name,
+    alarmDescription: alarmText(spec),
+    metric: makeMetric(spec),
+    comparisonOperator: COMPARISONS[spec.comparison],
+    threshold: spec.threshold,
+    datapointsToAlarm: spec.datapoints,
+    evaluationPeriods: spec.periods,
+    treatMissingData: MISSING[spec.missing],
+  });
+}
+
+/** One metric, or an expression over several of one period. */
+function makeMetric({ metrics, expression }: Pick<AlarmSpec, 'metrics' | 'expression'>): IMetric {
+  const made = Object.entries(metrics).map(([name, spec]) => [name, plainMetric(spec)] as const);
+  const [[, first] = []] = made;
+  if (first === undefined) throw new Error('an alarm looks at one metric at least');
+  if (expression === undefined) return first;
+  return new MathExpression({ expression, usingMetrics: Object.fromEntries(made), period: first.period });
+}
+
+export function plainMetric({ namespace, name, dimensions, statistic, periodSeconds }: MetricSpec): Metric {
+  const period = Duration.seconds(periodSeconds);
+  return new Metric({ namespace, metricName: name, dimensionsMap: { ...dimensions }, statistic, period });
+}

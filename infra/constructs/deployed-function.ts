@@ -1,0 +1,100 @@
+import { resolve } from 'node:path';
+import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
+import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { bundleFunction, type FunctionBundle } from '../bundle/bundle-function.ts';
+import { bundleEnvironment, handlerExport } from '../bundle/options.ts';
+import { acknowledge } from './acknowledge.ts';
+import type { DatabaseAccess } from './database.ts';
+import type { Place } from './network.ts';
+
+/** What all functions of a stage have alike. */
+export interface FunctionSurroundings {
+  readonly stage: string;
+  readonly architecture: Architecture;
+  readonly metricsByJobType: boolean;
+  readonly database: DatabaseAccess;
+  /** Absent for functions outside a VPC. */
+  readonly place?: Place;
+}
+
+export interface DeployedFunctionProps extends FunctionSurroundings {
+  /** Operators type it, so it is predictable. */
+  readonly name: string;
+  readonly bundle: FunctionBundle;
+  readonly timeoutSeconds: number;
+  readonly memoryMb: number;
+  /** As whom it logs in to the database. */
+  readonly login: ISecret;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The most of them at once; absent for all but those whose connections have to be counted. */
+  readonly reservedConcurrency?: number;
+}
+
+/** A function with a log group and a role of its own. */
+export class DeployedFunction extends Construct {
+  readonly lambda: LambdaFunction;
+  readonly logGroup: LogGroup;
+
+  constructor(scope: Construct, id: string, props: DeployedFunctionProps) {
+    super(scope, id);
+    const { name, stage, place, database, login, bundle } = props;
+    this.logGroup = new LogGroup(this, 'Logs', {
+      logGroupName: `/aws/lambda/${name}`,
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    this.logGroup.grantWrite(role);
+    login.grantRead(role);
+    if (place) allowInterface(role);
+    this.lambda = new LambdaFunction(this, 'Function', {
+      functionName: name,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: props.architecture,
+      code: bundleFunction(this.bundleFolder(name), props.architecture, {
+        ...bundle,
+        beside: { ...bundle.beside, ...database.beside },
+      }),
+      handler: `index.${handlerExport}`,
+      timeout: Duration.seconds(props.timeoutSeconds),
+      memorySize: props.memoryMb,
+      environment: {
+        ...bundleEnvironment,
+        MILLRACE_STAGE: stage,
+        ...(!props.metricsByJobType && { MILLRACE_METRICS_BY_JOB_TYPE: 'off' }),
+        MILLRACE_DATABASE_SECRET: login.secretArn,
+        ...database.environment,
+        ...props.environment,
+      },
+      role,
+      logGroup: this.logGroup,
+      ...(props.reservedConcurrency !== undefined && { reservedConcurrentExecutions: props.reservedConcurrency }),
+      ...(place && {
+        vpc: place.vpc,
+        vpcSubnets: { subnets: [...place.subnets] },
+        securityGroups: [...place.securityGroups],
+      }),
+    });
+  }
+
+  private bundleFolder(name: string): string {
+    const app = Stage.of(this);
+    if (app === undefined) throw new Error(`${this.node.path} is not part of an app`);
+    return resolve(app.outdir, 'bundles', name);
+  }
+}
+
+function allowInterface(role: Role): void {
+  const name = 'service-role/AWSLambdaENIManagementAccess';
+  role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName(name));
+  const rule = `IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${name}]`;
+  acknowledge(
+    role,
+    rule,
+    'A function in a VPC makes its own network interface, for which there is no resource to name.',
+  );
+}

@@ -1,0 +1,75 @@
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { handlerAlias, handlerEntry } from '../bundle/options.ts';
+import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+
+export interface DeployedHandlerProps extends FunctionSurroundings {
+  readonly plan: HandlerPlan;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** One handler file: a queue, a dead-letter queue, a function, and the mapping between them. */
+export class DeployedHandler extends Construct {
+  readonly plan: HandlerPlan;
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+  readonly function: DeployedFunction;
+
+  constructor(scope: Construct, id: string, { plan, environment, ...surroundings }: DeployedHandlerProps) {
+    super(scope, id);
+    this.plan = plan;
+    this.deadLetterQueue = this.makeDeadLetterQueue();
+    this.queue = this.makeQueue();
+    this.function = new DeployedFunction(this, 'Function', {
+      ...surroundings,
+      name: plan.queueName,
+      bundle: { entry: handlerEntry, alias: { [handlerAlias]: plan.file }, nativeModules: plan.nativeModules },
+      timeoutSeconds: plan.functionTimeout,
+      memoryMb: plan.memoryMb,
+      login: surroundings.database.runtime,
+      environment: { ...environment, MILLRACE_QUEUE_URL: this.queue.queueUrl },
+    });
+    this.function.lambda.addEventSource(
+      new SqsEventSource(this.queue, {
+        batchSize: plan.batchSize,
+        ...(plan.batchWindow > 0 && { maxBatchingWindow: Duration.seconds(plan.batchWindow) }),
+        maxConcurrency: plan.concurrency,
+        reportBatchItemFailures: true,
+      }),
+    );
+  }
+
+  private makeDeadLetterQueue(): Queue {
+    // By name: the dead-letter queue would have to wait for the very queue that waits for it.
+    const arn = Stack.of(this).formatArn({ service: 'sqs', resource: this.plan.queueName });
+    return new Queue(this, 'DeadLetterQueue', {
+      queueName: this.plan.deadLetterQueueName,
+      retentionPeriod: Duration.seconds(this.plan.deadLetterRetention),
+      redriveAllowPolicy: {
+        redrivePermission: RedrivePermission.BY_QUEUE,
+        sourceQueues: [Queue.fromQueueArn(this, 'Source', arn)],
+      },
+      ...PROTECTED,
+    });
+  }
+
+  private makeQueue(): Queue {
+    return new Queue(this, 'Queue', {
+      queueName: this.plan.queueName,
+      visibilityTimeout: Duration.seconds(this.plan.visibilityTimeout),
+      retentionPeriod: Duration.seconds(this.plan.retention),
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: this.plan.maxReceiveCount },
+      ...PROTECTED,
+    });
+  }
+}
+
+// Not retained: the database has the jobs, and refills a dead-letter queue that is new.
+const PROTECTED = {
+  encryption: QueueEncryption.SQS_MANAGED,
+  enforceSSL: true,
+  removalPolicy: RemovalPolicy.DESTROY,
+} as const;

@@ -1,0 +1,33 @@
+import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
+import type { Construct } from 'constructs';
+import { functionName } from '../../core/handler/naming.ts';
+import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import type { FunctionSurroundings } from './deployed-function.ts';
+import type { DeployedHandler } from './deployed-handler.ts';
+import { ScheduledFunction } from './scheduled-function.ts';
+
+export interface MirrorProps extends FunctionSurroundings {
+  readonly handlers: readonly DeployedHandler[];
+  readonly scheduleGroup: CfnScheduleGroup;
+}
+
+/** Looks into the dead-letter queues. */
+export class Mirror extends ScheduledFunction {
+  constructor(scope: Construct, id: string, { handlers, ...surroundings }: MirrorProps) {
+    super(scope, id, {
+      ...surroundings,
+      name: functionName(surroundings.stage, 'dlq-mirror'),
+      bundle: { entry: 'functions/dlq-mirror.ts' },
+      ...OWN_FUNCTIONS['dlq-mirror'],
+      login: surroundings.database.runtime,
+      environment: {},
+    });
+    const { lambda } = this.function;
+    for (const { queue, deadLetterQueue } of handlers) {
+      // It puts back what is missing by way of the source queue.
+      queue.grantSendMessages(lambda);
+      deadLetterQueue.grantConsumeMessages(lambda);
+      deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import type { HandlerEntry } from '../../core/handler/catalog.ts';
+import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
+import {
+  DEAD_LETTER_RETENTION_SECONDS,
+  MAX_RECEIVE_COUNT,
+  SOURCE_RETENTION_SECONDS,
+  timingOf,
+} from '../../core/handler/timing.ts';
+
+/** Every number and name with which one handler is deployed: made here, proved in `proofs.ts`, built from then on. */
+export interface HandlerPlan {
+  /** `send_reminder`, or `index_record.vector`. */
+  readonly name: string;
+  /** Absolute path of its file. */
+  readonly file: string;
+  /** Of the source queue and of the function. */
+  readonly queueName: string;
+  readonly deadLetterQueueName: string;
+  /** All times in seconds. */
+  readonly timeout: number;
+  readonly functionTimeout: number;
+  readonly runningLease: number;
+  readonly dispatchedLease: number;
+  readonly visibilityTimeout: number;
+  readonly retention: number;
+  readonly deadLetterRetention: number;
+  readonly maxReceiveCount: number;
+  readonly memoryMb: number;
+  readonly concurrency: number;
+  readonly batchSize: number;
+  readonly batchWindow: number;
+  readonly maxInFlight: number;
+  /** Packages that are installed beside its bundle. */
+  readonly nativeModules: readonly string[];
+}
+
+export function planHandler(stage: string, { definition, file, name }: HandlerEntry): HandlerPlan {
+  return {
+    name,
+    file,
+    queueName: queueName(stage, definition),
+    deadLetterQueueName: deadLetterQueueName(stage, definition),
+    ...timingOf(definition),
+    retention: SOURCE_RETENTION_SECONDS,
+    deadLetterRetention: DEAD_LETTER_RETENTION_SECONDS,
+    maxReceiveCount: MAX_RECEIVE_COUNT,
+    memoryMb: definition.memoryMb,
+    concurrency: definition.concurrency,
+    batchSize: definition.batch.size,
+    batchWindow: definition.batch.windowSeconds,
+    maxInFlight: definition.maxInFlight,
+    nativeModules: definition.nativeModules ?? [],
+  };
+}

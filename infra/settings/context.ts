@@ -1,0 +1,72 @@
+import { SettingError } from '../../core/errors.ts';
+
+/** The context of the app: what `-c name=value` and `cdk.json` say. */
+export type Context = Readonly<Record<string, unknown>>;
+
+export function optional(context: Context, name: string): string | undefined {
+  const value = context[name];
+  if (value === undefined || value === '') return undefined;
+  if (typeof value === 'string' || typeof value === 'number') return String(value).trim();
+  throw new SettingError(name, 'text', JSON.stringify(value));
+}
+
+export function required(context: Context, name: string, expected: string): string {
+  const value = optional(context, name);
+  if (value === undefined) throw new SettingError(name, expected, undefined);
+  return value;
+}
+
+/** @throws SettingError for the first of these that is given although it has nothing to say. */
+export function refuseIdle(context: Context, names: readonly string[], expected: string): void {
+  const idle = names.find((name) => context[name] !== undefined && context[name] !== '');
+  if (idle !== undefined) throw new SettingError(idle, expected, context[idle]);
+}
+
+/** The first is the default. */
+export function choice<Choice extends string>(
+  context: Context,
+  name: string,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const value = optional(context, name) ?? choices[0];
+  const found = choices.find((one) => one === value);
+  if (found === undefined) throw new SettingError(name, `one of ${choices.join(', ')}`, value);
+  return found;
+}
+
+export function list(context: Context, name: string): string[] {
+  return (
+    optional(context, name)
+      ?.split(',')
+      .map((word) => word.trim()) ?? []
+  );
+}
+
+export function number(name: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new SettingError(name, 'a whole number from 1', text);
+}
+
+/** An object of texts, or JSON of one: `cdk.json` can hold the first, `-c` the second. */
+export function readObject(context: Context, name: string, example: string): Record<string, unknown> {
+  const value = context[name] ?? {};
+  const parsed: unknown = typeof value === 'string' ? parse(value) : value;
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  throw new SettingError(name, `JSON such as ${example}`, value);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without the entries that are undefined. */
+export function present<Values extends Readonly<Record<string, string | undefined>>>(
+  values: Values,
+): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { functionName } from '../../core/handler/naming.ts';
+import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { API_FUNCTION, apiBundle } from '../api-bundle.ts';
+import type { FunctionSpec, Runner } from '../lambda/runner.ts';
+import { startOnUsualPort } from '../usual-ports.ts';
+import { readVersion } from '../version.ts';
+import { startGateway } from './gateway.ts';
+import { STAGE } from './handler-bundles.ts';
+
+export interface Api {
+  readonly url: string;
+  /** Puts in place what was bundled last. */
+  deploy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ApiOptions {
+  readonly runner: Runner;
+  /** The folder of the bundles. */
+  readonly bundles: string;
+  /** What every function finds in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly say: (line: string) => void;
+}
+
+/** The HTTP API: its function, and a gateway before it. */
+export async function startApi({ runner, bundles, environment, say }: ApiOptions): Promise<Api> {
+  const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
+  const gateway = await startOnUsualPort('api', start, say);
+  const bundle = apiBundle(bundles);
+  const own = { ...environment, ...apiEnvironment(gateway.url) };
+  const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
+  let deployed = await readFile(bundle, 'utf8');
+  runner.addFunction(spec);
+  return {
+    url: gateway.url,
+    deploy: async () => {
+      const code = await readFile(bundle, 'utf8');
+      if (code !== deployed) runner.replaceFunction(spec);
+      deployed = code;
+    },
+    close: () => gateway.close(),
+  };
+}
+
+/** Whoever is on this machine may do everything, and nobody else gets through. */
+function apiEnvironment(url: string): Record<string, string> {
+  return {
+    MILLRACE_API_AUTH: 'none',
+    MILLRACE_API_URL: url,
+    MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
+    MILLRACE_VERSION: readVersion(),
+  };
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Runner } from '../lambda/runner.ts';
+
+export interface Gateway {
+  readonly port: number;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly port: number;
+  readonly functionName: string;
+}
+
+/** What API Gateway takes at most, of a body and of the request line with its headers. */
+const MOST_BYTES = 10_000_000;
+const MOST_HEADER_BYTES = 10_240;
+
+/** Serves a function on 127.0.0.1 as an HTTP API does: each request becomes an event of format 2.0. */
+export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
+  const server = createServer({ maxHeaderSize: MOST_HEADER_BYTES }, (request, response) => {
+    answer(runner, functionName, request, response).catch((error: unknown) => {
+      refuse(response, 500, error instanceof Error ? error.message : String(error));
+    });
+  });
+  server.on('clientError', refuseUnread);
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    port: bound,
+    url: `http://127.0.0.1:${bound}`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function answer(
+  runner: Runner,
+  functionName: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const sent = await readBody(request);
+  if (sent === undefined) return refuse(response, 413, 'Request Too Long');
+  const event = toEvent(request, sent);
+  const { payload, functionError } = await runner.invoke(functionName, event, 'RequestResponse');
+  if (functionError !== undefined) return refuse(response, 500, 'Internal Server Error');
+  const { statusCode, headers, body } = payload as {
+    statusCode: number;
+    headers: Record<string, string>;
+    body: string;
+  };
+  response.writeHead(statusCode, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** Undefined when it is too large; what follows of it is not read. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function toEvent(request: IncomingMessage, body: Buffer): object {
+  const { method = 'GET', url = '/', headers } = request;
+  const [rawPath = '/', ...query] = url.split('?');
+  const joined = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(',')]);
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath,
+    rawQueryString: query.join('?'),
+    headers: Object.fromEntries(joined),
+    requestContext: {
+      apiId: 'local',
+      domainName: request.socket.localAddress,
+      http: { method, path: rawPath, protocol: 'HTTP/1.1', sourceIp: request.socket.remoteAddress },
+      requestId: randomUUID(),
+      routeKey: '$default',
+      stage: '$default',
+      timeEpoch: Date.now(),
+    },
+    ...(body.length > 0 && { body: body.toString('base64') }),
+    isBase64Encoded: body.length > 0,
+  };
+}
+
+/** As the gateway itself answers, when there is nothing of the function's to give. */
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy();
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ message }));
+}
+
+/** What is no request in HTTP never comes to a response; by itself Node would answer it without a body. */
+function refuseUnread({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = UNREAD[code ?? ''] ?? '400 Bad Request';
+  const body = JSON.stringify({ message: status.slice('000 '.length) });
+  const fields = ['content-type: application/json', `content-length: ${body.length}`, 'connection: close'];
+  socket.end(`HTTP/1.1 ${[status, ...fields].join('\r\n')}\r\n\r\n${body}`);
+}
+
+const UNREAD: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { functionName } from '../../core/handler/naming.ts';
+import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import type { FunctionSpec, Runner } from '../lambda/runner.ts';
+import { bundleFunction } from './bundle-function.ts';
+import { STAGE } from './handler-bundles.ts';
+
+/** A function that a schedule wakes, as it is deployed. */
+export type ScheduledFunction = Omit<FunctionSpec, 'environment'>;
+
+export interface Schedule {
+  stop(): void;
+}
+
+const TICK_MS = 60_000;
+/** Files in `functions/`. */
+const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
+
+/** Bundles every function that is woken by the clock. */
+export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
+  return Promise.all(
+    WOKEN.map(async (file) => {
+      const name = functionName(STAGE, file);
+      const bundle = join(bundles, name, 'index.mjs');
+      const entry = join(import.meta.dirname, '../..', 'functions', `${file}.ts`);
+      await bundleFunction({ entry, outFile: bundle });
+      return { name, bundle, ...OWN_FUNCTIONS[file] };
+    }),
+  );
+}
+
+/** Adds the functions and wakes each now and every minute, as EventBridge does. */
+export function startSchedules(
+  runner: Runner,
+  functions: readonly ScheduledFunction[],
+  environment: Readonly<Record<string, string>>,
+): Schedule {
+  for (const spec of functions) runner.addFunction({ ...spec, environment });
+  const tick = (): void => {
+    for (const { name } of functions) void runner.invoke(name, {}, 'Event');
+  };
+  tick();
+  const timer = setInterval(tick, TICK_MS);
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Children } from './children.ts';
+import type { Running } from './supervise.ts';
+
+export interface ServiceProcess extends Running {
+  readonly pid: number;
+  readonly port: number;
+}
+
+const STOP_WITHIN_MS = 5_000;
+
+/**
+ * Starts one of our own servers as a process: `<folder>/main`, which says `{"event":"listening","port":…}` when it is
+ * ready.
+ * @throws with the process's own words when it ends before that.
+ */
+export async function startService(
+  children: Children,
+  folder: 'sqs' | 'mailbox',
+  args: readonly string[],
+): Promise<ServiceProcess> {
+  // Sources when run from a clone, built files when run from the package.
+  const main = fileURLToPath(new URL(`../${folder}/main${extname(import.meta.url)}`, import.meta.url));
+  const child = children.spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args]);
+  let said = '';
+  child.process.stderr?.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-2_000);
+  });
+  const port = await Promise.race([listening(child.process.stdout), child.exited.then(() => undefined)]);
+  if (port === undefined) throw new Error(said.trim() || `${folder} ended before it was ready`);
+  return {
+    pid: child.pid,
+    port,
+    exited: child.exited,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+      await child.exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function listening(stdout: NodeJS.ReadableStream | null): Promise<number> {
+  if (stdout === null) throw new Error('the process has no output to read its port from');
+  const lines = createInterface({ input: stdout });
+  const [line] = (await once(lines, 'line')) as [string];
+  lines.close();
+  stdout.resume();
+  return (JSON.parse(line) as { port: number }).port;
+}

@@ -1,0 +1,49 @@
+import { styleText } from 'node:util';
+import { handlerName } from '../../core/handler/naming.ts';
+import type { Stack } from '../stack.ts';
+
+interface BannerOptions {
+  readonly fastRetries: boolean;
+  readonly samples: boolean;
+  /** An earlier start was told to refuse mails. */
+  readonly mailboxStopped: boolean;
+}
+
+/** What stands on the screen once everything runs: where things are and what to type next. */
+export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
+  const bold = (text: string) => styleText('bold', text);
+  const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
+  const postgres = `Postgres ${stack.services.postgres.current().version}`;
+  return [
+    '',
+    `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
+    '',
+    `  Database   ${stack.databaseUrl}`,
+    `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     not ours: AWS_ENDPOINT_URL_SQS'}`,
+    `  Lambda     ${stack.runner.endpoint}`,
+    `  API        ${stack.apiUrl}          what it offers: ${stack.apiUrl}/docs`,
+    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
+    `  Files      ${stack.services.files.url}     kept in .millrace/files`,
+    `  Handlers   ${names.join(', ') || 'none yet: add a file to functions/handlers'}`,
+    '             saving a file in functions/ reloads them',
+    ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
+    '',
+    '  Next, in a second terminal:',
+    ...next(samples).map((line) => `    ${line}`),
+    '',
+    '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
+    '',
+  ].join('\n');
+}
+
+function next(samples: boolean): string[] {
+  const payload = '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}';
+  return [
+    `npx millrace enqueue send_reminder '${payload}'`,
+    'npx millrace jobs list',
+    ...(samples
+      ? ['npx millrace jobs list --status dead_letter    # sample job 4 dies at its only attempt: see why']
+      : []),
+    `npx millrace sql "select id, status, attempts, last_error from millrace.jobs order by id"`,
+  ];
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, realpath, rename, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { dirname, extname, join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { freePort } from '../processes/ports.ts';
+
+export interface FileServer {
+  readonly port: number;
+  /** Without a slash at the end: `${url}/photos/cat.jpg` is `photos/cat.jpg` in the folder. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface FileServerOptions {
+  /** Preferred; moves to the next free one. */
+  readonly port: number;
+  readonly folder: string;
+  /** Largest file that PUT takes; default 50 MB. */
+  readonly maxBytes?: number;
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.avif': 'image/avif',
+  '.bmp': 'image/bmp',
+  '.gif': 'image/gif',
+  '.html': 'text/html; charset=utf-8',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.json': 'application/json',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webp': 'image/webp',
+};
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** An answer that is no success; its message is the body. */
+class Refusal extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'Refusal';
+    this.status = status;
+  }
+}
+
+/** Serves a folder on 127.0.0.1 by GET and HEAD, and takes files by PUT, whole or not at all. */
+export async function startFileServer({ port, folder, maxBytes = 50_000_000 }: FileServerOptions): Promise<FileServer> {
+  await mkdir(folder, { recursive: true });
+  const root = await realpath(folder);
+  const server = createServer((request, response) => {
+    const exchange = { request, response };
+    answer(root, maxBytes, exchange).catch((error: unknown) => refuse(exchange, error));
+  });
+  const bound = await freePort(port);
+  server.listen(bound, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  };
+  return { port: bound, url: `http://127.0.0.1:${bound}`, close };
+}
+
+async function answer(root: string, maxBytes: number, { request, response }: Exchange): Promise<void> {
+  const path = pathOf(root, request.url ?? '/');
+  switch (request.method) {
+    case 'GET':
+    case 'HEAD':
+      return send(path, request.method, response);
+    case 'PUT':
+      await receive(path, maxBytes, request);
+      response.end();
+      return;
+    default:
+      response.setHeader('Allow', 'GET, HEAD, PUT');
+      throw new Refusal(405, `${request.method} is not taken here, but GET, HEAD and PUT are`);
+  }
+}
+
+/** The file that a URL names. Its segments are taken one by one, so that none can climb out of the folder. */
+function pathOf(root: string, url: string): string {
+  const [encoded = ''] = url.split('?', 1);
+  const segments = encoded.split('/').slice(1).map(decodeSegment);
+  if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[/\\\0]/.test(segment))) {
+    throw new Refusal(400, 'expected a path such as /photos/cat.jpg, no part of it empty or beginning with a dot');
+  }
+  return join(root, ...segments);
+}
+
+function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw Object.assign(new Refusal(400, `"${segment}" is not percent-encoded UTF-8`), { cause });
+  }
+}
+
+async function send(path: string, method: 'GET' | 'HEAD', response: ServerResponse): Promise<void> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOTDIR' ? REFUSALS.ENOENT : error;
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new Refusal(404, 'no such file');
+    response.writeHead(200, {
+      'Content-Type': CONTENT_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream',
+      'Content-Length': stats.size,
+      'Last-Modified': stats.mtime.toUTCString(),
+    });
+    if (method === 'HEAD') response.end();
+    else await pipeline(file.createReadStream({ autoClose: false }), response);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Written beside its place and moved in when complete: nobody reads half a file, and the last of two writers wins. */
+async function receive(path: string, maxBytes: number, request: IncomingMessage): Promise<void> {
+  const tooLarge = new Refusal(413, `the file is larger than ${maxBytes} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge;
+  await mkdir(dirname(path), { recursive: true });
+  const draft = join(dirname(path), `.${randomUUID()}.new`);
+  let bytes = 0;
+  // Reads on to the end of what is too large: who hangs up on a client that sends cannot tell it why.
+  const limit = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      done(null, bytes > maxBytes ? undefined : chunk);
+    },
+    flush(done) {
+      done(bytes > maxBytes ? tooLarge : null);
+    },
+  });
+  try {
+    await pipeline(request, limit, createWriteStream(draft, { flags: 'wx' }));
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  ENOENT: new Refusal(404, 'no such file'),
+  ENAMETOOLONG: new Refusal(400, 'the path is too long'),
+  EEXIST: new Refusal(409, 'a file is where this path needs a folder'),
+  ENOTDIR: new Refusal(409, 'a file is where this path needs a folder'),
+  EISDIR: new Refusal(409, 'a folder of this name is there already'),
+};
+
+function refuse({ request, response }: Exchange, error: unknown): void {
+  // The client of a stream that broke is gone or has half an answer: all that is left is to hang up.
+  if (response.headersSent || (request.destroyed && !request.complete)) {
+    response.destroy();
+    return;
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const { status, message } =
+    error instanceof Refusal ? error : (REFUSALS[code] ?? new Refusal(500, `the file server failed: ${String(error)}`));
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
+  // A client that still sends would otherwise never come to read the answer.
+  request.resume();
+}

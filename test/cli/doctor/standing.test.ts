@@ -1,0 +1,188 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { noteRounds } from '../../../core/jobs/note-rounds.ts';
+import { registerHandlers } from '../../../core/registry/register-handlers.ts';
+import { openEngine } from '../../support/engine.ts';
+import { runCli } from '../run-cli.ts';
+
+const engine = await openEngine({ maxAttempts: 1 });
+const run = (...args: string[]) => runCli(args, { env: { DATABASE_URL: engine.database.url } });
+const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
+
+/** A dispatcher that has just made a round, and nothing that is wrong. */
+const allWell = () =>
+  engine.sql(`update millrace.dispatcher_runs set last_round_at = millrace.clock();
+    update millrace.handlers set paused_at = null, held_until = null, hold_reason = null`);
+beforeEach(allWell);
+
+async function bury(): Promise<string> {
+  engine.work = () => {
+    throw new Error('no');
+  };
+  const { ids, records } = await engine.deliver(1);
+  await engine.run(records);
+  engine.queues.purge();
+  return ids[0]!;
+}
+
+describe('stats', () => {
+  it('tells what waits, what is late, what is dead and what happened', async () => {
+    await bury();
+    await engine.enqueue();
+    await noteRounds(engine.db, { seconds: [], failed: 0, sent: new Map(), errors: new Map() });
+
+    const document = await json('stats');
+    const { code, stdout, stderr } = await run('stats');
+
+    expect(document).toMatchObject({
+      jobs: { pending: 1, dispatched: 0, running: 0, failed: 0, dead_letter: 1 },
+      oldest_due: [{ job_type: 'work' }],
+      handlers: [{ handler: 'work', paused: false, dead: 1 }],
+      redrives: [],
+    });
+    expect(document.throughput).toContainEqual({ event: 'enqueued', last_5_minutes: 2, last_hour: 2 });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^dead_letter\t1$/m);
+  });
+
+  it('warns when no dispatcher makes rounds', async () => {
+    await engine.sql(`update millrace.dispatcher_runs set last_round_at = millrace.clock() - interval '5 minutes'`);
+
+    const { stderr } = await run('stats');
+
+    expect(stderr).toContain('no dispatcher has made a round for two minutes');
+  });
+});
+
+describe('handlers', () => {
+  it('pauses and resumes, and says which', async () => {
+    const paused = await run('handlers', 'pause', 'work');
+    await engine.enqueue();
+    const claimed = await engine.dispatch();
+    const resumed = await json('handlers', 'resume', 'work');
+    const listed = await run('handlers');
+
+    expect(paused.stdout).toMatch(/^work\tpaused since /);
+    expect(claimed).toMatchObject({ claimed: 0 });
+    expect(resumed.items).toMatchObject([{ job_type: 'work', paused_at: null }]);
+    expect(listed.stdout).toMatch(/^work\topen\t0 of \d+\t1\t0\t0\t0\t30 s\t1\t/);
+  });
+
+  it.each([
+    [['nobody'], 3, 'no handler nobody is deployed'],
+    [['Work'], 2, 'Expected a handler such as send_reminder'],
+    [[], 2, 'missing required argument'],
+  ])('refuses to pause %j', async (names, expected, sentence) => {
+    const { code, stdout, stderr } = await run('handlers', 'pause', ...names);
+
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+    expect(stderr).toContain(sentence);
+  });
+});
+
+describe('jobs delete', () => {
+  it('deletes what waits, is dead or has finished, and nothing that a handler has', async () => {
+    const dead = await bury();
+    const waiting = await engine.enqueue();
+    const { ids } = await engine.deliver(1);
+
+    const { code, stdout, stderr } = await run('jobs', 'delete', dead, waiting, ids[0]!, '999999', '--yes');
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^${dead}\tdeleted\n`));
+    expect(stderr).toContain(`job 999999 does not exist`);
+    expect(await engine.sql('select id::text from millrace.jobs where id = $1', [dead])).toEqual([]);
+  });
+
+  it('asks first', async () => {
+    const id = await engine.enqueue();
+
+    const { code } = await run('jobs', 'delete', id);
+
+    expect(code).toBe(6);
+    expect(await engine.state(id)).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('jobs wait', () => {
+  it('ends with how the job ended', async () => {
+    const dead = await bury();
+    engine.work = () => undefined;
+    const { ids, records } = await engine.deliver(1);
+    const waiting = run('jobs', 'wait', ids[0]!, '--timeout', '30s');
+    await engine.run(records);
+
+    const ends = [await waiting, await run('jobs', 'wait', dead), await run('jobs', 'wait', '999999')];
+
+    expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [0, 'succeeded\n'],
+      [1, 'dead_letter\n'],
+      [3, ''],
+    ]);
+  });
+
+  it('ends in time when the job does not', async () => {
+    const id = await engine.enqueue();
+
+    const { code, stdout } = await run('jobs', 'wait', id, '--timeout', '300ms');
+
+    expect([code, stdout]).toEqual([8, 'pending\n']);
+  });
+});
+
+describe('doctor', () => {
+  it('finds nothing wrong when nothing is', async () => {
+    const { code, stdout } = await run('doctor');
+
+    expect(stdout).not.toContain('FAIL');
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    ['dispatcher', `update millrace.dispatcher_runs set last_round_at = millrace.clock() - interval '5 minutes'`],
+    ['paused handlers', 'update millrace.handlers set paused_at = millrace.clock()'],
+    [
+      'held handlers',
+      `update millrace.handlers set held_until = millrace.clock() + interval '1 h', hold_reason = 'no queue'`,
+    ],
+    ['jobs without a handler', `insert into millrace.jobs (job_type) values ('typo_x')`],
+    ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],
+    [
+      'queues that the mirror does not look into',
+      `insert into millrace.dead_letter_queues (queue_url, swept_at)
+         select dead_letter_queue_url, millrace.clock() - interval '1 h' from millrace.handlers`,
+    ],
+    [
+      'rescue',
+      `insert into millrace.jobs_live (job_type, status, claim_no, started_at, lease_expires_at)
+         values ('work', 'running', 1, now(), millrace.clock() - interval '1 h')`,
+    ],
+  ])('finds %s, names it and what to do', async (check, text) => {
+    await engine.sql(text);
+
+    const { code, stdout } = await run('doctor');
+
+    expect(code).toBe(8);
+    expect(stdout).toMatch(new RegExp(`^FAIL\t${check}\t.+: .+`, 'm'));
+    expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
+  });
+
+  it('misses the handlers when none is deployed', async () => {
+    await registerHandlers(engine.db, []);
+
+    const document = await json('doctor');
+    const { definition } = engine;
+    const address = { queueUrl: 'memory://work', deadLetterQueueUrl: 'memory://work-dlq', functionName: 'work' };
+    await registerHandlers(engine.db, [{ definition, ...address }]);
+
+    expect(document.checks).toContainEqual(expect.objectContaining({ check: 'handlers', ok: false }));
+  });
+
+  it('tells of a schema that is not there', async () => {
+    const { code, stdout } = await runCli(['doctor'], {
+      env: { DATABASE_URL: engine.database.url.replace(/[^/]+$/, 'postgres') },
+    });
+
+    expect(code).toBe(8);
+    expect(stdout).toMatch(/^FAIL\tschema\t.*pending.*npx millrace migrate/);
+  });
+});

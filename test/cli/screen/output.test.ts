@@ -1,0 +1,90 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { indentJson, rawJson, snakeCase, toJson } from '../../../cli/screen/json.ts';
+import { printPairs, printRows } from '../../../cli/screen/terminal.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  delete (process.stdout as { isTTY?: boolean }).isTTY;
+});
+
+function captured(isTerminal: boolean): () => string {
+  let text = '';
+  Object.defineProperty(process.stdout, 'isTTY', { value: isTerminal, configurable: true });
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += chunk;
+    return true;
+  });
+  // Colours are for the eye.
+  return () => stripVTControlCharacters(text);
+}
+
+describe('rows', () => {
+  const rows = [
+    ['1', 'a\tb\nc', null],
+    ['22', '\u001b[2J😀', new Date(0)],
+  ];
+
+  it('are a table on a terminal, which no stored text can drive', () => {
+    const output = captured(true);
+
+    printRows(['ID', 'TEXT', 'WHEN'], rows);
+
+    expect(output()).toBe(
+      ['ID  TEXT     WHEN', '1   a\\tb\\nc', '22  \ufffd[2J😀    1970-01-01T00:00:00.000Z', ''].join('\n'),
+    );
+  });
+
+  it('are lines with tabs and without headings in a pipe', () => {
+    const output = captured(false);
+
+    printRows(['ID', 'TEXT', 'WHEN'], rows);
+
+    expect(output()).toBe('1\ta\\tb\\nc\t\n22\t\ufffd[2J😀\t1970-01-01T00:00:00.000Z\n');
+  });
+});
+
+it('pairs leave out what is empty', () => {
+  const output = captured(false);
+
+  printPairs([
+    ['id', 1],
+    ['error', null],
+    ['key', ''],
+  ]);
+
+  expect(output()).toBe('id\t1\n');
+});
+
+describe('JSON', () => {
+  it('keeps the digits of text that is put in as it is', () => {
+    const text = toJson({
+      payload: rawJson('{"n": 9007199254740993}'),
+      at: new Date(0),
+      none: undefined,
+      list: [null],
+    });
+
+    expect(text).toBe('{"payload":{"n": 9007199254740993},"at":"1970-01-01T00:00:00.000Z","list":[null]}');
+  });
+
+  it('is what JSON.stringify makes of any value, raw or indented', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json = JSON.stringify(value);
+
+        expect(toJson(value)).toBe(json);
+        expect(indentJson(json)).toBe(JSON.stringify(value, null, 2));
+      }),
+    );
+  });
+
+  it('has the names of the columns', () => {
+    expect(snakeCase({ jobType: 'a', id: '1', nextRetryAt: null })).toEqual({
+      job_type: 'a',
+      id: '1',
+      next_retry_at: null,
+    });
+  });
+});

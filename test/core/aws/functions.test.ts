@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
+import { openDispatcherFunction } from '../../../core/aws/functions.ts';
+import { recordLog } from '../../support/runtime-engine.ts';
+
+interface Invocation {
+  readonly type: string;
+  readonly event: unknown;
+}
+
+const invocations: Invocation[] = [];
+let answer: { status: number; headers?: Record<string, string>; body: string };
+
+const server = createServer(async (request, response) => {
+  const type = String(request.headers['x-amz-invocation-type'] ?? 'RequestResponse');
+  invocations.push({ type, event: JSON.parse(await text(request)) });
+  response.writeHead(answer.status, answer.headers);
+  response.end(answer.body);
+});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+vi.stubEnv('AWS_ENDPOINT_URL_LAMBDA', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+vi.stubEnv('AWS_REGION', 'eu-central-1');
+vi.stubEnv('AWS_ACCESS_KEY_ID', 'a');
+vi.stubEnv('AWS_SECRET_ACCESS_KEY', 's');
+afterAll(() => {
+  vi.unstubAllEnvs();
+  server.close();
+});
+beforeEach(() => {
+  invocations.length = 0;
+  answer = { status: 202, body: '' };
+});
+
+function open() {
+  const log = recordLog();
+  return { log, dispatcher: openDispatcherFunction('dispatcher', log) };
+}
+
+it('wakes it once for many callers, and asks for a second round for the later ones', async () => {
+  const { dispatcher } = open();
+
+  await Promise.all([dispatcher.wake(), dispatcher.wake(), dispatcher.wake()]);
+  await dispatcher.wake();
+
+  expect(invocations).toEqual([{ type: 'Event', event: { nudge: true, again: true } }]);
+});
+
+it('loses nothing but time when it cannot be woken, and tries again with the next caller', async () => {
+  const { dispatcher, log } = open();
+  answer = { status: 404, headers: { 'x-amzn-errortype': 'ResourceNotFoundException' }, body: '{}' };
+
+  await dispatcher.wake();
+  answer = { status: 202, body: '' };
+  await dispatcher.wake();
+
+  expect(log.events('nudge_failed')).toHaveLength(1);
+  expect(invocations).toHaveLength(2);
+});
+
+it('waits for a round and tells what it did', async () => {
+  const { dispatcher } = open();
+  answer = { status: 200, body: '{"claimed":3,"sent":2}' };
+
+  const round = await dispatcher.processNow();
+
+  expect(round).toEqual({ claimed: 3, sent: 2 });
+  expect(invocations).toEqual([{ type: 'RequestResponse', event: { nudge: true } }]);
+});
+
+it.each([
+  ['it fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
+  ['it is no dispatcher', { body: 'null' }, 'is it the dispatcher?'],
+])('says so when %s', async (_name, reply, message) => {
+  const { dispatcher } = open();
+  answer = { status: 200, ...reply };
+
+  await expect(dispatcher.processNow()).rejects.toThrow(message);
+});

@@ -1,0 +1,178 @@
+import { SQS } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type Outgoing, openQueues, type Queues } from '../../../core/aws/queues.ts';
+import { type SqsEmulator, startSqs } from '../../../local/sqs/server.ts';
+import { acceptAll, startFake } from './fake-sqs.ts';
+
+const ACCOUNT = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+for (const [name, value] of Object.entries(ACCOUNT)) vi.stubEnv(name, value);
+
+let emulator: SqsEmulator;
+let sqs: SQS;
+beforeAll(async () => {
+  emulator = await startSqs();
+  sqs = new SQS({
+    endpoint: emulator.endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+});
+afterAll(async () => {
+  sqs.destroy();
+  await emulator.close();
+  vi.unstubAllEnvs();
+});
+
+function open(endpoint = emulator.endpoint): Queues {
+  vi.stubEnv('AWS_ENDPOINT_URL_SQS', endpoint);
+  const queues = openQueues();
+  onTestFinished(() => queues.close());
+  return queues;
+}
+
+let names = 0;
+const createQueue = async () => {
+  names += 1;
+  return (await sqs.createQueue({ QueueName: `queue-${names}`, Attributes: { VisibilityTimeout: '600' } })).QueueUrl!;
+};
+const messages = (count: number): Outgoing[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, body: `body ${n}` }));
+async function receiveAll(QueueUrl: string) {
+  const all: { body: string; handle: string; group: string | undefined }[] = [];
+  for (;;) {
+    const { Messages = [] } = await sqs.receiveMessage({
+      QueueUrl,
+      MaxNumberOfMessages: 10,
+      MessageSystemAttributeNames: ['All'],
+    });
+    if (Messages.length === 0) return all;
+    for (const { Body, ReceiptHandle, Attributes } of Messages) {
+      all.push({ body: Body!, handle: ReceiptHandle!, group: Attributes?.MessageGroupId });
+    }
+  }
+}
+
+/** The SDK talks to the host that the queue's address names. */
+const queueAt = (endpoint: string) => `${endpoint}/000000000000/queue`;
+const NOBODY = 'http://127.0.0.1:1';
+
+describe('sending', () => {
+  it.each([0, 1, 9, 10, 11, 95, 340])('takes %d messages, in batches of ten, and answers in order', async (count) => {
+    const queueUrl = await createQueue();
+
+    const verdicts = await open().send(queueUrl, messages(count));
+
+    expect(verdicts).toEqual(messages(count).map(({ id }) => ({ id, kind: 'sent', reason: '' })));
+    const bodies = (await receiveAll(queueUrl)).map(({ body }) => body);
+    expect(bodies.sort()).toEqual(
+      messages(count)
+        .map(({ body }) => body)
+        .sort(),
+    );
+  });
+
+  it('sends in as few requests as batches of ten allow', async () => {
+    const { endpoint, seen } = await startFake((body) => ({ status: 200, body: acceptAll(body) }));
+
+    await open(endpoint).send(queueAt(endpoint), messages(42));
+
+    expect(seen.map((body) => JSON.parse(body).Entries.length).sort((a, b) => a - b)).toEqual([2, 10, 10, 10, 10]);
+  });
+
+  it('names the group on a standard queue', async () => {
+    const queueUrl = await createQueue();
+
+    await open().send(queueUrl, [
+      { id: '1', body: 'grouped', groupId: 'g1' },
+      { id: '2', body: 'single' },
+    ]);
+
+    const received = (await receiveAll(queueUrl)).map(({ body, group }) => [body, group]);
+    expect(received.sort()).toEqual([
+      ['grouped', 'g1'],
+      ['single', undefined],
+    ]);
+  });
+
+  it('says of every message that the queue is missing', async () => {
+    const verdicts = await open().send(`${emulator.endpoint}/000000000000/nobody`, messages(12));
+
+    expect(verdicts.map(({ kind }) => kind)).toEqual(Array.from({ length: 12 }, () => 'no_queue'));
+    expect(verdicts[0]!.reason).toContain('QueueDoesNotExist');
+  });
+
+  it('tells what SQS refused from what it will never take, each with the reason', async () => {
+    const { endpoint } = await startFake((body) => {
+      const { Successful } = acceptAll(body);
+      const failed = (Id: string, SenderFault: boolean) => ({ Id, SenderFault, Code: 'Code', Message: 'why' });
+      return {
+        status: 200,
+        body: { Successful: Successful.slice(0, 7), Failed: [failed('7', false), failed('8', true)] },
+      };
+    });
+
+    const verdicts = await open(endpoint).send(queueAt(endpoint), messages(10));
+
+    expect(verdicts.slice(6)).toEqual([
+      { id: 'job-6', kind: 'sent', reason: '' },
+      { id: 'job-7', kind: 'refused', reason: 'Code: why' },
+      { id: 'job-8', kind: 'rejected', reason: 'Code: why' },
+      { id: 'job-9', kind: 'unknown', reason: 'SQS did not mention it in its answer' },
+    ]);
+  });
+
+  it.each([
+    ['hangs up after the request', 'hang up' as const],
+    ['has an internal error', { status: 500, body: { __type: 'com.amazonaws.sqs#InternalError' } }],
+    ['throttles', { status: 400, body: { __type: 'com.amazonaws.sqs#RequestThrottled', message: 'slow' } }],
+    ['answers what is no JSON', { status: 200, body: undefined }],
+  ])('knows of nothing when SQS %s, and sends nothing twice', async (_what, reply) => {
+    const { endpoint, seen } = await startFake(() => reply);
+
+    const verdicts = await open(endpoint).send(queueAt(endpoint), messages(25));
+
+    expect(verdicts.map(({ kind }) => kind)).toEqual(Array.from({ length: 25 }, () => 'unknown'));
+    expect(verdicts[0]!.reason).not.toBe('');
+    expect(seen).toHaveLength(3);
+  });
+
+  it('knows of nothing when nobody listens', async () => {
+    const verdicts = await open(NOBODY).send(queueAt(NOBODY), messages(3));
+
+    expect(verdicts).toMatchObject([{ kind: 'unknown' }, { kind: 'unknown' }, { kind: 'unknown' }]);
+    expect(verdicts[0]!.reason).toContain('ECONNREFUSED');
+  });
+
+  it('lets one failing batch spoil no other', async () => {
+    const { endpoint } = await startFake((body) => {
+      return body.includes('body 13') ? 'hang up' : { status: 200, body: acceptAll(body) };
+    });
+
+    const verdicts = await open(endpoint).send(queueAt(endpoint), messages(30));
+
+    expect(verdicts.map(({ kind }) => kind)).toEqual(
+      Array.from({ length: 30 }, (_, n) => (n >= 10 && n < 20 ? 'unknown' : 'sent')),
+    );
+  });
+});
+
+describe('making visible', () => {
+  it('brings received messages back at once, any number', async () => {
+    const queueUrl = await createQueue();
+    const queues = open();
+    await queues.send(queueUrl, messages(23));
+    const received = await receiveAll(queueUrl);
+
+    await queues.makeVisible(
+      queueUrl,
+      received.map(({ handle }) => handle),
+    );
+
+    expect(await receiveAll(queueUrl)).toHaveLength(23);
+  });
+
+  it('never fails, since the visibility timeout does the same later', async () => {
+    await open(NOBODY).makeVisible(queueAt(NOBODY), ['a', 'b']);
+    await open().makeVisible(await createQueue(), ['not a handle']);
+  });
+});

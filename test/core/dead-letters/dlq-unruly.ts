@@ -1,0 +1,133 @@
+import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
+import { openLog } from '../../../core/log.ts';
+import type { Database } from '../../../core/postgres/database.ts';
+import type { DeadLetterWorld } from './dead-letter-world.ts';
+
+/** What can happen next. Numbers pick one of what there is, modulo how many there are. */
+export type Step =
+  | { readonly do: 'enqueue'; readonly count: number }
+  | { readonly do: 'mend' | 'retry' | 'discard'; readonly pick: number }
+  | { readonly do: 'advance'; readonly seconds: number }
+  | { readonly do: 'redrive'; readonly rate: number | null }
+  | { readonly do: 'receive and die' | 'run and die' | 'work off' | 'rescue' }
+  | { readonly do: 'mirror' | 'mirror and die' | 'move task' | 'purge' | 'purge dead letters' };
+
+/** Jobs that fail until they are mended, in a world where everything is interrupted. */
+export interface UnrulyDeath {
+  readonly ids: string[];
+  /** The job of each run that ended well. */
+  readonly effects: string[];
+  take(step: Step): Promise<void>;
+  /** Mends all, and from then on knows no other door than a move task, until nothing lives any more. */
+  drain(): Promise<void>;
+}
+
+const MOST_ROUNDS = 40;
+const log = openLog(() => undefined);
+
+export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
+  const { engine, sqs, work } = world;
+  const { db } = engine;
+  const ids: string[] = [];
+  const effects: string[] = [];
+  const mended = new Set<string>();
+  let draining = false;
+  let dying = false;
+
+  engine.work = ({ jobId }) => {
+    if (!draining && !mended.has(jobId)) throw new Error('not mended');
+    if (!dying) effects.push(jobId);
+  };
+
+  const on = async (pick: number, act: (id: string) => unknown) => {
+    const id = ids[pick % Math.max(1, ids.length)];
+    if (id !== undefined) await act(id);
+  };
+
+  /** The process dies when its runs have ended, with nothing told. */
+  const runAndDie = async () => {
+    const records = await world.take();
+    const query = (async (text, values) => {
+      if (engine.runs.length > before) throw new Error('the process died');
+      return db.query(text, values);
+    }) as Database['query'];
+    const before = engine.runs.length;
+    dying = true;
+    await world.handle('work', records, { keep: true, deps: { db: { ...db, query } }, remainingMs: oneTry() });
+    dying = false;
+  };
+
+  const purge = async (QueueUrl: string) => {
+    // SQS takes one a minute.
+    await world.advance(61);
+    await sqs.purgeQueue({ QueueUrl });
+  };
+
+  const take = async (step: Step): Promise<void> => {
+    switch (step.do) {
+      case 'enqueue':
+        for (let n = 0; n < step.count; n++) ids.push(await engine.enqueue());
+        return;
+      case 'mend':
+        return on(step.pick, (id) => mended.add(id));
+      case 'retry':
+        return on(step.pick, (id) => engine.sql('select millrace.retry($1)', [id]));
+      case 'discard':
+        return on(step.pick, (id) => engine.sql('delete from millrace.failed_jobs where job_id = $1', [id]));
+      case 'advance':
+        return world.advance(step.seconds);
+      case 'redrive':
+        await startRedrive(db, {}, { rate: step.rate });
+        return;
+      case 'receive and die':
+        await world.dispatch();
+        await world.take();
+        return;
+      case 'run and die':
+        await world.dispatch();
+        return runAndDie();
+      case 'work off':
+        await workOffRedrives({ db, log });
+        return world.workOff();
+      case 'rescue':
+        await engine.rescue();
+        return;
+      case 'mirror':
+        return world.mirror();
+      case 'mirror and die':
+        return world.mirror({ giveBack: () => Promise.reject(new Error('the mirror died')) });
+      case 'move task':
+        await world.moveTask();
+        return;
+      case 'purge':
+        return purge(work.queueUrl);
+      case 'purge dead letters':
+        return purge(work.deadLetterQueueUrl);
+    }
+  };
+
+  const drain = async () => {
+    draining = true;
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      // Carriers wait until two sweeps that began well after a move task have missed a message.
+      for (let n = 0; n < 3; n++) {
+        await world.advance(3600);
+        await world.mirror();
+      }
+      await world.moveTask();
+      await engine.rescue();
+      await workOffRedrives({ db, log });
+      await world.workOff();
+      const [left] = await engine.sql<{ n: number }>('select count(*)::integer as n from millrace.jobs_live');
+      if (left?.n === 0) return;
+    }
+  };
+  return { ids, effects, take, drain };
+}
+
+/** Time for what comes before the runs and one try to settle. */
+function oneTry(): () => number {
+  let asked = 0;
+  return () => (asked++ === 0 ? 600_000 : 900);
+}

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { openEngine } from '../../support/engine.ts';
+
+const engine = await openEngine();
+
+it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
+  const starting = startRedrive(engine.db, {}, { rate });
+
+  await expect(starting).rejects.toThrow(/rate_per_second: expected more than 0 and at most 10000/);
+});
+
+it.each([
+  [null, /filter: expected an object such as .*, got null/],
+  ['"work"', /filter: expected an object such as .*, got "work"/],
+  ['{"jobtype": "work"}', /jobtype: unknown key; the keys are job_types, .* and all/],
+  ['{"job_types": "work"}', /job_types: expected an array of job types, got "work"/],
+  ['{"job_types": [1]}', /job_types: expected an array of job types, got \[1\]/],
+  ['{"job_types": null}', /job_types: expected an array of job types, got null/],
+  ['{"job_ids": ["abc"]}', /job_ids: expected an array of jobs' ids, at most 100000, got \["abc"\]/],
+  ['{"job_ids": ["9223372036854775808"]}', /job_ids: expected an array of jobs' ids/],
+  ['{"job_ids": [null]}', /job_ids: expected an array of jobs' ids/],
+  ['{"error": 5}', /error: expected a part of the error's text, of 1 to 500 characters, got 5/],
+  ['{"since": "yesterday"}', /since: expected a time such as "2026-01-31T12:00:00Z", got "yesterday"/],
+  ['{"limit": 0, "all": true}', /limit: expected a whole number of jobs, at least 1 and without quotes, got 0/],
+  ['{"limit": "5", "all": true}', /limit: expected a whole number of jobs, at least 1 and without quotes, got "5"/],
+  ['{"limit": 1e30, "all": true}', /limit: expected a whole number/],
+  ['{"error": ""}', /error: expected a part of the error's text, of 1 to 500 characters, got ""/],
+  ['{"error": " \\t"}', /error: expected a part of the error's text/],
+  [`{"error": "${'x'.repeat(501)}"}`, /error: expected a part of the error's text, .*, got "x{199}…$/],
+  ['{"group": ""}', /group: expected the beginning of a fingerprint, such as "5f65afc7", got ""/],
+  ['{"group": "%"}', /group: expected the beginning of a fingerprint/],
+  ['{"since": "2026-02-30T00:00:00Z"}', /since: expected a time such as .*, got "2026-02-30T00:00:00Z"/],
+  ['{"job_types": [["work"]]}', /job_types: expected an array of job types, got \[\["work"\]\]/],
+  [`{"job_ids": [${Array.from({ length: 100_001 }, () => 1)}]}`, /job_ids: expected .* at most 100000, got \[1, 1.*…$/],
+  ['{"all": true, "job_types": ["work"], "error": "x"}', /all: this means .* leave it out, or error and job_types/],
+  ['{"all": false}', /all: expected true, or leave it out, got false/],
+  ['{}', /this means every dead letter; if that is wanted, say so with {"all": true}/],
+  ['{"limit": 5}', /this means every dead letter/],
+])('refuses by SQL the filter %s', async (filter, message) => {
+  const starting = engine.sql('select millrace.start_redrive($1::jsonb)', [filter]);
+
+  await expect(starting).rejects.toThrow(message);
+  expect(await engine.sql('select from millrace.operations')).toEqual([]);
+});
+
+it('takes the largest id that there can be', async () => {
+  const [{ id }] = (await engine.sql<{ id: string }>(
+    `select millrace.start_redrive('{"job_ids": ["9223372036854775807", 1250749092287967273]}') as id`,
+  )) as [{ id: string }];
+
+  expect(
+    await engine.sql('select expected_count::integer as expected from millrace.operations where id = $1', [id]),
+  ).toEqual([{ expected: 0 }]);
+});

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import fc from 'fast-check';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { decodeMessage } from '../../../core/aws/message.ts';
+import { dispatch } from '../../../core/dispatch/dispatch.ts';
+import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
+import { readEpoch } from '../../../core/postgres/epoch.ts';
+import { deploy, insertJobs, memoryQueues, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine();
+const { pool, db, log } = engine;
+const epoch = await readEpoch(db);
+afterAll(() => engine.close());
+
+beforeEach(async () => {
+  await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
+  await shiftClock(pool, 0);
+  await deploy(db, { jobType: 'mail' });
+});
+
+const ROOT = new URL('../../../', import.meta.url).href;
+
+/** A dispatcher that is killed as soon as it has claimed and is about to send. */
+const DYING = `
+  import { openDatabase } from '${ROOT}core/postgres/database.ts';
+  import { dispatch } from '${ROOT}core/dispatch/dispatch.ts';
+  import { processLog as log } from '${ROOT}core/log.ts';
+  const db = openDatabase({ connectionString: process.env.URL, max: 1, name: 'dying', log });
+  const queues = { send: () => process.kill(process.pid, 'SIGKILL') };
+  await dispatch({ db, queues, log, epoch: 'e', refusals: new Map() }, 1000);`;
+
+const attempts = async () =>
+  (await pool.query('select distinct attempts, losses from millrace.jobs_live order by 1')).rows;
+
+describe('CLM-03', () => {
+  it('what a dispatcher claimed and did not send goes out once, a minute later, at no cost', async () => {
+    const ids = await insertJobs(pool, 'mail', 25);
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', DYING], {
+      env: { ...process.env, URL: engine.runtimeUrl },
+    });
+    const signal = await new Promise((resolve) => child.once('exit', (_code, by) => resolve(by)));
+    const stranded = await statuses(pool);
+    const queues = memoryQueues();
+    const deps = { db, queues, log, epoch, refusals: new Map<string, number>() };
+
+    const early = await dispatch(deps, 1000);
+    await shiftClock(pool, 61);
+    const released = await releaseUnconfirmed(db, 60);
+    const shown = await statuses(pool);
+    const late = await dispatch(deps, 1000);
+
+    expect([signal, stranded]).toEqual(['SIGKILL', { dispatched: 25 }]);
+    expect([early.claimed, released, shown, late.sent]).toEqual([0, 25, { pending: 25 }, 25]);
+    expect(queues.sent.map(({ body }) => decodeMessage(body)?.jobId)).toEqual(ids);
+    expect(await attempts()).toEqual([{ attempts: 0, losses: 0 }]);
+  });
+
+  it('what it had sent before it died is stale, and is sent again under a higher claim', async () => {
+    const job = fc.record({ jobs: fc.integer({ min: 1, max: 40 }), sent: fc.integer({ min: 0, max: 40 }) });
+    await fc.assert(
+      fc.asyncProperty(job, async ({ jobs, sent }) => {
+        await pool.query('delete from millrace.jobs_live');
+        await shiftClock(pool, 0);
+        await insertJobs(pool, 'mail', jobs);
+        const queues = memoryQueues();
+        const deps = { db, queues, log, epoch, refusals: new Map<string, number>() };
+        const dying = {
+          ...queues,
+          send: async (url: string, messages: Parameters<typeof queues.send>[1]) => {
+            await queues.send(url, messages.slice(0, sent));
+            throw new Error('killed');
+          },
+        };
+
+        await expect(dispatch({ ...deps, queues: dying }, 1000)).rejects.toThrow('killed');
+        const early = queues.sent.map(({ body }) => decodeMessage(body)!);
+        queues.sent.length = 0;
+        await shiftClock(pool, 61);
+        await releaseUnconfirmed(db, 60);
+        await dispatch(deps, 1000);
+
+        const late = new Map(queues.sent.map(({ body }) => [decodeMessage(body)!.jobId, decodeMessage(body)!.claimNo]));
+        expect(late.size).toBe(jobs);
+        for (const { jobId, claimNo } of early) expect(BigInt(late.get(jobId)!)).toBeGreaterThan(BigInt(claimNo));
+      }),
+      { numRuns: 10 },
+    );
+  });
+});

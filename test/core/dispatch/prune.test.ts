@@ -1,0 +1,125 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { maintain } from '../../../core/dispatch/maintain.ts';
+import { pruneHistory } from '../../../core/dispatch/prune.ts';
+import { insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine();
+const { pool, db, log } = engine;
+afterAll(() => engine.close());
+
+const DAY = 86_400;
+const count = async (table: string): Promise<number> =>
+  (await pool.query(`select count(*)::int as n from millrace.${table}`)).rows[0].n;
+const remember = (jobId: string, days: number) =>
+  pool.query(
+    `insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
+       values ($1, 1, 'failed', now() - make_interval(days => $2))`,
+    [jobId, days],
+  );
+
+beforeEach(async () => {
+  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_attempts; delete from millrace.dispatches;
+    delete from millrace.dead_letters; delete from millrace.audit_log; delete from millrace.idempotency_keys;
+    delete from millrace.operations; delete from millrace.schedule_ticks`);
+});
+
+it('drops attempts of jobs that are gone after the retention, and all after ninety days', async () => {
+  const [live] = await insertJobs(pool, 'mail', 1);
+  await remember('999', 6);
+  await remember('999', 8);
+  await remember(live!, 8);
+  await remember(live!, 91);
+
+  const { rows } = await pruneHistory(db, 7 * DAY);
+
+  const left = await pool.query('select job_id from millrace.job_attempts order by id');
+  expect([rows, left.rows]).toEqual([2, [{ job_id: '999' }, { job_id: live }]]);
+});
+
+it('drops closed dead letters after ninety days and an open one never', async () => {
+  await pool.query(`insert into millrace.dead_letters (job_id, status, resolved_at, died_at) values
+    (1, 'redriven', now() - interval '91 days', now() - interval '99 days'),
+    (2, 'redriven', now() - interval '89 days', now() - interval '99 days'),
+    (3, 'open', null, now() - interval '999 days')`);
+
+  await pruneHistory(db, 7 * DAY);
+
+  const left = await pool.query('select job_id from millrace.dead_letters order by 1');
+  expect(left.rows).toEqual([{ job_id: '2' }, { job_id: '3' }]);
+});
+
+it('drops confirmed and released dispatches after a day, and one that is neither never', async () => {
+  await pool.query(`insert into millrace.dispatches (claimed_count, claimed_at, sent_at, released_at) values
+    (1, now() - interval '25 hours', now(), null), (2, now() - interval '25 hours', null, now()),
+    (3, now() - interval '25 hours', null, null), (4, now() - interval '23 hours', now(), null)`);
+
+  await pruneHistory(db, 7 * DAY);
+
+  const left = await pool.query('select claimed_count from millrace.dispatches order by 1');
+  expect(left.rows).toEqual([{ claimed_count: 3 }, { claimed_count: 4 }]);
+});
+
+it('keeps the audit for four hundred days and idempotency keys for one', async () => {
+  await pool.query(
+    `insert into millrace.audit_log (action, at) values ('a', now() - interval '401 days'), ('b', now())`,
+  );
+  await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at) values
+    ('c', 'old', '', '{}', now() - interval '25 hours'), ('c', 'new', '', '{}', now())`);
+
+  await pruneHistory(db, 7 * DAY);
+
+  expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
+});
+
+it('drops operations that ended ninety days ago, and one that still runs never', async () => {
+  await pool.query(`insert into millrace.operations
+      (kind, filter, status, requested_by, created_at, updated_at, finished_at) values
+    ('redrive', '{}', 'done', 'old', now() - interval '91 days', now(), now() - interval '91 days'),
+    ('redrive', '{}', 'cancelled', 'cancelled', now() - interval '99 days', now() - interval '91 days', null),
+    ('redrive', '{}', 'done', 'slow', now() - interval '99 days', now(), now() - interval '89 days'),
+    ('redrive', '{}', 'running', 'running', now() - interval '99 days', now() - interval '99 days', null)`);
+
+  await pruneHistory(db, 7 * DAY);
+
+  const left = await pool.query('select requested_by from millrace.operations order by id');
+  expect(left.rows.map(({ requested_by }) => requested_by)).toEqual(['slow', 'running']);
+});
+
+it('drops ticks of schedules after ninety days, and keeps one that was caught up late', async () => {
+  await pool.query(`insert into millrace.schedule_ticks (schedule, tick_at, created_at) values
+    ('a', now() - interval '91 days', now() - interval '91 days'), ('a', now() - interval '92 days', now()),
+    ('b', now() - interval '91 days', now() - interval '91 days')`);
+
+  const { rows } = await pruneHistory(db, 7 * DAY);
+
+  expect([rows, await count('schedule_ticks')]).toEqual([2, 1]);
+});
+
+it('drops idempotency keys a batch at a time', async () => {
+  await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at)
+    select 'c', n::text, '', '{}', now() - interval '25 hours' from generate_series(1, 7000) n`);
+
+  const first = await pruneHistory(db, 7 * DAY);
+  const second = await pruneHistory(db, 7 * DAY);
+
+  expect([first, second]).toEqual([
+    { rows: 5000, more: true },
+    { rows: 2000, more: false },
+  ]);
+});
+
+it('goes on in the next round while there is more than a batch, so that it catches up', async () => {
+  await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
+    select n, 1, 'failed', now() - interval '8 days' from generate_series(1, 12000) n`);
+  await pool.query('update millrace.dispatcher_runs set last_hourly_at = null');
+  await shiftClock(pool, 0);
+  const deps = { db, log, retentionSeconds: 7 * DAY, reported: new Set<string>() };
+  const left: number[] = [];
+
+  for (let round = 0; round < 4; round++) {
+    await maintain(deps);
+    left.push(await count('job_attempts'));
+  }
+
+  expect(left).toEqual([7000, 2000, 0, 0]);
+});

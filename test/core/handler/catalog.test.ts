@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Catalog } from '../../../core/handler/catalog.ts';
+
+const root = new URL('../../../', import.meta.url);
+const execute = promisify(execFile);
+
+/** Runs a script on Node itself, since a test runner has module loading of its own; answers what `say` was given. */
+async function onNode(script: string): Promise<Catalog[]> {
+  const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
+    import { writeFile } from 'node:fs/promises';
+    const said = [];
+    const say = (value) => said.push(value);
+    ${script}
+    console.log(JSON.stringify(said));`;
+  const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', head]);
+  return JSON.parse(stdout);
+}
+
+async function folderOf(files: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-catalog-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return folder;
+}
+
+function handler(options: string): string {
+  return `import { defineHandler } from '${new URL('core/handler/handler.ts', root)}';
+
+export default defineHandler({
+  payload: { '~standard': { version: 1, vendor: 'none', validate: (value: unknown) => ({ value }) } },
+  run: async () => undefined,
+  ${options},
+});
+`;
+}
+
+async function catalogOf(files: Record<string, string>): Promise<Catalog> {
+  const folder = await folderOf(files);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+  return JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
+}
+
+it('lists the handlers of a folder by file name', async () => {
+  const catalog = await catalogOf({
+    'send-mail.ts': handler(`jobType: 'send_mail'`),
+    'index-record.vector.ts': handler(`jobType: 'index_record', routingKey: 'vector', timeout: '2m'`),
+    'README.md': 'not a handler',
+    'globals.d.ts': 'declare const nothing: never;',
+  });
+
+  expect(catalog).toEqual({
+    handlers: [
+      {
+        file: 'index-record.vector.ts',
+        name: 'index_record.vector',
+        definition: expect.objectContaining({ jobType: 'index_record', routingKey: 'vector', timeoutSeconds: 120 }),
+      },
+      { file: 'send-mail.ts', name: 'send_mail', definition: expect.objectContaining({ jobType: 'send_mail' }) },
+    ],
+    failures: [],
+  });
+});
+
+it('finds the handlers of this project, without running anything of theirs', async () => {
+  const [catalog] = await onNode(`say(await loadCatalog('${new URL('functions/handlers', root).pathname}'));`);
+
+  expect(catalog?.handlers.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['make_thumbnail', 'send_reminder']),
+  );
+  expect(catalog?.failures).toEqual([]);
+});
+
+/** What a person may have in the folder, and what they are told. */
+const BROKEN: Record<string, { text: string; line?: number; message: string }> = {
+  'throws.ts': { text: `\n\nthrow new TypeError('no luck');`, line: 3, message: 'TypeError: no luck' },
+  'throws-text.ts': { text: `throw 'no luck';`, message: 'threw no luck' },
+  'throws-nothing.ts': { text: 'throw undefined;', message: 'threw undefined' },
+  'syntax.ts': { text: `const a: number = 1;\n\nconst = a;`, line: 3, message: 'SyntaxError: Unexpected token' },
+  'enum.ts': {
+    text: `\nenum Kind { A }\nexport default Kind.A;`,
+    line: 2,
+    message: 'TypeScript enum is not supported',
+  },
+  'package.ts': {
+    text: `\nimport 'nothing-of-the-kind';`,
+    line: 2,
+    message: `Cannot find package 'nothing-of-the-kind'`,
+  },
+  'module.ts': { text: `\nimport { a } from './gone.ts';\na();`, line: 2, message: 'Cannot find module' },
+  'no-export.ts': {
+    text: 'export const handler = 1;',
+    message: 'has no default export; write `export default defineHandler',
+  },
+  'plain.ts': { text: 'export default { jobType: 1 };', message: 'its default export was not made by defineHandler' },
+  'nothing.ts': { text: 'export default null;', message: 'its default export was not made by defineHandler' },
+  'bounds.ts': {
+    text: handler(`jobType: 'bounds', timeout: '20m'`),
+    line: 3,
+    message: 'SettingError: timeout: expected',
+  },
+  'other.ts': {
+    text: handler(`jobType: 'send_letter'`),
+    message: 'defines send_letter: rename the file to send-letter.ts',
+  },
+  'copy.ts': { text: handler(`jobType: 'send_mail'`), message: 'defines send_mail: send-mail.ts defines it already' },
+};
+let broken: Catalog;
+
+beforeAll(async () => {
+  const files = Object.entries(BROKEN).map(([file, { text }]) => [file, text]);
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-catalog-'));
+  for (const [file, text] of [...files, ['send-mail.ts', handler(`jobType: 'send_mail'`)]]) {
+    await writeFile(join(folder, file!), text!);
+  }
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+  broken = JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
+  await rm(folder, { recursive: true });
+});
+
+it.each(Object.entries(BROKEN))('says what is wrong with %s', (file, { line, message }) => {
+  const failure = broken.failures.find((one) => one.file === file);
+
+  expect(failure?.message).toContain(message);
+  expect(failure?.line).toBe(line);
+});
+
+it('keeps the handlers beside broken files', () => {
+  expect(broken.handlers.map(({ name }) => name)).toEqual(['send_mail']);
+  expect(broken.failures).toHaveLength(Object.keys(BROKEN).length);
+});
+
+it('says where an imported file threw', async () => {
+  const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
+
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+
+  expect(catalog?.failures).toEqual([
+    { file: join(folder, 'deep.ts'), message: `Error: deep (at ${join(folder, 'part.mts')}:2)` },
+  ]);
+});
+
+it('reads a file anew after it was saved, broken or not', async () => {
+  const folder = await folderOf({ 'send-mail.ts': handler(`jobType: 'send_mail', timeout: '10s'`) });
+  const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
+
+  const seen = await onNode(`
+    say(await loadCatalog('${folder}'));
+    for (const text of ${JSON.stringify(saved)}) {
+      await writeFile('${folder}/send-mail.ts', text);
+      say(await loadCatalog('${folder}'));
+    }`);
+
+  expect(seen.map(({ handlers }) => handlers[0]?.definition.timeoutSeconds)).toEqual([10, undefined, 25]);
+  expect(seen[1]?.failures).toMatchObject([{ line: 1, message: 'Error: typo' }]);
+});
+
+it('throws when there is no such folder', async () => {
+  const [error] = await onNode(`await loadCatalog('/nothing/here').catch((error) => say(error.code));`);
+
+  expect(error).toBe('ENOENT');
+});

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { defineHandler, type HandlerOptions } from '../../../core/handler/handler.ts';
+import { DEFAULT_RETRY_POLICY, retry } from '../../../core/handler/retry-policy.ts';
+
+const payload = z.object({ to: z.string() });
+type Options = HandlerOptions<typeof payload>;
+
+function define(options: Partial<Options> = {}) {
+  return defineHandler({ jobType: 'send_mail', payload, run: async () => undefined, ...options });
+}
+
+it('fills in what is not said', () => {
+  expect(define()).toMatchObject({
+    jobType: 'send_mail',
+    routingKey: '',
+    timeoutSeconds: 30,
+    memoryMb: 256,
+    maxAttempts: 5,
+    retry: DEFAULT_RETRY_POLICY,
+    concurrency: 10,
+    batch: { size: 10, windowSeconds: 0 },
+    maxInFlight: 1000,
+  });
+});
+
+it('keeps what is said', () => {
+  const policy = retry.fixed('1m');
+
+  const definition = define({
+    routingKey: 'eu',
+    timeout: '2m',
+    memory: 512,
+    maxAttempts: 3,
+    retry: policy,
+    concurrency: 2,
+    batch: { size: 100, window: '5s' },
+    maxInFlight: 7,
+  });
+
+  expect(definition).toMatchObject({
+    routingKey: 'eu',
+    timeoutSeconds: 120,
+    memoryMb: 512,
+    maxAttempts: 3,
+    retry: policy,
+    concurrency: 2,
+    batch: { size: 100, windowSeconds: 5 },
+    maxInFlight: 7,
+  });
+});
+
+it('gives run the payload that its schema makes', async () => {
+  const definition = defineHandler({
+    jobType: 'send_mail',
+    payload,
+    run: async (context) => context.payload.to.toUpperCase(),
+  });
+
+  expect(await definition.run({ payload: { to: 'ada' } } as never)).toBe('ADA');
+});
+
+it.each([
+  ['jobType', { jobType: undefined }],
+  ['payload', { payload: undefined }],
+  ['payload', { payload: { to: 'string' } }],
+  ['run', { run: undefined }],
+  ['memroy', { memroy: 512 }],
+])('names %s when it is not there or not what it says', (field, options) => {
+  expect(() => define(options as never)).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
+});
+
+describe('bounds', () => {
+  const whole: [field: string, least: number, most: number, set: (value: number) => Partial<Options>][] = [
+    ['timeout', 1, 880, (timeout) => ({ timeout })],
+    ['memory', 128, 10_240, (memory) => ({ memory })],
+    ['maxAttempts', 1, 1000, (maxAttempts) => ({ maxAttempts })],
+    ['concurrency', 2, 1000, (concurrency) => ({ concurrency })],
+    ['batch.size', 1, 10_000, (size) => ({ batch: { size, window: '1s' } })],
+    ['batch.window', 0, 300, (window) => ({ batch: { window } })],
+    ['maxInFlight', 1, 100_000, (maxInFlight) => ({ maxInFlight })],
+  ];
+
+  it.each(whole)('of %s take %d and %d, and nothing beyond', (field, least, most, set) => {
+    const refused = expect.objectContaining({ code: 'MILLRACE_SETTING', field });
+
+    expect(() => define(set(least))).not.toThrow();
+    expect(() => define(set(most))).not.toThrow();
+    for (const value of [least - 1, most + 1, least + 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => define(set(value)), `${field} ${value}`).toThrow(refused);
+    }
+  });
+
+  it.each(whole)('of %s hold for every number', (field, least, most, set) => {
+    fc.assert(
+      fc.property(fc.oneof(fc.integer(), fc.integer({ min: least, max: most }), fc.double()), (value) => {
+        const legal = Number.isInteger(value) && value >= least && value <= most;
+
+        if (legal) expect(() => define(set(value))).not.toThrow();
+        else expect(() => define(set(value))).toThrow(expect.objectContaining({ field }));
+      }),
+    );
+  });
+
+  it('say the field, what was expected and what was given', () => {
+    expect(() => define({ timeout: '20m' })).toThrow('timeout: expected a whole number from 1 to 880, got 1200');
+    expect(() => define({ memory: '1GB' as never })).toThrow(
+      'memory: expected a whole number from 128 to 10240, got "1GB"',
+    );
+  });
+
+  it('cut the default of maxInFlight, which the author did not set', () => {
+    expect(define({ batch: { size: 10_000, window: '1s' } }).maxInFlight).toBe(100_000);
+    expect(define({ concurrency: 1000 }).maxInFlight).toBe(100_000);
+  });
+
+  it('keep the lease of a waiting job below the retention of its message, and say how', () => {
+    const slow = { timeout: '880s', concurrency: 2, batch: { size: 1 } };
+    const refusal =
+      'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, since the last of them may ' +
+      'wait 346240 s and SQS keeps a message for 345600 s, got 777';
+
+    expect(() => define({ ...slow, maxInFlight: 777 })).toThrow(
+      expect.objectContaining({ field: 'maxInFlight', message: refusal }),
+    );
+    expect(() => define({ ...slow, maxInFlight: 776 })).not.toThrow();
+    expect(() => define({ ...slow, maxInFlight: 777, concurrency: 3 })).not.toThrow();
+  });
+
+  it('ask a batch of more than ten for a window', () => {
+    expect(() => define({ batch: { size: 10 } })).not.toThrow();
+    expect(() => define({ batch: { size: 11 } })).toThrow(
+      'batch.window: expected at least 1s when batch.size is over 10',
+    );
+  });
+
+  it.each(['', 'SendMail', 'send-mail', '1mail', '_mail', 'send mail', 'sénd', 'mail\n', 'a.b'])(
+    'refuse the job type %j',
+    (jobType) => {
+      expect(() => define({ jobType })).toThrow(/^jobType: expected lower-case letters, digits and _, a letter first/);
+    },
+  );
+
+  it('refuse a routing key of other letters, and names too long together', () => {
+    expect(() => define({ routingKey: 'EU' })).toThrow(/^routingKey: expected lower-case letters/);
+    expect(() => define({ jobType: 'a'.repeat(30), routingKey: 'b'.repeat(30) })).not.toThrow();
+    expect(() => define({ jobType: 'a'.repeat(31), routingKey: 'b'.repeat(30) })).toThrow(
+      /^jobType and routingKey: expected at most 60 characters together/,
+    );
+  });
+});

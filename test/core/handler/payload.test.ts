@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { parsePayload, payloadJson } from '../../../core/handler/payload.ts';
+import { defineHandler, enqueue, enqueueMany, PayloadInvalid } from '../../../core/index.ts';
+import { createDatabase, type TestDatabase } from '../../support/database.ts';
+
+const anything = defineHandler({ jobType: 'take_anything', payload: z.any(), run: async () => undefined });
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.drop());
+
+async function stored(id: string): Promise<string> {
+  const { rows } = await database.pool.query('select payload::text as payload from millrace.jobs where id = $1', [id]);
+  return rows[0].payload;
+}
+
+async function count(): Promise<number> {
+  const { rows } = await database.pool.query('select count(*)::integer as jobs from millrace.jobs');
+  return rows[0].jobs;
+}
+
+describe('PAY-01: NUL or half a surrogate', () => {
+  it.each([
+    ['/note', { note: 'ab\0cd' }],
+    ['/note', { note: 'x\ud83d' }],
+    ['/a/1/b~1c', { a: ['', { 'b/c': '\udc00' }] }],
+    ['/no\0te', { 'no\0te': '' }],
+    ['', '\0'],
+  ])('is refused at %j before anything is inserted', async (field, payload) => {
+    const before = await count();
+
+    const refused = enqueue(database.pool, anything, payload);
+
+    await expect(refused).rejects.toThrow(PayloadInvalid);
+    await expect(refused).rejects.toMatchObject({ field });
+    expect(await count()).toBe(before);
+  });
+
+  it('is refused with its index, and none of its fifty is inserted', async () => {
+    const before = await count();
+    const items = Array.from({ length: 50 }, (_, index) => ({
+      handler: anything,
+      payload: { note: index === 30 ? 'ab\0cd' : 'fine' },
+    }));
+
+    const refused = enqueueMany(database.pool, items);
+
+    await expect(refused).rejects.toMatchObject({ field: '[30]/note' });
+    await expect(refused).rejects.toThrow('payload[30]/note: has a NUL');
+    expect(await count()).toBe(before);
+  });
+
+  it('leaves whole characters alone', async () => {
+    const { id } = await enqueue(database.pool, anything, { note: 'ok 😀' });
+
+    expect(await stored(id)).toBe('{"note": "ok 😀"}');
+  });
+
+  it('is refused by the database itself, and the rest of the session goes on', async () => {
+    const insert = (payload: string) =>
+      database.pool.query(`insert into millrace.jobs (job_type, payload) values ('take_anything', $1)`, [payload]);
+
+    await expect(insert('{"note":"ab\\u0000cd"}')).rejects.toMatchObject({ code: '22P05' });
+    await expect(insert('{"note":"x\\ud83d"}')).rejects.toMatchObject({ code: '22P02' });
+    await expect(insert('{"note":"ok 😀"}')).resolves.toMatchObject({ rowCount: 1 });
+  });
+});
+
+describe('PAY-04: numbers and dates', () => {
+  const DIGITS = '{"n":9007199254740993,"e":1e400,"p":1.10}';
+
+  it('keep every digit that SQL inserts', async () => {
+    const { rows } = await database.pool.query(
+      `insert into millrace.jobs (job_type, payload) values ('take_anything', $1) returning id`,
+      [DIGITS],
+    );
+
+    expect(await stored(rows[0].id)).toBe(`{"e": 1${'0'.repeat(400)}, "n": 9007199254740993, "p": 1.10}`);
+  });
+
+  it.each([
+    ['n', '{"n":9007199254740993}'],
+    ['e', '{"e":1e400}'],
+    ['deep', '{"a":[{"deep":-9007199254740993}]}'],
+  ])('are refused for the handler when its number would change: %s', async (key, json) => {
+    const refused = parsePayload(json, anything.payload);
+
+    await expect(refused).rejects.toThrow(PayloadInvalid);
+    await expect(refused).rejects.toMatchObject({ field: `/…/${key}` });
+  });
+
+  it.each([
+    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'payload: is nested too deeply'],
+    ['{"half":', 'payload: is not JSON'],
+  ])('are refused for good when nobody can read them', async (json, fault) => {
+    const refused = parsePayload(json, anything.payload);
+
+    await expect(refused).rejects.toThrow(PayloadInvalid);
+    await expect(refused).rejects.toThrow(fault);
+  });
+
+  it('arrive as they are when JavaScript holds them exactly', async () => {
+    const value = await parsePayload('{"n": 9007199254740992, "p": 1.10, "z": -0.0, "e": 1E3}', anything.payload);
+
+    expect(value).toEqual({ n: 9007199254740992, p: 1.1, z: -0, e: 1000 });
+  });
+
+  it.each([
+    ['/b', { b: 10n }, 'BigInt'],
+    ['/m', { m: new Map([[1, 2]]) }, 'Map'],
+    ['/s', { s: new Set([1]) }, 'Set'],
+    ['/x', { x: Number.NaN }, 'NaN'],
+    ['/x', { x: Number.NEGATIVE_INFINITY }, 'Infinity'],
+    ['/f', { f: () => 1 }, 'function'],
+    ['/d', { d: new Date(Number.NaN) }, 'invalid Date'],
+    ['/all/0/b', { all: [{ d: new Date(0), b: 10n, m: new Map(), x: Number.NaN }] }, 'BigInt'],
+  ])('are refused at enqueue by the key: %s', async (field, payload, word) => {
+    const refused = enqueue(database.pool, anything, payload);
+
+    await expect(refused).rejects.toMatchObject({ field, message: expect.stringContaining(word) });
+  });
+
+  it('make text of a Date, which is what the handler gets', async () => {
+    const { id } = await enqueue(database.pool, anything, { d: new Date(0) });
+
+    expect(await stored(id)).toBe('{"d": "1970-01-01T00:00:00.000Z"}');
+  });
+
+  it('refuse a Date at enqueue when the schema asks for one, since the handler would get text', async () => {
+    const wrong = defineHandler({ jobType: 'take_date', payload: z.object({ d: z.date() }), run: async () => 1 });
+
+    const refused = enqueue(database.pool, wrong, { d: new Date(0) });
+
+    await expect(refused).rejects.toMatchObject({ field: '/d' });
+  });
+});
+
+describe('payloadJson', () => {
+  it('refuses what contains itself', () => {
+    const loop: Record<string, unknown> = {};
+    loop.again = { loop };
+
+    expect(() => payloadJson(loop)).toThrow('payload/again/loop: contains itself');
+  });
+
+  it('takes the same object in two places', () => {
+    const twice = { a: 1 };
+
+    expect(payloadJson([twice, twice])).toBe('[{"a":1},{"a":1}]');
+  });
+
+  it('refuses what is nested more than 500 deep, and takes 400', () => {
+    const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+
+    expect(payloadJson(nested(400))).toHaveLength(801);
+    expect(() => payloadJson(nested(600))).toThrow('nested more than 500 deep');
+  });
+
+  it('counts bytes, not characters', () => {
+    expect(() => payloadJson('€'.repeat(349_526))).toThrow('has 1048580 bytes, at most 1048576');
+    expect(payloadJson('e'.repeat(1_048_574))).toHaveLength(1_048_576);
+  });
+
+  it('makes an empty object of nothing', () => {
+    expect([payloadJson(undefined), payloadJson(null)]).toEqual(['{}', '{}']);
+  });
+});

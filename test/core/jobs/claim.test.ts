@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { claim } from '../../../core/jobs/claim.ts';
+import { deploy, insertJobs, markRunning, openEngine, queueOf, shiftClock } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine();
+const { pool, db } = engine;
+afterAll(() => engine.close());
+
+beforeEach(async () => {
+  await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
+  await shiftClock(pool, 0);
+});
+
+const read = async (id: string) => (await pool.query('select * from millrace.jobs_live where id = $1', [id])).rows[0];
+
+it('stamps what it takes with the number of its dispatch, a lease and nothing of an earlier delivery', async () => {
+  await deploy(db, { jobType: 'mail', timeout: 30 });
+  const [id] = await insertJobs(pool, 'mail', 1);
+  await pool.query(`update millrace.jobs_live set message_id = 'old', message_sent_at = now(), request_id = 'old'`);
+
+  const jobs = await claim(db, 10);
+
+  const row = await read(id!);
+  expect(jobs).toMatchObject([
+    { id, claimNo: row.claim_no, jobType: 'mail', routingKey: '', queueUrl: queueOf('mail'), groupKey: null },
+  ]);
+  expect(row).toMatchObject({ status: 'dispatched', attempts: 0, message_id: null, message_sent_at: null });
+  expect(row).toMatchObject({ request_id: null, due_at: null, in_flight: true });
+  expect(row.lease_expires_at > row.dispatched_at).toBe(true);
+  const { rows } = await pool.query('select claim_no, claimed_count, sent_at from millrace.dispatches');
+  expect(rows).toEqual([{ claim_no: row.claim_no, claimed_count: 1, sent_at: null }]);
+});
+
+it('writes no dispatch when there is nothing to take', async () => {
+  await deploy(db, { jobType: 'mail' });
+
+  const jobs = await claim(db, 10);
+
+  const { rows } = await pool.query('select * from millrace.dispatches');
+  expect([jobs, rows]).toEqual([[], []]);
+});
+
+it('takes due jobs in order of priority, due time and id, across handlers, and each tenth time by age', async () => {
+  await deploy(db, { jobType: 'a' }, { jobType: 'b' }, { jobType: 'b', routingKey: 'k' });
+  const job = fc.record({
+    address: fc.constantFrom(['a', ''], ['b', ''], ['b', 'k']),
+    priority: fc.integer({ min: 0, max: 9 }),
+    age: fc.integer({ min: 1, max: 4 }),
+    status: fc.constantFrom('pending', 'failed'),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(job, { minLength: 1, maxLength: 25 }),
+      fc.integer({ min: 1, max: 30 }),
+      async (all, limit) => {
+        await pool.query('delete from millrace.jobs_live');
+        const { rows } = await pool.query<{ id: string; priority: number; due_at: Date }>(
+          `insert into millrace.jobs_live (job_type, routing_key, priority, status, run_at, next_retry_at, max_attempts)
+           select i->'address'->>0, i->'address'->>1, (i->>'priority')::int, i->>'status', due, due, 1
+             from jsonb_array_elements($1::jsonb) i,
+                  lateral (select timestamptz '2020-01-01' - make_interval(secs => (i->>'age')::int) as due) d
+           returning id, priority, due_at`,
+          [JSON.stringify(all)],
+        );
+        const last = await pool.query(
+          'select last_value::integer % 10 = 9 as tenth from millrace.dispatches_claim_no_seq',
+        );
+        const rank = ({ priority }: { priority: number }) => (last.rows[0].tenth ? 0 : priority);
+        const expected = rows
+          .toSorted((x, y) => rank(x) - rank(y) || +x.due_at - +y.due_at || Number(x.id) - Number(y.id))
+          .slice(0, limit);
+
+        const jobs = await claim(db, limit);
+
+        expect(jobs.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+it('leaves alone what is paused, held, not due, refused a moment ago, or of no known type', async () => {
+  await deploy(db, { jobType: 'paused' }, { jobType: 'held' }, { jobType: 'open' });
+  await pool.query(`update millrace.handlers set paused_at = now() where job_type = 'paused'`);
+  await pool.query(`update millrace.handlers set held_until = now() + interval '1 hour' where job_type = 'held'`);
+  for (const type of ['paused', 'held', 'unknown']) await insertJobs(pool, type, 2);
+  const inserted = await pool.query<{ id: string }>(
+    `insert into millrace.jobs_live (job_type, status, run_at, next_retry_at, hold_until, max_attempts, routing_key)
+       values ('open', 'pending', now() + interval '1 minute', null, null, 5, ''),
+              ('open', 'pending', now() - interval '1 minute', null, now() + interval '1 minute', 5, ''),
+              ('open', 'failed', now() - interval '1 minute', now() + interval '1 minute', null, 5, ''),
+              ('open', 'dead_letter', now() - interval '1 minute', null, null, 5, ''),
+              ('open', 'pending', now() - interval '1 minute', null, null, 5, 'unknown_key') returning id`,
+  );
+
+  const now = await claim(db, 100);
+  await shiftClock(pool, 90);
+  const later = await claim(db, 100);
+
+  expect(now).toEqual([]);
+  expect(later.map(({ id }) => id).sort()).toEqual(
+    inserted.rows
+      .slice(0, 3)
+      .map(({ id }) => id)
+      .sort(),
+  );
+});
+
+it('takes from a handler again when its hold is over', async () => {
+  await deploy(db, { jobType: 'held' });
+  await pool.query(`update millrace.handlers set held_until = now() + interval '1 minute'`);
+  const ids = await insertJobs(pool, 'held', 2);
+  await shiftClock(pool, 61);
+
+  const jobs = await claim(db, 100);
+
+  expect(jobs.map(({ id }) => id)).toEqual(ids);
+});
+
+it('takes a failed job that has no tries left by a limit lowered since', async () => {
+  await deploy(db, { jobType: 'mail' });
+  const [id] = await insertJobs(pool, 'mail', 1);
+  await pool.query(
+    `update millrace.jobs_live set status = 'failed', next_retry_at = now() - interval '1 s', attempts = 9,
+       max_attempts = 2, claim_no = 1`,
+  );
+
+  const jobs = await claim(db, 100);
+
+  expect(jobs.map((job) => job.id)).toEqual([id]);
+  expect(await read(id!)).toMatchObject({ status: 'dispatched', attempts: 9, due_at: null });
+});
+
+it('goes up to the most that may be in flight and no further, counting what runs', async () => {
+  await deploy(db, { jobType: 'mail', maxInFlight: 7 });
+  await insertJobs(pool, 'mail', 30);
+
+  const first = await claim(db, 3);
+  await markRunning(
+    pool,
+    first.map(({ id }) => id),
+  );
+  const second = await claim(db, 100);
+  const third = await claim(db, 100);
+
+  expect([first.length, second.length, third.length]).toEqual([3, 4, 0]);
+});

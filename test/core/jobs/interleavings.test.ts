@@ -1,0 +1,13 @@
+import fc from 'fast-check';
+import { it } from 'vitest';
+import { openEngine } from '../../support/engine.ts';
+import { checkLife, STEPS } from '../../support/unruly-life.ts';
+
+const engine = await openEngine();
+
+it('ends every job, runs none that has ended and keeps its books, whatever happens in whatever order', async () => {
+  await fc.assert(
+    fc.asyncProperty(STEPS, async (steps) => void (await checkLife(engine, steps))),
+    { numRuns: 10 },
+  );
+}, 120_000);

@@ -1,0 +1,199 @@
+import { expect, it } from 'vitest';
+import { describeFailure } from '../../../core/failure.ts';
+import { type Ending, type Settled, settle } from '../../../core/jobs/settle.ts';
+import { openEngine } from '../../support/engine.ts';
+import { recordLog } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine();
+
+const error = describeFailure(new Error('it broke'));
+const ENDINGS: Record<string, Ending> = {
+  succeeded: { kind: 'succeeded', result: '{"ok": true}' },
+  failed: { kind: 'failed', error, delaySeconds: 90 },
+  dead_letter: { kind: 'dead_letter', error },
+  skipped: { kind: 'skipped', error },
+  cancelled: { kind: 'cancelled', error },
+  snoozed: { kind: 'snoozed', error, delaySeconds: 600 },
+};
+
+/** Jobs that run under one request, by SQL alone. */
+async function running(count: number, requestId = 'r'): Promise<string[]> {
+  const rows = await engine.sql<{ id: string }>(
+    `insert into millrace.jobs_live (job_type, status, attempts, claim_no, lease_expires_at, started_at, request_id,
+        message_id)
+      select 'work', 'running', 1, 42, millrace.clock() + interval '1 minute', millrace.clock(), $2, 'm-' || n
+        from generate_series(1, $1) n returning id::text`,
+    [count, requestId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+function end(ids: string[], ending: Ending, { claimNo = '42', requestId = 'r' as string | null } = {}) {
+  return settle(
+    engine.db,
+    ids.map((jobId) => ({ jobId, claimNo, ending })),
+    { requestId },
+  );
+}
+
+const statuses = (settled: Settled[]) => settled.map(({ status }) => status);
+
+const EXPECTED = {
+  succeeded: { status: 'succeeded', attempts: 1, last_error: null, result: { ok: true }, due: null, log: [] },
+  failed: { status: 'failed', attempts: 1, last_error: 'it broke', result: null, due: 90, log: ['failed'] },
+  dead_letter: {
+    status: 'dead_letter',
+    attempts: 1,
+    last_error: 'it broke',
+    result: null,
+    due: null,
+    log: ['dead_letter'],
+  },
+  skipped: { status: 'skipped', attempts: 1, last_error: 'it broke', result: null, due: null, log: ['skipped'] },
+  cancelled: { status: 'cancelled', attempts: 1, last_error: 'it broke', result: null, due: null, log: ['cancelled'] },
+  snoozed: { status: 'pending', attempts: 0, last_error: 'it broke', result: null, due: 600, log: ['snoozed'] },
+} as const;
+
+it.each(Object.entries(EXPECTED))('ends an attempt as %s', async (kind, { due, log, ...want }) => {
+  const [id] = await running(1);
+
+  const settled = await end([id!], ENDINGS[kind]!);
+
+  expect(statuses(settled)).toEqual([want.status]);
+  const state = await engine.state(id!);
+  expect(state).toMatchObject({ ...want, claim_no: '42', message_id: 'm-1', suspect: false });
+  if (due === null) expect(state.due_in).toBeNull();
+  else expect(state.due_in).toBeCloseTo(due, 0);
+  const history = await engine.sql(
+    'select outcome, error_name, error_stacktrace is not null as stack from millrace.job_attempts',
+  );
+  expect(history).toEqual(log.map((outcome) => ({ outcome, error_name: 'Error', stack: true })));
+  const dead = await engine.sql('select job_id::text, claim_no::text, last_error, status from millrace.dead_letters');
+  expect(dead).toEqual(
+    kind === 'dead_letter' ? [{ job_id: id, claim_no: '42', last_error: 'it broke', status: 'open' }] : [],
+  );
+});
+
+it('ends every kind in one statement and answers in the order of the input', async () => {
+  const ids = (await running(6)).reverse();
+  const endings = Object.values(ENDINGS);
+
+  const settled = await settle(
+    engine.db,
+    ids.map((jobId, index) => ({ jobId, claimNo: '42', ending: endings[index]! })),
+    { requestId: 'r' },
+  );
+
+  expect(settled.map(({ jobId }) => jobId)).toEqual(ids);
+  expect(statuses(settled)).toEqual(['succeeded', 'failed', 'dead_letter', 'skipped', 'cancelled', 'pending']);
+});
+
+it('obeys a number of tries that was lowered while it ran', async () => {
+  const [id] = await running(1);
+  await engine.sql('update millrace.jobs_live set attempts = 3, max_attempts = 2');
+
+  const settled = await end([id!], ENDINGS.failed!);
+
+  expect(statuses(settled)).toEqual(['dead_letter']);
+});
+
+it.each([
+  ['succeeded', 'succeeded', []],
+  ['skipped', 'skipped', []],
+  ['failed', 'cancelled', [{ event: 'failed', status: 'cancelled' }]],
+  ['dead_letter', 'cancelled', [{ event: 'failed', status: 'cancelled' }]],
+  ['snoozed', 'cancelled', []],
+  ['cancelled', 'cancelled', []],
+])('ends %s as %s when it was asked to cancel meanwhile', async (kind, status, failures) => {
+  const [id] = await running(1);
+  const [asked] = await engine.sql('select millrace.cancel($1) as answer', [id]);
+
+  const settled = await end([id!], ENDINGS[kind]!);
+
+  expect(asked).toEqual({ answer: 'requested' });
+  expect(statuses(settled)).toEqual([status]);
+  expect(await engine.sql('select from millrace.cancel_requests')).toEqual([]);
+  const events = await engine.sql(
+    "select event, status from millrace.job_events where event not in ('enqueued', 'succeeded')",
+  );
+  expect(events).toEqual(failures);
+});
+
+it.each([
+  ['another claim', { claimNo: '41' }],
+  ['another request', { requestId: 'other' }],
+  ['a rescue while the lease lasts', { requestId: null }],
+])('changes nothing under %s', async (_what, options) => {
+  const ids = await running(1);
+
+  const settled = await end(ids, ENDINGS.failed!, options);
+
+  expect(statuses(settled)).toEqual([null]);
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'running' });
+  expect(await engine.sql('select from millrace.job_attempts')).toEqual([]);
+});
+
+it('settles once: the second time nothing changes', async () => {
+  const ids = await running(1);
+  await end(ids, ENDINGS.failed!);
+
+  const again = await end(ids, ENDINGS.succeeded!);
+
+  expect(statuses(again)).toEqual([null]);
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'failed' });
+});
+
+it('keeps the one open dead letter when a job dies again before it is resolved', async () => {
+  const [id] = await running(1);
+  await engine.sql("insert into millrace.dead_letters (job_id, last_error) values ($1, 'before')", [id]);
+
+  const settled = await end([id!], ENDINGS.dead_letter!);
+
+  expect(statuses(settled)).toEqual(['dead_letter']);
+  expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
+});
+
+it('drops a result that cannot be stored rather than the outcome, and harms no other', async () => {
+  const ids = await running(4);
+  const log = recordLog();
+  const results = ['{"n": 1}', '{"n": 1e999999999}', 'not json', '"a \\u0000"'];
+
+  const settled = await settle(
+    engine.db,
+    ids.map((jobId, n) => ({ jobId, claimNo: '42', ending: { kind: 'succeeded', result: results[n]! } })),
+    { requestId: 'r', log },
+  );
+
+  expect(log.events('settle_refused').map(({ job_id, sqlstate }) => [job_id, sqlstate])).toEqual([
+    [ids[1], '22003'],
+    [ids[2], '22P02'],
+    [ids[3], '22P05'],
+  ]);
+  expect(new Set(statuses(settled))).toEqual(new Set(['succeeded']));
+  const states = await Promise.all(ids.map((id) => engine.state(id)));
+  expect(states.map(({ result }) => result)).toEqual([{ n: 1 }, null, null, null]);
+});
+
+it('tells which job the database refuses to end and why, and ends the others', async () => {
+  const log = recordLog();
+  const ids = await running(2);
+  await engine.sql(`create function public.refuse() returns trigger language plpgsql as $$ begin
+    if old.id = ${ids[0]} then raise 'kept by law' using errcode = 'P0007'; end if; return old; end $$`);
+  await engine.sql('create trigger refuse before delete on millrace.jobs_live for each row execute function refuse()');
+
+  const settled = await settle(
+    engine.db,
+    ids.map((jobId) => ({ jobId, claimNo: '42', ending: ENDINGS.succeeded! })),
+    { requestId: 'r', log },
+  );
+  await engine.sql('drop trigger refuse on millrace.jobs_live');
+
+  expect(statuses(settled)).toEqual([null, 'succeeded']);
+  expect(log.events('settle_refused')).toMatchObject([
+    {
+      level: 'error',
+      event: 'settle_refused',
+      ...{ job_id: ids[0], ended: 'succeeded', sqlstate: 'P0007', error: { message: 'kept by law' } },
+    },
+  ]);
+});

@@ -1,0 +1,179 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Database, errorCode, openDatabase } from '../../../core/postgres/database.ts';
+import { createDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { recordLog } from '../../support/runtime-engine.ts';
+
+const { url, pool, drop } = await createDatabase();
+afterAll(drop);
+
+function open(options: { connectionString?: string; statementTimeoutMs?: number; max?: number } = {}) {
+  const log = recordLog();
+  const db = openDatabase({ connectionString: url, max: 1, name: 'test-database', log, ...options });
+  onTestFinished(() => db.close());
+  return { db, log };
+}
+const pidOf = async (db: Database) => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+const sessions = async (state: string): Promise<number> =>
+  (
+    await pool.query(
+      `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and application_name = 'test-database' and state like $1`,
+      [state],
+    )
+  ).rows[0].n;
+const raise = (code: string) => `do $$ begin raise exception 'x' using errcode = '${code}'; end $$`;
+
+describe('a transaction', () => {
+  it('commits what its work did and answers its value', async () => {
+    const { db } = open();
+    await pool.query('create table if not exists public.kept (n int)');
+
+    const value = await db.transaction(async (tx) => {
+      await tx.query('insert into public.kept values ($1)', [1]);
+      return 'done';
+    });
+
+    expect(value).toBe('done');
+    expect((await pool.query('select * from public.kept')).rows).toEqual([{ n: 1 }]);
+  });
+
+  it.each([
+    ['a statement', (tx: Database | { query: Database['query'] }) => tx.query('select 1/0'), '22012'],
+    ['the work itself', () => Promise.reject(new Error('mine')), undefined],
+  ])('is rolled back when %s fails, and the error comes out', async (_what, fail, code) => {
+    const { db } = open();
+    await pool.query('create table if not exists public.undone (n int)');
+
+    const outcome = db.transaction(async (tx) => {
+      await tx.query('insert into public.undone values (1)');
+      await fail(tx);
+    });
+
+    const error = await outcome.catch((reason: unknown) => reason);
+    expect(errorCode(error)).toBe(code);
+    expect((await pool.query('select * from public.undone')).rows).toEqual([]);
+    await eventually(async () => expect(await sessions('idle in transaction%')).toBe(0));
+    expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('never gives its connection to the next when the rollback was not answered', async () => {
+    const proxy = await startProxy((chunk) => !chunk.includes('rollback'));
+    const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
+    const pid = await pidOf(db);
+
+    const outcome = db.transaction(async (tx) => {
+      await tx.query('select 1/0');
+    });
+
+    await expect(outcome).rejects.toThrow('a failed transaction could not be rolled back');
+    expect(await pidOf(db)).not.toBe(pid);
+  });
+
+  it('says so when the answer to its commit is lost, and does not run again', async () => {
+    const proxy = await startProxy((chunk) => !chunk.includes('commit'));
+    const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
+    let runs = 0;
+
+    const outcome = db.transaction(async () => {
+      runs += 1;
+    });
+
+    await expect(outcome).rejects.toThrow(/timeout/);
+    expect(runs).toBe(1);
+  });
+});
+
+describe('what a concurrent transaction broke', () => {
+  it.each(['40001', '40P01', '55P03'])('%s is repeated whole', async (code) => {
+    const { db } = open();
+    let runs = 0;
+
+    const value = await db.transaction(async (tx) => {
+      runs += 1;
+      if (runs < 4) await tx.query(raise(code));
+      return runs;
+    });
+
+    expect(value).toBe(4);
+  });
+
+  it('is given up after five tries', async () => {
+    const { db } = open();
+    let runs = 0;
+
+    const outcome = db.transaction(async (tx) => {
+      runs += 1;
+      await tx.query(raise('40001'));
+    });
+
+    await expect(outcome).rejects.toMatchObject({ code: '40001' });
+    expect(runs).toBe(5);
+  });
+
+  it.each(['23505', '22P02', '42P01', 'P0001'])('is not what %s says, which is not repeated', async (code) => {
+    const { db } = open();
+    let runs = 0;
+
+    const outcome = db.transaction(async (tx) => {
+      runs += 1;
+      await tx.query(raise(code));
+    });
+
+    await expect(outcome).rejects.toMatchObject({ code });
+    expect(runs).toBe(1);
+  });
+});
+
+describe('the code of an error', () => {
+  it.each([
+    [{ code: '23505' }, '23505'],
+    [{ code: 'P0001' }, 'P0001'],
+    [{ code: 'HV00A' }, 'HV00A'],
+    [{ code: 'EPIPE' }, undefined],
+    [{ code: 'ECONNREFUSED' }, undefined],
+    [{ code: 40001 }, undefined],
+    [new Error('none'), undefined],
+    [null, undefined],
+    ['40001', undefined],
+  ])('of %j is %s', (error, expected) => {
+    expect(errorCode(error)).toBe(expected);
+  });
+});
+
+it('throws away a connection whose statement runs into the timeout', async () => {
+  const { db } = open({ statementTimeoutMs: 200 });
+  const pid = await pidOf(db);
+
+  await expect(db.query('select pg_sleep(2)')).rejects.toThrow('timeout');
+
+  expect(await pidOf(db)).not.toBe(pid);
+});
+
+/** Passes everything on to the server, but for what `passes` refuses, after which nothing of that connection passes. */
+async function startProxy(passes: (chunk: string) => boolean): Promise<{ url: string }> {
+  const target = new URL(url);
+  const sockets: Socket[] = [];
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    let stuck = false;
+    sockets.push(client, upstream);
+    for (const socket of [client, upstream]) socket.on('error', () => undefined);
+    client.on('data', (chunk) => {
+      stuck ||= !passes(chunk.toString('latin1'));
+      if (!stuck) upstream.write(chunk);
+    });
+    upstream.pipe(client);
+    client.on('close', () => upstream.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const proxied = new URL(url);
+  proxied.hostname = '127.0.0.1';
+  proxied.port = String((server.address() as { port: number }).port);
+  return { url: proxied.href };
+}

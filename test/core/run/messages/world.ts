@@ -1,0 +1,169 @@
+import { SQS } from '@aws-sdk/client-sqs';
+import { expect, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
+import { openQueues } from '../../../../core/aws/queues.ts';
+import { dispatch } from '../../../../core/dispatch/dispatch.ts';
+import { defineHandler, type HandlerDefinition } from '../../../../core/handler/handler.ts';
+import { retry } from '../../../../core/handler/retry-policy.ts';
+import { timingOf } from '../../../../core/handler/timing.ts';
+import { openLog } from '../../../../core/log.ts';
+import { readEpoch } from '../../../../core/postgres/epoch.ts';
+import { registerHandlers } from '../../../../core/registry/register-handlers.ts';
+import type { BatchDeps } from '../../../../core/run/batch.ts';
+import { runBatch } from '../../../../core/run/run-batch.ts';
+import type { SqsRecord } from '../../../../core/run/sqs-event.ts';
+import { systemTime } from '../../../../core/time.ts';
+import { ensureQueues, type HandlerQueues } from '../../../../local/functions/handler-queues.ts';
+import { openQueueClient } from '../../../../local/lambda/queue-client.ts';
+import { toSqsRecord } from '../../../../local/lambda/sqs-record.ts';
+import { startSqs } from '../../../../local/sqs/server.ts';
+import type { Engine } from '../../../support/engine.ts';
+
+/** Two handlers with a queue and a dead-letter queue each. The jobs of these tests are those of `work`. */
+export type Name = 'work' | 'other';
+
+/** The engine with SQS on the wire: messages are really sent, received, hidden, shown, deleted and moved. */
+export interface World {
+  readonly engine: Engine;
+  /** What an operator does by hand. */
+  readonly sqs: SQS;
+  readonly work: HandlerQueues;
+  readonly other: HandlerQueues;
+  /** Claims and sends what is due. */
+  dispatch(): Promise<void>;
+  /** Sends a body as it is. */
+  send(queueUrl: string, body: string): Promise<void>;
+  /** Receives as the poller does; fails unless so many messages are visible. */
+  receive(queueUrl: string, count?: number): Promise<SqsRecord[]>;
+  /** Runs one batch as function and poller do, and deletes the messages that the answer does not name. */
+  handle(name: Name, records: readonly SqsRecord[], options?: HandleOptions): Promise<void>;
+  /** Receives and runs batches until nothing is visible; answers the receive counts of all that came. */
+  pump(name: Name): Promise<number[]>;
+  /** Stops the clock of SQS, but for `advance`. */
+  freeze(): void;
+  /** Turns the clocks of database and SQS on. */
+  advance(seconds: number): Promise<void>;
+  depth(queueUrl: string): Promise<Depth>;
+}
+
+export interface HandleOptions {
+  /** The poller dies before it deletes anything. */
+  readonly keep?: boolean;
+  readonly deps?: Partial<BatchDeps>;
+  readonly remainingMs?: () => number;
+}
+
+export interface Depth {
+  readonly visible: number;
+  readonly hidden: number;
+}
+
+const REGION = 'us-east-1';
+const ACCOUNT = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+const MOST_RECORDS = 10;
+/** Whatever has not come to rest after so many batches is a hot loop. */
+const MOST_BATCHES = 30;
+
+function definitionsOf(engine: Engine): Record<Name, HandlerDefinition> {
+  const other = defineHandler({
+    jobType: 'other',
+    payload: z.unknown(),
+    retry: retry.fixed('1m'),
+    run: async ({ jobId }) => engine.runs.push(jobId),
+  });
+  return { work: engine.definition, other };
+}
+
+/** How long a received message of `work` is hidden, and a little longer. */
+export function hiddenSeconds({ definition }: Engine): number {
+  return timingOf(definition).visibilityTimeout + 1;
+}
+
+/** An SQS for this test, empty, with the queues of both handlers. */
+export async function openWorld(engine: Engine): Promise<World> {
+  const { db } = engine;
+  const log = openLog((line) => engine.lines.push(JSON.parse(line) as Record<string, unknown>));
+  const definitions = definitionsOf(engine);
+  let shiftMs = 0;
+  let requests = 0;
+  let clock = Date.now;
+  const emulator = await startSqs({ clock: () => clock() + shiftMs });
+  for (const [name, value] of Object.entries(ACCOUNT)) vi.stubEnv(name, value);
+  vi.stubEnv('AWS_ENDPOINT_URL_SQS', emulator.endpoint);
+  const sqs = new SQS({});
+  const queues = openQueues();
+  const poller = openQueueClient(emulator.endpoint, REGION);
+  onTestFinished(async () => {
+    sqs.destroy();
+    queues.close();
+    poller.close();
+    await emulator.close();
+    vi.unstubAllEnvs();
+  });
+  const work = await ensureQueues(sqs, 'test', definitions.work);
+  const other = await ensureQueues(sqs, 'test', definitions.other);
+  await registerHandlers(db, [
+    { definition: definitions.work, functionName: 'work', ...work },
+    { definition: definitions.other, functionName: 'other', ...other },
+  ]);
+  const take = async (queueUrl: string) => {
+    const messages = await poller.receive(queueUrl, MOST_RECORDS, 0, new AbortController().signal);
+    const { queueArn } = queueUrl === other.queueUrl ? other : work;
+    return messages.map((message) => toSqsRecord(message, queueArn));
+  };
+  const world: World = {
+    ...{ engine, sqs, work, other },
+    dispatch: async () => {
+      const epoch = await readEpoch(db);
+      const { claimed, sent } = await dispatch({ db, queues, log, epoch, refusals: new Map() }, 1000);
+      expect(sent, 'every claimed job is sent').toBe(claimed);
+    },
+    send: async (QueueUrl, MessageBody) => {
+      await sqs.sendMessage({ QueueUrl, MessageBody });
+    },
+    receive: async (queueUrl, count = 1) => {
+      const records = await take(queueUrl);
+      expect(records.map(({ body }) => body)).toHaveLength(count);
+      return records;
+    },
+    pump: async (name) => {
+      const counts: number[] = [];
+      for (let batch = 0; batch < MOST_BATCHES; batch++) {
+        const records = await take(world[name].queueUrl);
+        if (records.length === 0) return counts;
+        counts.push(...records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount)));
+        await world.handle(name, records);
+      }
+      throw new Error(`messages of ${name} come back without end, received ${counts} times`);
+    },
+    handle: async (name, records, { keep = false, deps, remainingMs = () => 600_000 } = {}) => {
+      const { queueUrl } = name === 'work' ? work : other;
+      const all: BatchDeps = {
+        ...{ definition: definitions[name], queueUrl, db, queues, time: systemTime, log },
+        ...{ random: () => 0.5, exit: () => undefined, ...deps },
+      };
+      const invocation = { awsRequestId: `request-${++requests}`, getRemainingTimeInMillis: remainingMs };
+      const { batchItemFailures } = await runBatch(all, { Records: records }, invocation);
+      const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      const done = records.filter(({ messageId }) => !failed.has(messageId));
+      const handles = done.map(({ receiptHandle }) => receiptHandle);
+      if (!keep && handles.length > 0) await poller.remove(all.queueUrl, handles);
+    },
+    freeze: () => {
+      const now = Date.now();
+      clock = () => now;
+    },
+    advance: async (seconds) => {
+      shiftMs += seconds * 1000;
+      await engine.advance(seconds);
+    },
+    depth: async (QueueUrl) => {
+      const { Attributes = {} } = await sqs.getQueueAttributes({ QueueUrl, AttributeNames: ['All'] });
+      return {
+        visible: Number(Attributes.ApproximateNumberOfMessages),
+        hidden: Number(Attributes.ApproximateNumberOfMessagesNotVisible),
+      };
+    },
+  };
+  return world;
+}

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { openEngine } from '../../support/engine.ts';
+
+const engine = await openEngine();
+
+/** An invocation that has no time for anything but giving back. */
+const tooLate = { remainingMs: () => 1_000 };
+
+it('gives back claims unstarted when no job fits any more, and their messages are done with', async () => {
+  const { ids, records } = await engine.deliver(3);
+
+  const ran = await engine.run(records, tooLate);
+
+  expect(ran.failed).toEqual([]);
+  const states = await Promise.all(ids.map((id) => engine.state(id)));
+  expect(states).toMatchObject(ids.map(() => ({ status: 'pending', attempts: 0 })));
+});
+
+it('leaves the claim alone that a message of another epoch names, and lets that message come again', async () => {
+  const { ids, records } = await engine.deliver(2);
+  const [own, foreign] = records;
+  const { claim_no } = await engine.state(ids[1]!);
+  const body = engine.body(ids[1]!, claim_no!, 'another0life');
+
+  const ran = await engine.run([own!, { ...foreign!, body }], tooLate);
+
+  expect(ran.failed).toEqual([foreign!.messageId]);
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'pending' });
+  expect(await engine.state(ids[1]!)).toMatchObject({ status: 'dispatched', claim_no });
+});
+
+it('lets only the foreign one come again of two messages that name one claim', async () => {
+  const { ids, records } = await engine.deliver(1);
+  const { claim_no } = await engine.state(ids[0]!);
+  const twin = { ...records[0]!, messageId: 'twin', body: engine.body(ids[0]!, claim_no!, 'another0life') };
+
+  const ran = await engine.run([records[0]!, twin], tooLate);
+
+  expect(ran.failed).toEqual(['twin']);
+  expect(await engine.state(ids[0]!)).toMatchObject({ status: 'pending' });
+});

@@ -1,0 +1,158 @@
+import { expect, it } from 'vitest';
+import { retry } from '../../../core/handler/retry-policy.ts';
+import { openLog } from '../../../core/log.ts';
+import { rescue } from '../../../core/run/rescue-lost.ts';
+import { crash } from '../../support/crash.ts';
+import { createClient } from '../../support/database.ts';
+import { openEngine, QUEUE } from '../../support/engine.ts';
+import { faultsOf } from '../../support/log-lines.ts';
+
+const engine = await openEngine();
+
+async function crashed(count: number, options = {}) {
+  const { ids, records } = await engine.deliver(count, options);
+  await crash(engine, records);
+  await engine.advance(46);
+  return ids;
+}
+
+it('delays the next try by the policy and a jitter of a fifth at least', async () => {
+  const [id] = await crashed(1);
+
+  const delays = [];
+  for (const chance of [0, 0.999]) {
+    await engine.sql(
+      `update millrace.jobs_live set status = 'running', next_retry_at = null,
+        lease_expires_at = millrace.clock() - interval '1 s'`,
+    );
+    await rescue({ db: engine.db, random: () => chance });
+    delays.push(Math.round((await engine.state(id!)).due_in!));
+  }
+
+  expect(delays).toEqual([60, 72]);
+});
+
+it('ends a crash as cancelled when that was asked for', async () => {
+  const [id] = await crashed(1);
+  await engine.sql('select millrace.cancel($1)', [id]);
+
+  const rescued = await engine.rescue();
+
+  expect(rescued.attempts).toBe(1);
+  expect(await engine.state(id!)).toMatchObject({ status: 'cancelled', attempts: 1 });
+});
+
+it('declares dead at the last attempt, keeping claim and delivery for the message that carries it', async () => {
+  const [id] = await crashed(1, { maxAttempts: 1 });
+  const before = await engine.state(id!);
+
+  await engine.rescue();
+
+  const { claim_no, message_id } = before;
+  expect(await engine.state(id!)).toMatchObject({ status: 'dead_letter', claim_no, message_id });
+  const dead = await engine.sql('select job_id::text, claim_no::text, error_stacktrace from millrace.dead_letters');
+  expect(dead).toEqual([{ job_id: id, claim_no, error_stacktrace: null }]);
+});
+
+it.each([
+  ['tries again a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
+  ['declares dead a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
+  ['tries again a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
+])('%s', async (_what, filters, status) => {
+  const [handler] = await engine.sql('select retry_policy from millrace.handlers');
+  const [id] = await crashed(1);
+  await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(retry.fixed('1m', filters))]);
+
+  await engine.rescue();
+  await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(handler!.retry_policy)]);
+
+  expect(await engine.state(id!)).toMatchObject({ status, last_error: expect.stringMatching(/^lease expired/) });
+});
+
+it('falls back to the default policy when the handler is gone', async () => {
+  const [id] = await crashed(1);
+  const kept = await engine.sql('delete from millrace.handlers returning *');
+
+  await engine.rescue();
+  await engine.sql('insert into millrace.handlers select * from jsonb_populate_record(null::millrace.handlers, $1)', [
+    JSON.stringify(kept[0]),
+  ]);
+
+  expect(await engine.state(id!)).toMatchObject({ status: 'failed' });
+});
+
+it('skips what somebody holds and comes back for it', async () => {
+  const ids = await crashed(3);
+  const holder = await createClient(engine.database.url);
+  await holder.query('begin');
+  await holder.query('select from millrace.jobs_live where id = $1 for update', [ids[1]]);
+
+  const first = await engine.rescue();
+  await holder.query('rollback');
+  const second = await engine.rescue();
+
+  expect([first.attempts, second.attempts]).toEqual([2, 1]);
+});
+
+it('ends every attempt once when two rescue at the same time', async () => {
+  await crashed(10);
+
+  const rescued = await Promise.all([engine.rescue(), engine.rescue(), engine.rescue()]);
+
+  expect(rescued.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(10);
+  expect(await engine.sql('select from millrace.job_attempts')).toHaveLength(10);
+});
+
+it('gives a lost message back without an attempt, and counts it only when a later one started', async () => {
+  const id = await engine.enqueue();
+  await engine.dispatch();
+  engine.queues.purge();
+  await engine.advance(10_000);
+  await engine.rescue();
+  const quiet = await engine.state(id);
+  await engine.dispatch();
+  engine.queues.purge();
+  const later = await engine.deliver(1);
+  await engine.run(later.records);
+  await engine.advance(10_000);
+
+  await engine.rescue();
+
+  expect(quiet).toMatchObject({ status: 'pending', attempts: 0, losses: 0 });
+  expect(await engine.state(id)).toMatchObject({ status: 'pending', attempts: 0, losses: 1 });
+});
+
+it('declares dead what was lost ten times, and lets a redrive begin anew', async () => {
+  await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(retry.fixed('1m'))]);
+  const id = await engine.enqueue();
+  for (let loss = 1; loss <= 10; loss++) {
+    await engine.dispatch();
+    engine.queues.purge();
+    await engine.run((await engine.deliver(1)).records);
+    await engine.advance(10_000);
+    await engine.rescue();
+  }
+  const dead = await engine.state(id);
+
+  await engine.sql('select millrace.retry($1)', [id]);
+  await engine.dispatch();
+  await engine.run(engine.queues.receive(QUEUE));
+
+  expect(dead).toMatchObject({ status: 'dead_letter', attempts: 0, last_error: 'message lost 10 times' });
+  expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+});
+
+it('says of every attempt that it ends which it was and when the job is due again', async () => {
+  const [again] = await crashed(1);
+  const [dead] = await crashed(1, { maxAttempts: 1 });
+  const { db, lines } = engine;
+
+  await rescue({ db, random: () => 0.5, log: openLog((line) => lines.push(JSON.parse(line))) });
+
+  const told = lines.filter(({ event }) => event === 'attempt_rescued');
+  expect(told).toMatchObject([
+    { job_id: again, job_type: 'work', attempt: '1/5', status: 'failed', next_retry_at: expect.any(String) },
+    { job_id: dead, job_type: 'work', attempt: '1/1', status: 'dead_letter' },
+  ]);
+  expect(told.flatMap(faultsOf)).toEqual([]);
+});

@@ -1,0 +1,174 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { PayloadInvalid } from '../../../core/errors.ts';
+import { defineHandler, type RunContext } from '../../../core/handler/handler.ts';
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/outcome.ts';
+import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
+import { openLog } from '../../../core/log.ts';
+import { runAttempt } from '../../../core/run/run-attempt.ts';
+import { systemTime } from '../../../core/time.ts';
+import { hastyTime } from '../../support/engine.ts';
+
+const FIXED = retry.fixed('1m');
+const never = () => new Promise(() => undefined);
+
+interface Trial {
+  readonly payload?: string;
+  readonly number?: number;
+  readonly policy?: RetryPolicy;
+}
+
+/** One attempt of a handler with a timeout of 5 s, a hundred times as fast. */
+function attempt(run: (context: RunContext<{ n?: number | undefined }>) => unknown, trial: Trial = {}) {
+  const { payload = '{}', number = 1, policy = FIXED } = trial;
+  const schema = z.object({ n: z.number().optional() });
+  const definition = defineHandler({ jobType: 'work', payload: schema, timeout: '5s', run: async (c) => run(c) });
+  const log = openLog(() => undefined);
+  return runAttempt(
+    { definition, policy, time: hastyTime, log, random: () => 0.5 },
+    { jobId: '7', claimNo: '3', payload, number, max: 4, traceparent: null },
+  );
+}
+
+const throwing = (thrown: unknown) => () => {
+  throw thrown;
+};
+
+it('gives the run its payload, its job, which attempt it is, and a signal that is still', async () => {
+  let seen: unknown;
+
+  await attempt(
+    ({ payload, jobId, attempt: which, signal }) => {
+      seen = { payload, jobId, which, aborted: signal.aborted };
+    },
+    { payload: '{"n": 5}', number: 2 },
+  );
+
+  expect(seen).toEqual({ payload: { n: 5 }, jobId: '7', which: { number: 2, max: 4 }, aborted: false });
+});
+
+it.each([
+  [{ done: true }, '{"done":true}'],
+  [undefined, null],
+  ['text', '"text"'],
+])('succeeds with what the run returns: %j', async (value, result) => {
+  const end = await attempt(() => value);
+
+  expect(end).toMatchObject({ ending: { kind: 'succeeded', result }, overstayed: false, number: 1, max: 4 });
+});
+
+const CHOICES: [string, Error, object][] = [
+  ['RetryAfter', new RetryAfter('90s'), { kind: 'failed', delaySeconds: 90 }],
+  ['RetryAfter of a header', new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
+  ['RetryAfter of a thousand years', new RetryAfter(3e10), { kind: 'failed', delaySeconds: 31_536_000 }],
+  ['Snooze', new Snooze('10m'), { kind: 'snoozed', delaySeconds: 600 }],
+  ['Skip', new Skip('nothing to do'), { kind: 'skipped' }],
+  ['Cancel', new Cancel('no longer wanted'), { kind: 'cancelled' }],
+  ['DeadLetter', new DeadLetter('hopeless'), { kind: 'dead_letter' }],
+];
+
+it.each(CHOICES)('ends as %s says, thrown or returned', async (_name, outcome, ending) => {
+  const ends = [await attempt(throwing(outcome)), await attempt(() => outcome)];
+
+  for (const end of ends) {
+    expect(end.ending).toMatchObject({ ...ending, error: { name: outcome.name, message: outcome.message } });
+  }
+});
+
+it('fails with the delay of the policy at this attempt', async () => {
+  const policy = retry.schedule(['1m', '5m', '30m']);
+
+  const ends = await Promise.all([1, 2, 3, 4].map((number) => attempt(throwing(new Error('x')), { number, policy })));
+
+  expect(ends.map(({ ending }) => 'delaySeconds' in ending && ending.delaySeconds)).toEqual([60, 300, 1800, 1800]);
+});
+
+it.each([
+  ['an error that the policy does not try again', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
+  ['an error that the policy does not know', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
+  ['a text under a policy that knows errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
+  ['an error code', retry.fixed(1, { deadLetterOn: ['E42'] }), Object.assign(new Error('x'), { code: 'E42' })],
+])('declares dead at once: %s', async (_what, policy, thrown) => {
+  const end = await attempt(throwing(thrown), { policy });
+
+  expect(end.ending.kind).toBe('dead_letter');
+});
+
+it.each([
+  ['a payload that does not fit the schema', '{"n": "five"}', /^payload\/n: /],
+  ['a number that would change on the way', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
+  ['a number beyond all numbers', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
+])('declares dead at once, unrun: %s', async (_what, payload, message) => {
+  let ran = false;
+
+  const end = await attempt(
+    () => {
+      ran = true;
+    },
+    { payload },
+  );
+
+  expect(end.ending).toMatchObject({ kind: 'dead_letter', error: { name: 'PayloadInvalid' } });
+  expect('error' in end.ending && end.ending.error.message).toMatch(message);
+  expect(ran).toBe(false);
+});
+
+it('declares dead what a run finds invalid in its turn', async () => {
+  const end = await attempt(throwing(new PayloadInvalid('/to', 'is nobody')));
+
+  expect(end.ending.kind).toBe('dead_letter');
+});
+
+it('fails as timed out when the run heeds its signal, whatever it throws then', async () => {
+  const end = await attempt(async ({ signal }) => {
+    await systemTime.sleep(60_000, signal);
+    throw new Error('aborted while waiting');
+  });
+
+  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'failed', delaySeconds: 60 } });
+  expect('error' in end.ending && end.ending.error).toMatchObject({ name: 'TimedOut', message: 'timed out after 5 s' });
+});
+
+it('succeeds when the run ends its work within the two seconds after its signal', async () => {
+  const end = await attempt(async ({ signal }) => {
+    await systemTime.sleep(60_000, signal);
+    return 'just in time';
+  });
+
+  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'succeeded', result: '"just in time"' } });
+});
+
+it('ends as chosen when the run chooses after its signal', async () => {
+  const end = await attempt(async ({ signal }) => {
+    await systemTime.sleep(60_000, signal);
+    throw new Snooze('1h');
+  });
+
+  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'snoozed', delaySeconds: 3600 } });
+});
+
+it('ends two seconds after the signal when the run does not, and says that it overstayed', async () => {
+  const end = await attempt(never);
+
+  expect(end).toMatchObject({ overstayed: true, ending: { kind: 'failed', error: { name: 'TimedOut' } } });
+  expect(end.durationMs).toBeGreaterThanOrEqual(6_900);
+});
+
+it('declares a timeout dead when the policy does', async () => {
+  const end = await attempt(never, { policy: retry.fixed(1, { deadLetterOn: ['TimedOut'] }) });
+
+  expect(end.ending.kind).toBe('dead_letter');
+});
+
+it.each([
+  ['a revoked proxy', () => Proxy.revocable({}, {})],
+  ['a revoked function', () => Proxy.revocable(() => 1, {})],
+])('fails, and nothing worse, when the run throws or returns %s', async (_what, make) => {
+  const thrown = make();
+  const returned = make();
+  for (const { revoke } of [thrown, returned]) revoke();
+
+  const ends = [await attempt(throwing(thrown.proxy)), await attempt(() => returned.proxy)];
+
+  expect(ends.map(({ ending }) => ending.kind)).toEqual(['failed', 'failed']);
+});

@@ -1,0 +1,185 @@
+import { App, Stack } from 'aws-cdk-lib';
+import { Match, Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { LOG_EVENTS } from '../../../core/numbers/log-table.ts';
+import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
+import { type AlarmTarget, DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
+import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.ts';
+import { type AlarmSpec, alarmText } from '../../../infra/plan/alarm.ts';
+import { type AlarmedHandler, alarmsOf } from '../../../infra/plan/alarms.ts';
+import { dashboardOf, LATEST_FAILURES } from '../../../infra/plan/dashboard.ts';
+import { readDocument } from '../../docs/documents.ts';
+
+const handlerOf = (name: string): AlarmedHandler => ({
+  name,
+  queueName: `millrace-dev-${name.replace('.', '-')}`,
+  deadLetterQueueName: `millrace-dev-${name.replace('.', '-')}-dlq`,
+  timeout: 30,
+  functionTimeout: 40,
+});
+const handlers = [handlerOf('send_reminder'), handlerOf('index.vector'), handlerOf('index.keyword')];
+const alarms = alarmsOf(handlers, 'dev');
+const named = (name: string) => alarms.find((alarm) => alarm.name === name) as AlarmSpec;
+
+/** As GitHub makes them of the headings of the page. */
+const anchors = [...readDocument('docs/operations.md').text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-'),
+);
+
+describe('the alarms', () => {
+  it('are fewer where job types are not told apart, and look at no number of one', () => {
+    const without = alarmsOf(handlers, 'dev', false);
+
+    const dimensions = without.flatMap(({ metrics }) => Object.values(metrics).map((metric) => metric.dimensions));
+
+    expect(alarms.length - without.length).toBe(2);
+    expect(dimensions.filter((dimension) => 'job_type' in dimension)).toEqual([]);
+  });
+
+  it('have names of their own', () => {
+    expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
+    expect(alarms.length).toBeGreaterThan(25);
+  });
+
+  it.each(alarms)('$name says what to type and where to read on', (alarm) => {
+    const text = alarmText(alarm);
+
+    expect(anchors).toContain(alarm.anchor);
+    expect(text).toContain(`Type: npx millrace `);
+    expect(text).toContain(`docs/operations.md#${alarm.anchor}`);
+    // CloudWatch takes no more.
+    expect(text.length).toBeLessThan(1024);
+    expect(alarm.datapoints).toBeLessThanOrEqual(alarm.periods);
+  });
+
+  it.each(alarms)('$name looks at metrics that are published, in one period', ({ metrics, expression }) => {
+    const specs = Object.values(metrics);
+
+    const own = specs.filter(({ namespace }) => namespace === CLOUDWATCH_NAMESPACE);
+
+    expect(own.filter(({ name }) => !(name in CLOUDWATCH_METRICS))).toEqual([]);
+    expect(new Set(specs.map(({ periodSeconds }) => periodSeconds)).size).toBe(1);
+    expect(specs).toHaveLength(expression === undefined ? 1 : 2);
+    for (const name of expression === undefined ? [] : Object.keys(metrics)) expect(expression).toContain(name);
+  });
+
+  it('take silence for trouble where silence means that nothing runs', () => {
+    const breaching = alarms.filter(({ missing }) => missing === 'breaching').map(({ name }) => name);
+
+    expect(breaching).toEqual(['millrace-dev-dispatcher-silent', 'millrace-dev-jobs-late']);
+  });
+
+  it('wake somebody for the stage as a whole, since one alarm stands over 100 others at most', () => {
+    const paging = (count: number) =>
+      alarmsOf(
+        Array.from({ length: count }, (_, index) => handlerOf(`work${index}`)),
+        'dev',
+      ).filter(({ severity }) => severity === 'page');
+
+    expect(paging(200)).toEqual(paging(0));
+    expect(paging(0).length).toBeGreaterThan(3);
+  });
+
+  it('look at each job type once, however many handlers it has', () => {
+    const failing = alarms.filter(({ name }) => name.endsWith('-failing')).map(({ name }) => name);
+
+    expect(failing).toEqual(['millrace-dev-send_reminder-failing', 'millrace-dev-index-failing']);
+  });
+
+  it('have limits that are made of what the handler says', () => {
+    expect(named('millrace-dev-send_reminder-slow').threshold).toBe(32_000);
+    expect(named('millrace-dev-dispatcher-slow').threshold).toBeLessThan(150_000);
+    expect(named('millrace-dev-dispatcher-slow').threshold).toBeGreaterThan(125_000);
+  });
+});
+
+function deploy(target: AlarmTarget): Template {
+  const stack = new Stack(new App(), 'test');
+  const { alarms: made } = new DeployedAlarms(stack, 'Alarms', { stage: 'dev', specs: alarms, target });
+  const rows = dashboardOf(handlers, 'dev');
+  new DeployedDashboard(stack, 'Dashboard', { stage: 'dev', rows, alarms: made, logGroupNames: ['/millrace/dev/x'] });
+  return Template.fromStack(stack);
+}
+
+const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:oncall';
+
+describe('what is deployed of them', () => {
+  const template = deploy({ email: 'oncall@example.com' });
+
+  it('is an alarm each, with its text, and one over those that wake somebody', () => {
+    const [composite] = Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm'));
+    const fed = JSON.stringify(composite?.Properties.AlarmRule).match(/ALARM\(/g);
+
+    template.resourceCountIs('AWS::CloudWatch::Alarm', alarms.length);
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      AlarmName: 'millrace-dev-jobs-late',
+      Namespace: 'Millrace',
+      MetricName: 'OldestDueAge',
+      Dimensions: [{ Name: 'service', Value: 'millrace-dev' }],
+      Threshold: 300,
+      TreatMissingData: 'breaching',
+      AlarmActions: Match.absent(),
+    });
+    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      AlarmName: 'millrace-dev-send_reminder-dlq-not-empty',
+      AlarmDescription: Match.stringLikeRegexp('npx millrace dlq list --job-type send_reminder'),
+      AlarmActions: [Match.anyValue()],
+    });
+    expect(fed).toHaveLength(alarms.filter(({ severity }) => severity === 'page').length);
+  });
+
+  it('tells a mail address by a topic to which alarms alone publish, over TLS', () => {
+    template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@example.com' });
+    template.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+          Match.objectLike({ Effect: 'Allow', Principal: { Service: 'cloudwatch.amazonaws.com' } }),
+        ]),
+      },
+    });
+  });
+
+  it('uses a topic that is there', () => {
+    const other = deploy({ topicArn: TOPIC });
+
+    other.resourceCountIs('AWS::SNS::Topic', 0);
+    other.hasResourceProperties('AWS::CloudWatch::CompositeAlarm', { AlarmActions: [TOPIC] });
+  });
+
+  it('tells nobody when nobody is named', () => {
+    const made = Object.values(deploy({}).findResources('AWS::CloudWatch::Alarm'));
+
+    const told = made.filter(({ Properties }) => Properties.AlarmActions !== undefined);
+
+    expect(told).toEqual([]);
+  });
+});
+
+describe('the dashboard', () => {
+  it('shows metrics that are published, and events that are logged', () => {
+    const graphs = dashboardOf(handlers, 'dev').flat();
+    const own = graphs.flatMap(({ lines }) => Object.values(lines)).filter(({ namespace }) => namespace === 'Millrace');
+    const searched = graphs.flatMap(({ search }) => search?.match(/(?<=MetricName=")\w+/) ?? []);
+
+    const unknown = [...own.map(({ name }) => name), ...searched].filter((name) => !(name in CLOUDWATCH_METRICS));
+    const events = LATEST_FAILURES.match(/job_\w+(?=')/g);
+
+    expect(unknown).toEqual([]);
+    expect(own.length).toBeGreaterThan(8);
+    expect(events?.filter((event) => event in LOG_EVENTS)).toHaveLength(2);
+  });
+
+  it('fits into the columns of CloudWatch', () => {
+    const [board] = Object.values(deploy({}).findResources('AWS::CloudWatch::Dashboard'));
+    const text = JSON.stringify(board?.Properties.DashboardBody).replaceAll('\\', '');
+
+    const places = [...text.matchAll(/"width":(\d+),"height":\d+,"x":(\d+)/g)];
+
+    expect(places.length).toBeGreaterThan(10);
+    expect(places.filter(([, width, x]) => Number(width) + Number(x) > 24)).toEqual([]);
+  });
+});

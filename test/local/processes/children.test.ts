@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, test } from 'vitest';
+import { type Children, openChildren } from '../../../local/processes/children.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let opened: Children[] = [];
+const open = (): Children => {
+  const children = openChildren();
+  opened.push(children);
+  return children;
+};
+afterEach(async () => {
+  await Promise.all(opened.map((children) => children.close()));
+  opened = [];
+});
+
+/** Running, and not a zombie that nobody has waited for yet. */
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> {
+  const [line] = await once(createInterface({ input: stream! }), 'line');
+  return line as string;
+}
+
+test('a child gets its arguments, environment and own process group', async () => {
+  const children = open();
+
+  const child = children.spawn('/bin/sh', ['-c', 'echo "$1|$WORD|$$"', 'sh', "it's one"], { env: { WORD: 'w' } });
+  const line = await firstLine(child.process.stdout);
+  const ending = await child.exited;
+
+  expect(line).toBe(`it's one|w|${child.pid}`);
+  expect(ending).toEqual({ code: 0, signal: null });
+});
+
+test('a child holds no descriptor of the reaper', async () => {
+  const children = open();
+
+  const child = children.spawn('/bin/sh', ['-c', 'exec ls /proc/self/fd | tr "\\n" " "; echo']);
+  const line = await firstLine(child.process.stdout);
+
+  // 3 is the folder that ls itself reads; it would be 4 if ours had not been closed before.
+  expect(line.trim().split(' ')).not.toContain('4');
+});
+
+test('a command that does not exist ends with code 127, a missing folder throws', async () => {
+  const children = open();
+
+  const child = children.spawn('/no/such/command', [], { stdio: 'ignore' });
+
+  expect(await child.exited).toEqual({ code: 127, signal: null });
+  expect(() => children.spawn('/bin/true', [], { cwd: '/no/such/folder' })).toThrow('/bin/true in /no/such/folder');
+});
+
+test('the exit of a child takes its grandchildren with it', async () => {
+  const children = open();
+
+  const child = children.spawn('/bin/sh', ['-c', 'sleep 300 & echo $!']);
+  const grandchild = Number(await firstLine(child.process.stdout));
+  await child.exited;
+
+  await eventually(() => expect(runs(grandchild)).toBe(false));
+});
+
+test('close ends running, stopped and deaf children, and INT lets one clean up', async () => {
+  const children = openChildren();
+  const running = children.spawn('sleep', ['300']);
+  const stopped = children.spawn('sleep', ['300']);
+  const deaf = children.spawn('/bin/sh', ['-c', "trap '' INT TERM HUP; echo up; sleep 300"]);
+  const polite = children.spawn('/bin/sh', ['-c', "trap 'exit 7' INT; echo up; while :; do sleep 0.05; done"], {
+    lastSignal: 'INT',
+  });
+  await Promise.all([firstLine(deaf.process.stdout), firstLine(polite.process.stdout)]);
+  stopped.kill('SIGSTOP');
+
+  await children.close();
+
+  expect([running, stopped, deaf].map(({ pid }) => runs(pid))).toEqual([false, false, false]);
+  expect(await polite.exited).toEqual({ code: 7, signal: null });
+});
+
+const CHILDREN = new URL('../../../local/processes/children.ts', import.meta.url).href;
+
+test('a hard kill of the parent leaves no child, grandchild or stopped child', async () => {
+  const parent = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `import { once } from 'node:events';
+       import { openChildren } from ${JSON.stringify(CHILDREN)};
+       const children = openChildren();
+       const gone = children.spawn('true', []);
+       await gone.exited;
+       const stopped = children.spawn('/bin/sh', ['-c', 'echo; exec sleep 300']);
+       const polite = children.spawn('/bin/sh', ['-c', 'echo; exec sleep 300'], { lastSignal: 'INT' });
+       for (const child of [stopped, polite]) child.process.stdout.once('data', () => child.kill('SIGSTOP'));
+       await Promise.all([stopped, polite].map((child) => once(child.process.stdout, 'data')));
+       const child = children.spawn('/bin/sh', ['-c', 'sleep 300 & echo $!; wait']);
+       child.process.stdout.on('data', (data) => console.log(parseInt(data), child.pid, stopped.pid, polite.pid));`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const pids = (await firstLine(parent.stdout)).split(/\s+/).map(Number);
+
+  parent.kill('SIGKILL');
+
+  expect(pids.every(Number.isInteger) && pids.length).toBe(4);
+  await eventually(() => expect(pids.filter(runs)).toEqual([]));
+});

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { banner } from '../../../local/screen/banner.ts';
+import type { Stack } from '../../../local/stack.ts';
+
+const stack = {
+  services: {
+    postgres: { current: () => ({ version: '18.4' }) },
+    sqs: { ours: true },
+    files: { url: 'http://127.0.0.1:1' },
+  },
+  runner: { endpoint: 'http://127.0.0.1:2' },
+  handlers: { list: () => [] },
+  smtpUrl: 'smtp://127.0.0.1:3',
+} as unknown as Stack;
+
+it.each([
+  [true, 'stopped: npx millrace mail start'],
+  [false, 'read it: npx millrace mail'],
+])('says what to do with a mailbox that is stopped: %s', (mailboxStopped, words) => {
+  const text = banner(stack, { fastRetries: false, samples: false, mailboxStopped });
+
+  expect(text).toMatch(new RegExp(`Mailbox +smtp://127.0.0.1:3 +${words}\n`));
+});

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { deleteMessage } from '../../../../local/sqs/queue/queue-operations.ts';
+import { put, queueWith, receiptOf, take } from './queue-fixture.ts';
+
+const LIMIT = 120_000;
+
+describe('120,000 messages in flight', () => {
+  it('refuse a short poll, give nothing to a long one, and make room again by a delete', () => {
+    const queue = queueWith();
+    for (let count = 0; count < LIMIT + 5; count += 1) put(queue, 'a', 0);
+    const { messages } = take(queue, 0, { max: LIMIT + 5 });
+
+    expect(messages).toHaveLength(LIMIT);
+    expect(() => take(queue, 0)).toThrow(/Too many messages in flight/);
+    expect(take(queue, 0, { longPoll: true }).messages).toEqual([]);
+
+    for (const message of messages.slice(0, 2)) deleteMessage(queue, receiptOf(message), 0);
+    expect(take(queue, 0).messages).toHaveLength(2);
+  });
+});

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import type { Outgoing, Queues, SendVerdict } from '../../core/aws/queues.ts';
+import { defineHandler, type HandlerOptions } from '../../core/handler/handler.ts';
+import { type Log, openLog } from '../../core/log.ts';
+import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { registerHandlers } from '../../core/registry/register-handlers.ts';
+import type { PayloadSchema } from '../../core/schema.ts';
+import { createDatabase, type TestDatabase } from './database.ts';
+import { ask } from './postgres-server.ts';
+
+/** A migrated database, and the engine's access to it by a login that has the role for it and nothing else. */
+export interface Engine {
+  readonly test: TestDatabase;
+  /** The superuser's. */
+  readonly pool: pg.Pool;
+  /** The engine's: a member of millrace_runtime. */
+  readonly db: Database;
+  readonly runtimeUrl: string;
+  readonly log: RecordedLog;
+  close(): Promise<void>;
+}
+
+export interface RecordedLog extends Log {
+  readonly lines: Record<string, unknown>[];
+  events(event: string): Record<string, unknown>[];
+}
+
+export async function openEngine({ connections = 10 } = {}): Promise<Engine> {
+  const test = await createDatabase();
+  const login = await createLogin(test, 'millrace_runtime');
+  const log = recordLog();
+  const db = openDatabase({ connectionString: login.url, max: connections, name: 'test-engine', log });
+  const close = async (): Promise<void> => {
+    await db.close();
+    await test.drop();
+    await login.drop();
+  };
+  return { test, pool: test.pool, db, runtimeUrl: login.url, log, close };
+}
+
+/** A login that is a member of one role; to be dropped after the database. */
+export async function createLogin(test: TestDatabase, role: string) {
+  const name = `login_${randomBytes(6).toString('hex')}`;
+  await test.pool.query(`create role ${name} login password 'secret' in role ${role}`);
+  const url = new URL(test.url);
+  url.username = name;
+  url.password = 'secret';
+  const server = new URL(test.url);
+  server.pathname = '/postgres';
+  return { name, url: url.href, drop: () => ask(server.href, `drop role ${name}`) };
+}
+
+export function recordLog(): RecordedLog {
+  const lines: Record<string, unknown>[] = [];
+  const log = openLog((line) => lines.push(JSON.parse(line)));
+  return { ...log, lines, events: (event) => lines.filter((line) => line.event === event) };
+}
+
+const ANYTHING: PayloadSchema = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } };
+
+type Options = Partial<HandlerOptions<PayloadSchema>> & { jobType: string };
+
+/** Makes the registry hold these handlers and no other. */
+export async function deploy(db: Database, ...handlers: Options[]): Promise<void> {
+  const definitions = handlers.map((options) => {
+    return defineHandler({ payload: ANYTHING, run: async () => undefined, ...options });
+  });
+  const deployed = definitions.map((definition) => {
+    const name = `${definition.jobType}${definition.routingKey}`;
+    const queueUrl = queueOf(name);
+    return { definition, queueUrl, deadLetterQueueUrl: `${queueUrl}-dlq`, functionName: name };
+  });
+  await registerHandlers(db, deployed);
+}
+
+/** The queue that `deploy` gives a handler without a routing key. */
+export function queueOf(jobType: string): string {
+  return `http://127.0.0.1:1/000000000000/${jobType}`;
+}
+
+/** Inserts plain jobs of one type, one second apart, the oldest first; answers their ids. */
+export async function insertJobs(pool: pg.Pool, jobType: string, count: number): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into millrace.jobs (job_type, run_at)
+       select $1, millrace.clock() - make_interval(secs => 1 + $2 - n) from generate_series(1, $2::integer) n
+       returning id`,
+    [jobType, count],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Moves the database's clock by so many seconds from the true time. */
+export async function shiftClock(pool: pg.Pool, seconds: number): Promise<void> {
+  await pool.query(`create or replace function millrace.clock() returns timestamptz language sql stable parallel safe
+    as $$ select statement_timestamp() + interval '${seconds} seconds' $$`);
+}
+
+/** Begins an attempt of jobs as if their messages had arrived, for tests that are not about starting. */
+export async function markRunning(pool: pg.Pool, ids: readonly string[]): Promise<void> {
+  await pool.query(
+    `update millrace.jobs_live set status = 'running', started_at = millrace.clock(), attempts = attempts + 1
+       where id = any($1) and status = 'dispatched'`,
+    [ids],
+  );
+}
+
+export async function statuses(pool: pg.Pool): Promise<Record<string, number>> {
+  const { rows } = await pool.query('select status, count(*)::int as count from millrace.jobs group by 1');
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+/** Queues in memory: what was sent, and a verdict for each message, all of which are taken unless a test says not. */
+export interface MemoryQueues extends Queues {
+  readonly sent: (Outgoing & { queueUrl: string })[];
+  judge: (queueUrl: string, message: Outgoing) => SendVerdict['kind'];
+}
+
+export function memoryQueues(): MemoryQueues {
+  const queues: MemoryQueues = {
+    sent: [],
+    judge: () => 'sent',
+    send: async (queueUrl, messages) =>
+      messages.map((message) => {
+        const kind = queues.judge(queueUrl, message);
+        if (kind === 'sent') queues.sent.push({ ...message, queueUrl });
+        return { id: message.id, kind, reason: kind === 'sent' ? '' : `${kind} by the test` };
+      }),
+    makeVisible: async () => undefined,
+    close: () => undefined,
+  };
+  return queues;
+}
