@@ -1,7 +1,96 @@
--- Redrive by filter: what matches, and a redrive that is worked off step by step.
+-- How dead letters are put back to work: one statement behind every door, and redrives by filter.
 
--- The open dead letters that a filter means, for every door. Its keys, all optional: job_types, routing_key, job_ids,
--- since (a time), error (a part of its text, whatever the case), group (the beginning of a fingerprint), until_id.
+-- The redrive of single jobs: a job that is dead_letter under this claim becomes pending with fresh attempts. A null
+-- claim matches any. A second redrive finds nothing to do and returns no row. A suspect stays one: what killed its
+-- process once may do so again, and its batch-mates with it.
+create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  with wanted as materialized (
+    select j.id, j.claim_no, j.job_type, j.attempts
+      from millrace.jobs_live j
+      join unnest(job_ids, claim_nos) as w(id, claim_no) on w.id = j.id
+      where j.status = 'dead_letter' and (w.claim_no is null or w.claim_no = j.claim_no)
+      order by j.id for update of j skip locked
+  ), revived as (
+    update millrace.jobs_live j
+      set status = 'pending', run_at = millrace.clock(), hold_until = null, attempts = 0, losses = 0,
+          updated_at = millrace.clock()
+      from wanted w where j.id = w.id
+      returning j.id
+  ), mirrored as (
+    update millrace.dead_letters d
+      set status = 'redriven', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = door
+      from wanted w where d.job_id = w.id and d.status = 'open'
+  ), remembered as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome)
+      select w.id, w.claim_no, w.attempts, 'redriven' from wanted w
+  ), audited as (
+    insert into millrace.audit_log (action, job_id, details)
+      select 'redrive', w.id, jsonb_build_object('door', door) from wanted w
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select 'manual_retry', w.job_type, 'pending', count(*) from wanted w group by w.job_type
+  )
+  select id from revived
+$$;
+
+-- Makes a job due now. Returns 'redriven' (it was dead and has fresh attempts), 'due' (it had failed and no longer
+-- waits), 'busy' (another transaction has locked its row: call again), 'not_dead' (any other state) or 'not_found'.
+create function millrace.retry(id bigint) returns text
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  found_type text;
+begin
+  if exists (select from millrace.redrive(array[retry.id], array[null::bigint], 'sql')) then
+    return 'redriven';
+  end if;
+  update millrace.jobs_live j set next_retry_at = millrace.clock(), updated_at = millrace.clock()
+    where j.id = (select k.id from millrace.jobs_live k where k.id = retry.id and k.status = 'failed'
+                    for update skip locked)
+    returning j.job_type into found_type;
+  if found then
+    insert into millrace.audit_log (action, job_id) values ('retry', retry.id);
+    insert into millrace.job_attempts (job_id, attempt, outcome)
+      select j.id, j.attempts, 'retried' from millrace.jobs_live j where j.id = retry.id;
+    insert into millrace.job_events (event, job_type, status, count) values ('manual_retry', found_type, 'failed', 1);
+    return 'due';
+  end if;
+  if exists (select from millrace.jobs_live j where j.id = retry.id and j.status in ('dead_letter', 'failed')) then
+    return 'busy';
+  end if;
+  if exists (select from millrace.jobs j where j.id = retry.id) then
+    return 'not_dead';
+  end if;
+  return 'not_found';
+end $$;
+
+-- Long work that the dispatcher does step by step, such as a redrive. Kept for 90 days.
+create table millrace.operations (
+  id bigint generated always as identity primary key,
+  kind text not null check (kind in ('redrive')),
+  filter jsonb not null,
+  rate_per_second double precision check (rate_per_second > 0),
+  status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
+  -- The last dead letter that a step examined.
+  cursor_id bigint not null default 0,
+  expected_count bigint not null default 0,
+  done_count bigint not null default 0,
+  -- Dead letters that matched and were still open at the end: strays, or without a handler.
+  skipped_count bigint not null default 0,
+  -- The rate is used up until this time.
+  stepped_at timestamptz not null default millrace.clock(),
+  requested_by text not null default millrace.actor(),
+  created_at timestamptz not null default millrace.clock(),
+  updated_at timestamptz not null default millrace.clock(),
+  finished_at timestamptz
+);
+
+-- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
+
+-- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
+-- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   as $$
@@ -18,7 +107,7 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
       and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint)
 $$;
 
--- Those of them that a redrive can move: of a job that is dead and has a handler.
+-- The matching dead letters that a redrive can move: their job is dead and has a handler.
 create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   as $$
@@ -27,7 +116,7 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
 $$;
 
--- Whether a text is a time that there is, which a cast finds out by failing.
+-- Returns whether a text is a valid time: the cast of an invalid one fails.
 create function millrace.is_time(value text) returns boolean
   language plpgsql stable
   as $$
@@ -37,7 +126,7 @@ exception when others then
   return false;
 end $$;
 
--- What is wrong with the filter of a redrive, or null. Nothing means everything by leaving something out.
+-- Returns what is wrong with the filter of a redrive, or null. An empty filter is refused: it must not mean everything.
 create function millrace.redrive_filter_fault(filter jsonb) returns text
   language plpgsql stable
   as $$
@@ -92,9 +181,9 @@ begin
   return null;
 end $$;
 
--- Begins a redrive of what matches now; what dies later is not touched. With a rate the dispatcher works it off, at so
--- many jobs a second; without one whoever calls step_redrive, or the dispatcher in its next round. Beside the keys of
--- matching_dead_letters the filter knows `limit`, the most jobs, and `all`, true when nothing else is said.
+-- Starts a redrive of the dead letters that match now; later deaths are not included. With a rate, the dispatcher moves
+-- that many jobs a second; without one, the caller of step_redrive does it at once, or the dispatcher in its next
+-- round. Besides the keys of matching_dead_letters, the filter accepts `limit`, the most jobs, and `all`: true, alone.
 create function millrace.start_redrive(filter jsonb, rate_per_second double precision default null) returns bigint
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -120,8 +209,8 @@ begin
   return operation_id;
 end $$;
 
--- Moves the next jobs of a redrive: up to `most`, as its rate and its limit allow. Answers how it stands; a step that
--- somebody else is making is not waited for.
+-- Moves the next jobs of a redrive: up to `most`, as its rate and limit allow. Returns its row. Does not wait for a
+-- step that another transaction is making.
 create function millrace.step_redrive(operation_id bigint, most integer) returns setof millrace.operations
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -136,7 +225,7 @@ begin
   select * into o from millrace.operations
     where id = operation_id and kind = 'redrive' and status = 'running' for update skip locked;
   if found then
-    -- What a break kept from moving does not come in one burst: it makes up for five seconds, or for one job.
+    -- After a break, the redrive makes up for at most five seconds, or one job, so that no burst follows.
     earned_from := greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second)));
     allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)));
     room := (o.filter ->> 'limit')::bigint - o.done_count;
@@ -153,7 +242,7 @@ begin
           cursor_id = coalesce(picked.last_id, case when allowed > 0 then 0 else o.cursor_id end),
           stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock())
       where u.id = o.id;
-    -- At the end of the walk all that can be moved has been, but for rows that somebody held: another walk.
+    -- A walk that starts at 0 and moves nothing is the last: earlier ones may have skipped rows that were locked.
     if room - moved <= 0 or (picked.jobs = 0 and allowed > 0 and o.cursor_id = 0) then
       update millrace.operations u
         set status = 'done', finished_at = millrace.clock(),
@@ -164,7 +253,7 @@ begin
   return query select * from millrace.operations u where u.id = operation_id;
 end $$;
 
--- Ends a redrive: what was moved stays moved. False when it was not running.
+-- Ends a redrive; jobs that it moved stay moved. Returns false if it was not running.
 create function millrace.cancel_redrive(operation_id bigint) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -179,9 +268,15 @@ begin
   return true;
 end $$;
 
-revoke execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
+grant select, insert, update, delete on millrace.operations to millrace_runtime;
+grant select on millrace.operations to millrace_operator;
+
+revoke execute on function millrace.redrive(bigint[], bigint[], text), millrace.retry(bigint),
+  millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
   millrace.is_time(text), millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
   millrace.step_redrive(bigint, integer), millrace.cancel_redrive(bigint) from public;
 grant execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
   millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
   millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;
+grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
+grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;

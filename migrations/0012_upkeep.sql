@@ -1,7 +1,7 @@
--- What the running system does to keep itself in order.
+-- Retention and statistics. The dispatcher calls both functions, once an hour.
 
--- Empties a day of the ring if its newest row is older than the retention, and says whether it did. Needs no owner at
--- run time; gives up after 50 ms rather than let others queue behind it: late pruning loses nothing.
+-- Empties a slot of the ring if its newest row is older than the retention; returns whether it did. Gives up after 50
+-- ms, so that other transactions do not queue behind it: late pruning loses nothing.
 create function millrace.prune_slot(slot smallint, retention interval) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
   as $$
@@ -12,8 +12,8 @@ begin
   if retention > interval '30 days' or retention < interval '1 hour' then
     raise exception 'retention: expected 1 hour to 30 days, got %', retention using errcode = 'invalid_parameter_value';
   end if;
-  -- What finishes now goes into the slot of today: its first row could arrive between the look below and the lock. The
-  -- slot of yesterday may still be written by a transaction that began before midnight.
+  -- Jobs that finish now go into today's slot: its first row could arrive between the check below and the lock. A
+  -- transaction that began before midnight may still write into yesterday's.
   if slot in (millrace.slot_of(millrace.clock()), millrace.slot_of(millrace.clock() - interval '1 day')) then
     return false;
   end if;
@@ -31,8 +31,8 @@ exception when lock_not_available then
   return false;
 end $$;
 
--- Autovacuum analyses leaves, never a partitioned parent, and others may not. Statistics of an hour ago will do while a
--- vacuum or an index build has a leaf.
+-- Analyses the partitioned parent: autovacuum analyses leaves only, and only the owner may. Gives up while a vacuum or
+-- an index build holds a leaf: statistics that are an hour older will do.
 create function millrace.analyze_jobs() returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
   as $$
@@ -42,13 +42,5 @@ exception when lock_not_available then
   null;
 end $$;
 
--- To be called after a restore or a clone: messages of the other life are foreign from then on.
-create function millrace.renew_epoch() returns text
-  language sql security definer set search_path = pg_catalog, pg_temp
-  as $$
-  update millrace.installation set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12) returning epoch
-$$;
-
-revoke execute on all functions in schema millrace from public;
-grant execute on function
-  millrace.prune_slot(smallint, interval), millrace.analyze_jobs(), millrace.renew_epoch() to millrace_runtime;
+revoke execute on function millrace.prune_slot(smallint, interval), millrace.analyze_jobs() from public;
+grant execute on function millrace.prune_slot(smallint, interval), millrace.analyze_jobs() to millrace_runtime;

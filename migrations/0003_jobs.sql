@@ -1,29 +1,30 @@
--- One logical table of jobs. Slot 0 is what lives; slots 1 to 32 are a ring of days for what has finished. A row never
--- moves by UPDATE: whoever waited on such a row would get error 40001, SKIP LOCKED or not. Finishing deletes and inserts.
+-- One logical table of jobs. Slot 0 holds live jobs; slots 1 to 32 are a ring of days for finished ones. A row never
+-- moves by UPDATE: a statement that waits for such a row fails with 40001, even with SKIP LOCKED. millrace.finish
+-- (0009) deletes and inserts instead.
 
 create sequence millrace.job_ids as bigint;
 grant usage on sequence millrace.job_ids to millrace_app, millrace_runtime;
 grant select on sequence millrace.job_ids to millrace_runtime, millrace_operator;
 
 create table millrace.jobs (
-  -- The order of the columns is for the machine: an update logs what lies between its first and its last changed byte,
-  -- so what never changes stands outside; eight-byte columns stand together, without padding.
+  -- The columns are ordered for size: WAL of an update covers the bytes from the first to the last that changed, so
+  -- columns that never change come first or last; eight-byte columns are adjacent, without padding.
   id bigint not null default nextval('millrace.job_ids'),
   run_at timestamptz not null default millrace.clock(),
   created_at timestamptz not null default millrace.clock(),
   max_attempts integer not null,
   priority smallint not null default 5,
   slot smallint not null default 0,
-  -- Messages of this job that were lost while later ones of its handler started.
+  -- How many messages of this job were lost while later ones of its handler started.
   losses smallint not null default 0,
-  -- Its last attempt ended by rescue: it runs alone until it has ended an attempt by itself.
+  -- The last attempt ended by rescue: the job runs alone until it settles an attempt itself.
   suspect boolean not null default false,
   in_flight boolean generated always as (status in ('dispatched', 'running')) stored,
   attempts integer not null default 0,
   updated_at timestamptz not null default millrace.clock(),
   due_at timestamptz generated always as (
     case status when 'pending' then greatest(run_at, hold_until) when 'failed' then next_retry_at end) stored,
-  -- Not before this time, whatever run_at says: set when a send was refused.
+  -- Not claimed before this time, whatever run_at is: set when SQS refused its message.
   hold_until timestamptz,
   next_retry_at timestamptz,
   claim_no bigint,
@@ -70,7 +71,7 @@ create table millrace.jobs (
       and (slot > 0) = (finished_at is not null))
 ) partition by list (slot);
 
--- Rows are updated twice in their life here: room on the page keeps those updates off the indexes where it can.
+-- A row is updated twice in its life here: free space on the page keeps those updates out of the indexes.
 create table millrace.jobs_live partition of millrace.jobs for values in (0) with (
   fillfactor = 60,
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
@@ -92,14 +93,19 @@ begin
   end loop;
 end $$;
 
--- The claim walks this one, a range for each handler and priority.
+-- For the claim: a range scan per handler and priority.
 create index jobs_live_due on millrace.jobs_live (job_type, routing_key, priority, due_at, id) where due_at is not null;
--- Counting what is in flight, and rescue. Neither changes at start, so that update touches no index.
+-- For counting jobs in flight and for rescue. No column of it changes at start, so that update writes no index.
 create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, claim_no) where in_flight;
 create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
   where unique_key is not null;
 
--- The day's place in the ring.
+-- For lists of dead and failed jobs. The conditions name no column that changes at start: with `status` in one of them,
+-- that update would write every index. A live job that is neither waiting nor in flight is dead.
+create index jobs_live_dead on millrace.jobs_live (id) where due_at is null and not in_flight;
+create index jobs_live_failed on millrace.jobs_live (id) where next_retry_at is not null;
+
+-- The slot of a day in the ring.
 create function millrace.slot_of(at timestamptz) returns smallint
   language sql immutable parallel safe
   as $$ select (1 + floor(extract(epoch from at) / 86400)::bigint % 32)::smallint $$;
@@ -108,6 +114,6 @@ grant execute on function millrace.slot_of(timestamptz) to millrace_runtime, mil
 
 grant select, insert, update, delete on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_runtime;
 grant select on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_operator;
--- Applications name what they ask for, never what the engine decides.
+-- Applications set what they request, never what the engine decides.
 grant insert (job_type, routing_key, payload, priority, max_attempts, run_at, unique_key, group_key, traceparent),
       select (id) on millrace.jobs to millrace_app;

@@ -1,6 +1,7 @@
--- What applications call. SECURITY DEFINER functions pin their search path and qualify every name.
+-- How a job is enqueued: a plain insert, millrace.enqueue and millrace.enqueue_many. core/jobs/enqueue.ts calls the
+-- functions. SECURITY DEFINER functions pin their search path and qualify every name.
 
--- Fills in what a plain insert left to the handler: its number of tries, 5 where no handler is known yet.
+-- Fills in max_attempts of a plain insert from the handler, or 5 if the handler is unknown.
 create function millrace.fill_in_max_attempts() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -20,14 +21,14 @@ begin
     select 'enqueued', i.job_type, 'pending', count(*) from inserted i group by i.job_type;
   return null;
 end $$;
--- Statement triggers fire for the table that the statement names, so both doors have one.
+-- A statement trigger fires for the table that the statement names, so both tables have one.
 create trigger count_enqueued after insert on millrace.jobs
   referencing new table as inserted for each statement execute function millrace.count_enqueued();
 create trigger count_enqueued after insert on millrace.jobs_live
   referencing new table as inserted for each statement execute function millrace.count_enqueued();
 
--- Puts one job in the table, inside the caller's transaction. With a unique_key that a live job of the same handler
--- holds, nothing is inserted: the id is that job's and deduplicated is true. Waits for an uncommitted twin.
+-- Enqueues one job in the caller's transaction. If a live job of the same handler has the unique_key, it inserts
+-- nothing and returns that job's id with deduplicated = true. Waits for an uncommitted job with the same key.
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
@@ -59,16 +60,16 @@ begin
       return query select new_id, true;
       return;
     end if;
-    -- The holder of the key finished between the two statements: the key is free, try again.
+    -- The job with the key finished between the two statements: the key is free, so insert again.
   end loop;
   raise exception 'enqueue: unique_key % changed hands a hundred times, try again', enqueue.unique_key
     using errcode = 'serialization_failure';
 end $$;
 
--- Many at once: an array of objects with the arguments of enqueue as keys. All or none. `position` counts from 0.
+-- Enqueues an array of objects whose keys are the arguments of enqueue. All or none. `position` counts from 0.
 create function millrace.enqueue_many(jobs jsonb)
   returns table ("position" bigint, id bigint, deduplicated boolean)
-  -- Memoize would take the answer to one item for the answer to the next that is equal to it: both the first.
+  -- Memoize would reuse the answer to one item for an equal item after it, and both would be new.
   language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off
   as $$
 #variable_conflict use_column
@@ -91,7 +92,7 @@ begin
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
   end if;
-  -- Jobs without a key cannot collide and go in as one statement; ids are drawn in their order.
+  -- Jobs without a key cannot collide: one statement inserts them, with ids in their order.
   return query
     with wanted as materialized (
       select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, r.*
@@ -124,57 +125,8 @@ begin
              r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent) q;
 end $$;
 
--- Ends waiting and dead jobs as cancelled. Not for callers: it trusts that the rows are locked.
-create function millrace.finish_cancelled(job_ids bigint[], reason text) returns setof bigint
-  language sql security definer set search_path = pg_catalog, pg_temp
-  as $$
-  with gone as (
-    delete from millrace.jobs_live j where j.id = any(job_ids) and j.status <> 'running' returning j.*
-  ), kept as (
-    insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
-        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
-        created_at, updated_at, unique_key, group_key, last_error, progress, traceparent)
-      select id, millrace.slot_of(millrace.clock()), job_type, routing_key, payload, 'cancelled', priority, attempts,
-        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at,
-        millrace.clock(), created_at, millrace.clock(), unique_key, group_key, coalesce(reason, last_error), progress,
-        traceparent from gone
-  ), asked as (
-    delete from millrace.cancel_requests c using gone where c.job_id = gone.id
-  ), mirrored as (
-    update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = reason
-      from gone where d.job_id = gone.id and d.status = 'open'
-  )
-  select id from gone
-$$;
-
--- Cancels a job: 'cancelled' (it waited or was dead), 'requested' (a handler has it: start, settle or rescue will see
--- the request), 'finished' (too late), 'not_found'. Never waits for a row that a handler needs.
-create function millrace.cancel(id bigint) returns text
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
-  as $$
-begin
-  perform from millrace.jobs_live j
-    where j.id = cancel.id and j.status in ('pending', 'failed', 'dead_letter') for update skip locked;
-  if found then
-    perform millrace.finish_cancelled(array[cancel.id], 'cancelled by ' || millrace.actor());
-    insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
-    return 'cancelled';
-  end if;
-  if exists (select from millrace.jobs_live j where j.id = cancel.id) then
-    insert into millrace.cancel_requests (job_id) values (cancel.id) on conflict do nothing;
-    insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
-    return 'requested';
-  end if;
-  if exists (select from millrace.jobs_finished j where j.id = cancel.id) then
-    return 'finished';
-  end if;
-  return 'not_found';
-end $$;
-
 revoke execute on all functions in schema millrace from public;
+
 grant execute on function
   millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text),
   millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;
-grant execute on function millrace.cancel(bigint) to millrace_app, millrace_operator, millrace_runtime;
-grant execute on function millrace.finish_cancelled(bigint[], text) to millrace_runtime;
