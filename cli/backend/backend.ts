@@ -18,7 +18,7 @@ import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { Deployment } from '../doctor/deployment.ts';
-import type { Finding } from '../finding.ts';
+import type { Finding } from '../doctor/findings.ts';
 
 /** A job with all that whoever asks may see of it. */
 export interface SeenJob {

@@ -1,5 +1,6 @@
+import type { GlobalOptions } from '../global-options.ts';
 import { whisper } from '../screen/terminal.ts';
-import { findTarget, type GlobalOptions, withDatabaseAt } from '../target/target.ts';
+import { findTarget, withDatabaseAt } from '../target/target.ts';
 import type { Engine } from './backend.ts';
 import { engineByDatabase } from './by-database.ts';
 

@@ -3,8 +3,8 @@ import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { Engine } from '../backend/backend.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
@@ -21,7 +21,6 @@ import { interruptible } from '../screen/interrupt.ts';
 import { toJson } from '../screen/json.ts';
 import { counted, howFar, openProgress } from '../screen/progress.ts';
 import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { deadLetterDocument } from '../backend/documents.ts';
 import { withEngine } from '../backend/open.ts';
-import { deadLetterDocument } from '../dead-letter-document.ts';
 import { action, examples } from '../options/action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../options/filter-options.ts';
 import { toJson } from '../screen/json.ts';

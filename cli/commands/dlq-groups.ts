@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import { withEngine } from '../backend/open.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
 import { timeOrDuration, whole } from '../options/values.ts';

@@ -1,18 +1,16 @@
 import type { Command } from 'commander';
 import type { ShownGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import type { Engine, SeenDeadLetter } from '../backend/backend.ts';
+import { deadLetterDocument } from '../backend/documents.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { deadLetterDocument } from '../dead-letter-document.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { findGroup, shortGroup } from '../options/filter-options.ts';
 import { group as groupValue, jobId, strayNumber } from '../options/values.ts';
-import { type ExplainedJob, explainJobs, standing } from '../redrive/named-jobs.ts';
+import { type ExplainedJob, explainJobs, jobOf, standing } from '../redrive/named-jobs.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
-import { jobOf } from './dlq-list.ts';
 import { shownPayload } from './jobs-show.ts';
 
 interface ShowOptions {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { withEngine } from '../backend/open.ts';
+import { EXIT } from '../command-failure.ts';
 import { checkDeployment } from '../doctor/check-deployment.ts';
 import { type DoctorOptions, findDeployment, knowsJobs } from '../doctor/deployment.ts';
-import { EXIT } from '../exit-code.ts';
-import type { Finding } from '../finding.ts';
+import type { Finding } from '../doctor/findings.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, suggest, warn } from '../screen/terminal.ts';

@@ -1,10 +1,10 @@
 import type { Engine } from '../backend/backend.ts';
 import { withEngine } from '../backend/open.ts';
-import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
+import { EXIT, type ExitCode, exitCodeOf } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { explainFailures } from '../redrive/named-jobs.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, sayError } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 /** Answers that say that nothing was done: the exit code, and the end of a sentence that begins with the job. */
 export type Failures<Answer extends string> = Partial<Readonly<Record<Answer, readonly [ExitCode, string]>>>;

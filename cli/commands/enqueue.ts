@@ -5,13 +5,12 @@ import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import type { Engine } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { duration, jobName, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, say, suggest, warn } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 import { checkPayload, readPayload } from './payload.ts';
 import { watchJob } from './watch-job.ts';
 

@@ -4,13 +4,12 @@ import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { Engine } from '../backend/backend.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;

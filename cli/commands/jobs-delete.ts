@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { jobIds } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';

@@ -4,13 +4,12 @@ import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { SeenJob } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { jobId } from '../options/values.ts';
 import { indentJson, toJson } from '../screen/json.ts';
 import { isTable, print, printPairs, suggest } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 /** `millrace jobs show` */
 export function addJobsShow(jobs: Command): void {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
 import type { Engine } from '../backend/backend.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
@@ -24,13 +24,12 @@ import {
   remarks,
   whyNot,
 } from '../redrive/preview.ts';
-import { runRedrive } from '../redrive/run.ts';
+import { runRedrive } from '../redrive/run-redrive.ts';
 import { redriveViaSqs } from '../redrive/via-sqs.ts';
 import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
 import { print, printRows, say, sayRows, suggest, warn, whisper } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
 import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { rowNumber, whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';

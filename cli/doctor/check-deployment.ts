@@ -13,10 +13,9 @@ import {
   scheduleDifferences,
 } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
-import { type Finding, listed } from '../finding.ts';
-import { lambdaFailure } from '../lambda-failure.ts';
-import { sqsFailure } from '../sqs-failure.ts';
+import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
 import { brokenFiles, type Deployment } from './deployment.ts';
+import { type Finding, listed } from './findings.ts';
 
 /** Calls under way at once: AWS answers few of these a second. */
 const WIDTH = 5;

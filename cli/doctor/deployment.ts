@@ -3,11 +3,9 @@ import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { optionalSetting } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
 import { STAGE } from '../../local/functions/handler-bundles.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { findHandlers } from '../commands/payload.ts';
-import { EXIT } from '../exit-code.ts';
-import { addressOf, findOwnStack } from '../target/own-stack.ts';
-import type { GlobalOptions } from '../target/target.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { addressOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
 
 /** What was deployed where, and the code to hold against it. */
 export interface Deployment {

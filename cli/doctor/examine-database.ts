@@ -3,10 +3,9 @@ import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
 import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
-import { type Finding, listed } from '../finding.ts';
 import { checkRegistry } from './check-deployment.ts';
 import type { Deployment } from './deployment.ts';
-import { clockOf, deadOf, dispatcherOf, handlersOf, unhandledOf } from './findings.ts';
+import { clockOf, deadOf, dispatcherOf, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
 
 /** The mirror looks at a queue every quarter of an hour at least. */
 const MIRROR_LATE_SECONDS = 20 * 60;

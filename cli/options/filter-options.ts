@@ -3,8 +3,7 @@ import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { Duration } from '../../core/duration.ts';
 import type { Engine } from '../backend/backend.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { errorPart, group, jobIdList, jobTypes, routingKey, timeOrDuration } from './values.ts';
 
 /** Which dead letters a command is about. */

@@ -1,8 +1,8 @@
+import type { ListedDeadLetter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { NamedJob } from '../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Engine } from '../backend/backend.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
 import { sayError } from '../screen/terminal.ts';
 
 /** A job that somebody named, with what explains why it is not moved. */
@@ -71,4 +71,9 @@ export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): Exi
   if (jobs.length === 0) return EXIT.done;
   if (moved > 0) return EXIT.failed;
   return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;
+}
+
+/** How a dead letter's handler is called; `-` where none is known. */
+export function jobOf({ jobType, routingKey }: Pick<ListedDeadLetter, 'jobType' | 'routingKey'>): string {
+  return jobType === null ? '-' : handlerName({ jobType, routingKey: routingKey ?? '' });
 }

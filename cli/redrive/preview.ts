@@ -3,12 +3,11 @@ import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts'
 import type { PreviewedHandler, RedriveVerdict } from '../../core/dead-letters/preview-redrive.ts';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
 import type { Engine } from '../backend/backend.ts';
-import { jobOf } from '../commands/dlq-list.ts';
 import { shortGroup } from '../options/filter-options.ts';
 import { snakeCase } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
 import { firstLine } from '../screen/terminal.ts';
-import { type ExplainedJob, explainJobs, skippedDocument } from './named-jobs.ts';
+import { type ExplainedJob, explainJobs, jobOf, skippedDocument } from './named-jobs.ts';
 
 /** What a redrive would do, before it is begun. */
 export interface RedrivePreview {

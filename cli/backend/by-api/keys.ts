@@ -13,8 +13,13 @@ export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
   return { name, scopes, expires_in: expires };
 }
 
-/** A new key and its secret, of what the API answers. */
-export function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
+/** The new key in what the function of the API answered; undefined when there is none in it. */
+export function readNewKey(answer: unknown): { key: Key; secret: string } | undefined {
+  const { data } = NewApiKey.safeParse(answer);
+  return data && newKey(data);
+}
+
+function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
   return { key: fromDocument(key), secret };
 }
 
