@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ListedDeadLetter, listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
-import { withEngine } from '../backend/open.ts';
+import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
 import { whole } from '../options/values.ts';
@@ -21,8 +21,8 @@ export function addDlqList(dlq: Command): void {
     )
     .action(
       action<FilterOptions & ListOptions & { limit: number }>(async (options) => {
-        const found = await withEngine(options, async (engine) =>
-          engine.listDeadLetters(await pinFilter(engine, toFilter(options)), options.limit),
+        const found = await withBackend(options, async (backend) =>
+          backend.listDeadLetters(await pinFilter(backend, toFilter(options)), options.limit),
         );
         printList(options, found.map(listedDocument), () => show(found));
         return undefined;

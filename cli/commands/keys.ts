@@ -3,7 +3,7 @@ import type { ApiKey, NewApiKey as Wanted } from '../../core/access/api-keys.ts'
 import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
 import { functionName } from '../../core/handler/naming.ts';
-import { withEngine } from '../backend/open.ts';
+import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { lasting, rowNumber, whole } from '../options/values.ts';
@@ -55,7 +55,7 @@ function addCreate(keys: Command): void {
         const expiresInSeconds = expires === undefined ? undefined : seconds(expires, 'expires');
         const wanted = { name, scopes: scope, expiresInSeconds };
         const made = await (stage === undefined
-          ? withEngine(options, (engine) => engine.createApiKey(wanted))
+          ? withBackend(options, (backend) => backend.createApiKey(wanted))
           : makeFirstKey(stage, wanted));
         if (options.json) {
           print(toJson({ ...snakeCase(made.key), secret: made.secret }));
@@ -81,7 +81,7 @@ function addList(keys: Command): void {
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
-        const found = await withEngine(options, (engine) => engine.listApiKeys({ limit: options.limit }));
+        const found = await withBackend(options, (backend) => backend.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) say('there is no key');
           else printRows(HEADINGS, found.map(toRow));
@@ -101,7 +101,7 @@ function addRevoke(keys: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {
         if (!options.yes) await confirm(`Revoke key ${id} for good?`, { json: options.json ?? false });
-        const known = await withEngine(options, (engine) => engine.revokeApiKey(id));
+        const known = await withBackend(options, (backend) => backend.revokeApiKey(id));
         if (!known) throw new CommandFailure(EXIT.notFound, `there is no key ${id}: npx millrace keys`);
         if (options.json) print(toJson({ id, revoked: true }));
         else printPairs([['revoked', id]]);

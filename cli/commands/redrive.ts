@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
-import type { Engine } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
+import type { Backend } from '../backend/backend.ts';
+import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
@@ -75,15 +75,15 @@ export function addRedrive(program: Command): void {
         const filter = toFilter(options, ids);
         requireChoice(filter, options.all, options.viaSqs ? QUEUE_CHOICES : undefined);
         if (options.viaSqs) return redriveViaSqs(filter, options);
-        return withEngine(options, (engine) => redrive(engine, filter, options));
+        return withBackend(options, (backend) => redrive(backend, filter, options));
       }),
     );
 }
 
-async function redrive(engine: Engine, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
+async function redrive(backend: Backend, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
   const { limit, rate, json = false } = options;
-  const filter = await pinFilter(engine, given);
-  const preview = await readPreview(engine, { filter, limit, rate });
+  const filter = await pinFilter(backend, given);
+  const preview = await readPreview(backend, { filter, limit, rate });
   if (options.dryRun) tellPreview(preview, json);
   if (preview.movable === 0) return refuse(preview, options);
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
@@ -95,7 +95,7 @@ async function redrive(engine: Engine, given: DeadLetterFilter, options: Options
       count: preview.movable,
     });
   }
-  return runRedrive(engine, { filter, limit, rate, json });
+  return runRedrive(backend, { filter, limit, rate, json });
 }
 
 /** On standard output, since it was asked for. */

@@ -14,7 +14,7 @@ import {
 } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
 import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
-import { brokenFiles, type Deployment } from './deployment.ts';
+import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
 import { type Finding, listed } from './findings.ts';
 
 /** Calls under way at once: AWS answers few of these a second. */
@@ -25,8 +25,8 @@ const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
 /** What the database was told, against the code. */
-export async function checkRegistry(db: Database, deployment: Deployment): Promise<Finding> {
-  const { stage, address, catalog, deploy } = deployment;
+export async function checkRegistry(db: Database, expected: ExpectedStage): Promise<Finding> {
+  const { stage, address, catalog, deploy } = expected;
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
   const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
@@ -34,8 +34,8 @@ export async function checkRegistry(db: Database, deployment: Deployment): Promi
 }
 
 /** Everything that is deployed, against the code. */
-export async function checkDeployment(deployment: Deployment): Promise<Finding[]> {
-  const { stage, address, catalog, deploy } = deployment;
+export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {
+  const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const each = async (check: string, look: (definition: HandlerDefinition) => Promise<string[]>) =>
@@ -54,7 +54,7 @@ export async function checkDeployment(deployment: Deployment): Promise<Finding[]
         return functionDifferences(stage, definition, await lambda(deployed, queueName(stage, definition)));
       }),
       await each('mappings', (definition) => mappings(deployed, stage, definition)),
-      listed('other functions', await ownFunctions(deployed, deployment), deploy, FINE),
+      listed('other functions', await ownFunctions(deployed, expected), deploy, FINE),
       // On one machine the stack itself is the clock.
       ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
     ];
@@ -83,7 +83,7 @@ async function mappings(deployed: Deployed, stage: string, definition: HandlerDe
   return mappingDifferences(stage, definition, found);
 }
 
-async function ownFunctions(deployed: Deployed, { stage, address }: Deployment): Promise<string[]> {
+async function ownFunctions(deployed: Deployed, { stage, address }: ExpectedStage): Promise<string[]> {
   const parts = address === undefined ? ALL_OWN : WOKEN;
   const found = await inParallel(parts, WIDTH, async (part) => {
     return ownFunctionDifferences(stage, part, await lambda(deployed, functionName(stage, part)));

@@ -4,14 +4,14 @@ import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
 import { checkRegistry } from './check-deployment.ts';
-import type { Deployment } from './deployment.ts';
+import type { ExpectedStage } from './expected-stage.ts';
 import { clockOf, deadOf, dispatcherOf, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
 
 /** The mirror looks at a queue every quarter of an hour at least. */
 const MIRROR_LATE_SECONDS = 20 * 60;
 
 /** Asks the database. */
-export async function examineDatabase(db: Database, deployment: Deployment | undefined): Promise<Finding[]> {
+export async function examineDatabase(db: Database, expected: ExpectedStage | undefined): Promise<Finding[]> {
   const migrations = await migrationStatus(db);
   const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
   const schema: Finding = {
@@ -24,7 +24,7 @@ export async function examineDatabase(db: Database, deployment: Deployment | und
   if (!schema.ok) return [schema];
   const unhandled = (await findUnhandled(db)).map(handlerName);
   const found = await checkUp(db, MIRROR_LATE_SECONDS);
-  const registry = deployment === undefined ? [] : [await checkRegistry(db, deployment)];
+  const registry = expected === undefined ? [] : [await checkRegistry(db, expected)];
   const standing = [...handlersOf(found), ...registry, unhandledOf(unhandled), ...hiddenOf(found)];
   return [schema, clockOf(found.now), dispatcherOf(found.dispatcherSilentFor), ...standing, deadOf(found.deadLetters)];
 }

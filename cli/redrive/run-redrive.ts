@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
-import type { Engine } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
 import { EXIT, type ExitCode } from '../command-failure.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { toJson } from '../screen/json.ts';
@@ -24,27 +24,27 @@ interface Asked {
 }
 
 /** Begins a redrive, sees it to its end, and tells how it went. */
-export async function runRedrive(engine: Engine, { filter, limit, rate, json }: Asked): Promise<ExitCode> {
+export async function runRedrive(backend: Backend, { filter, limit, rate, json }: Asked): Promise<ExitCode> {
   const { end, interrupted } = await interruptible(async (signal) => {
-    const id = await engine.startRedrive(filter, { rate: rate ?? null, limit });
-    const work = workOffRedrive({ engine, id, rate, interrupted: signal });
+    const id = await backend.startRedrive(filter, { rate: rate ?? null, limit });
+    const work = workOffRedrive({ backend, id, rate, interrupted: signal });
     const atEnd = await work.catch((error: unknown) => {
       say(`redrive ${id} is not at its end: the dispatcher goes on with it`);
       throw error;
     });
     return { end: atEnd, interrupted: signal.aborted };
   });
-  const skipped = await findSkipped(engine, end, filter);
+  const skipped = await findSkipped(backend, end, filter);
   tell(end, skipped, json);
   return report(end, skipped, interrupted);
 }
 
 /** Jobs that were named and that this redrive did not move, as they stand now. */
-async function findSkipped(engine: Engine, { id }: RedriveOperation, { jobIds: ids = [] }: PinnedFilter) {
+async function findSkipped(backend: Backend, { id }: RedriveOperation, { jobIds: ids = [] }: PinnedFilter) {
   if (ids.length === 0) return [];
-  const moved = new Set(await engine.findMoved(id, ids));
+  const moved = new Set(await backend.findMoved(id, ids));
   const rest = ids.filter((one) => !moved.has(one));
-  return explainJobs(engine, rest);
+  return explainJobs(backend, rest);
 }
 
 function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {
@@ -76,7 +76,7 @@ function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: b
 }
 
 interface WorkOff {
-  readonly engine: Engine;
+  readonly backend: Backend;
   readonly id: string;
   /** Jobs a second: then the dispatcher does the work, and this only looks. */
   readonly rate: number | undefined;
@@ -88,15 +88,15 @@ interface WorkOff {
 
 /** Sees a redrive to its end, or cancels it; answers how it stands then. */
 export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
-  const { engine, id, rate, interrupted } = work;
+  const { backend, id, rate, interrupted } = work;
   // With a rate the dispatcher does the work.
-  const step = rate === undefined ? engine.stepRedrive : undefined;
+  const step = rate === undefined ? backend.stepRedrive : undefined;
   const progress = openProgress();
   const stillness = watchStillness(work);
   try {
     for (let done = 0; ; ) {
-      if (interrupted.aborted) await engine.cancelRedrive(id);
-      const now = await (step === undefined || interrupted.aborted ? engine.readRedrive(id) : step(id));
+      if (interrupted.aborted) await backend.cancelRedrive(id);
+      const now = await (step === undefined || interrupted.aborted ? backend.readRedrive(id) : step(id));
       if (now === undefined) throw new Error(`redrive ${id} is gone: was the database restored?`);
       if (now.status !== 'running') return now;
       progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}`);

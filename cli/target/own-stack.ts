@@ -23,7 +23,7 @@ export async function findOwnStack(options: GlobalOptions): Promise<FoundState |
   return isDatabaseOf(found, database) ? found : undefined;
 }
 
-export function isDatabaseOf({ state }: FoundState, { label }: DatabaseAddress): boolean {
+function isDatabaseOf({ state }: FoundState, { label }: DatabaseAddress): boolean {
   return readAddress(state.databaseUrl, '.millrace/dev.json').label === label;
 }
 

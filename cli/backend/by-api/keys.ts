@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { ApiKey, NewApiKey } from '../../../api/schemas.ts';
 import type { ApiKey as Key, NewApiKey as Wanted } from '../../../core/access/api-keys.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { orRefusal } from './jobs.ts';
@@ -37,5 +37,5 @@ export function keysByApi(client: Client) {
       const done = client.tell(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }
