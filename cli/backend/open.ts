@@ -9,7 +9,7 @@ export async function withBackend<T>(options: GlobalOptions, work: (backend: Bac
   const { by, address } = await findTarget(options);
   if (by === 'database') return withDatabaseAt(address, (db) => work(backendByDatabase(db)));
   whisper(`API: ${address.label}`);
-  // Loaded here: whoever asks the database needs none of the schemas.
+  // Loaded here: it brings zod for the schemas of the API.
   const { backendByApi } = await import('./by-api/backend.ts');
   return work(backendByApi(address));
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { withBackend } from '../backend/open.ts';
 import { EXIT } from '../command-failure.ts';
-import { checkDeployment } from '../doctor/check-deployment.ts';
 import { type DoctorOptions, findExpectedStage, knowsJobs } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 import { action, examples } from '../options/action.ts';
@@ -52,5 +51,8 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const known = knowsJobs(options);
   if (!known) warn('the database is not looked at: name it with --database-url, or an API with --api-url');
   const stored = known ? await withBackend(options, (backend) => backend.examine(expected)) : [];
-  return [...stored, ...(expected === undefined ? [] : await checkDeployment(expected))];
+  if (expected === undefined) return [...stored];
+  // Loaded here: it brings three clients of AWS.
+  const { checkDeployment } = await import('../doctor/check-deployment.ts');
+  return [...stored, ...(await checkDeployment(expected))];
 }

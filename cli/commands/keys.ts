@@ -139,7 +139,7 @@ function keyName(text: string): string {
 async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
   const api = functionName(stage, 'api');
   whisper(`Function: ${api}`);
-  // Loaded here: nothing else of this command needs Lambda's client and the schemas.
+  // Loaded here: they bring Lambda's client, and zod for the schemas of the API.
   const { invokeFunction } = await import('../../core/aws/functions.ts');
   const { keyBody, readNewKey } = await import('../backend/by-api/keys.ts');
   const event = { create_key: keyBody(wanted) };

@@ -97,7 +97,7 @@ async function mailFolder(): Promise<string> {
   return state.mailFolder;
 }
 
-/** Loaded when needed: the parser of mails takes longer than all else here. */
+/** Loaded when needed: it brings the parser of mails. */
 function openMails(): Promise<typeof import('../../local/mailbox/mails.ts')> {
   return import('../../local/mailbox/mails.ts');
 }

@@ -56,13 +56,14 @@ async function processNow(named: string | undefined, options: GlobalOptions): Pr
 
 async function ask(address: ApiAddress): Promise<Dispatched> {
   whisper(`API: ${address.label}`);
+  // Loaded here: it brings zod for the schemas of the API.
   const { processByApi } = await import('../backend/by-api/process.ts');
   return processByApi(address);
 }
 
 async function invoke({ functionName, address }: DispatcherTarget): Promise<Dispatched> {
   whisper(`Dispatcher: ${functionName}`);
-  // Loaded here: nothing else needs Lambda's client.
+  // Loaded here: it brings Lambda's client.
   const { openDispatcherFunction } = await import('../../core/aws/functions.ts');
   const log = openLog(() => undefined);
   return openDispatcherFunction(functionName, log, address)

@@ -25,7 +25,6 @@ import {
   whyNot,
 } from '../redrive/preview.ts';
 import { runRedrive } from '../redrive/run-redrive.ts';
-import { redriveViaSqs } from '../redrive/via-sqs.ts';
 import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
@@ -74,10 +73,16 @@ export function addRedrive(program: Command): void {
       action<RedriveOptions>(async (options, ids: string[] = []) => {
         const filter = toFilter(options, ids);
         requireChoice(filter, options.all, options.viaSqs ? QUEUE_CHOICES : undefined);
-        if (options.viaSqs) return redriveViaSqs(filter, options);
+        if (options.viaSqs) return viaSqs(filter, options);
         return withBackend(options, (backend) => redrive(backend, filter, options));
       }),
     );
+}
+
+async function viaSqs(filter: DeadLetterFilter, options: Options): Promise<ExitCode> {
+  // Loaded here: it brings the client of SQS.
+  const { redriveViaSqs } = await import('../redrive/via-sqs.ts');
+  return redriveViaSqs(filter, options);
 }
 
 async function redrive(backend: Backend, given: DeadLetterFilter, options: Options): Promise<ExitCode> {

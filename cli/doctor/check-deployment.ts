@@ -2,36 +2,23 @@ import { inParallel } from '../../core/aws/batches.ts';
 import { type Deployed, openDeployed } from '../../core/aws/deployed.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { deadLetterQueueName, functionName, queueName, scheduleGroupName } from '../../core/handler/naming.ts';
-import type { Database } from '../../core/postgres/database.ts';
 import {
   deadLetterQueueDifferences,
   functionDifferences,
   mappingDifferences,
   ownFunctionDifferences,
   queueDifferences,
-  registryDifferences,
   scheduleDifferences,
 } from '../../core/registry/differences.ts';
-import { readRegistry } from '../../core/registry/read-registry.ts';
 import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
 import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
-import { type Finding, listed } from './findings.ts';
+import { FINE, type Finding, listed } from './findings.ts';
 
 /** Calls under way at once: AWS answers few of these a second. */
 const WIDTH = 5;
-const FINE = 'as the code says';
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 /** On one machine the stack itself is the gateway, and what a deployment does to the database. */
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
-
-/** What the database was told, against the code. */
-export async function checkRegistry(db: Database, expected: ExpectedStage): Promise<Finding> {
-  const { stage, address, catalog, deploy } = expected;
-  const definitions = catalog.handlers.map(({ definition }) => definition);
-  const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
-  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
-  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
-}
 
 /** Everything that is deployed, against the code. */
 export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {

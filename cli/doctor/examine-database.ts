@@ -1,11 +1,12 @@
-import { handlerName } from '../../core/handler/naming.ts';
+import { functionName, handlerName } from '../../core/handler/naming.ts';
 import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
 import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
-import { checkRegistry } from './check-deployment.ts';
+import { registryDifferences } from '../../core/registry/differences.ts';
+import { readRegistry } from '../../core/registry/read-registry.ts';
 import type { ExpectedStage } from './expected-stage.ts';
-import { clockOf, deadOf, dispatcherOf, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
+import { clockOf, deadOf, dispatcherOf, FINE, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
 
 /** The mirror looks at a queue every quarter of an hour at least. */
 const MIRROR_LATE_SECONDS = 20 * 60;
@@ -36,4 +37,13 @@ function hiddenOf({ unmirrored, overdueLeases }: CheckUp): Finding[] {
     listed('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
     { check: 'rescue', ...rescue, next: 'look at the log of the dispatcher function' },
   ];
+}
+
+/** What the database was told, against the code. */
+export async function checkRegistry(db: Database, expected: ExpectedStage): Promise<Finding> {
+  const { stage, address, catalog, deploy } = expected;
+  const definitions = catalog.handlers.map(({ definition }) => definition);
+  const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
+  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
+  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
 }

@@ -6,6 +6,8 @@ export interface Finding {
   readonly next?: string;
 }
 
+export const FINE = 'as the code says';
+
 /** Fine when nothing is in the list. */
 export function listed(check: string, wrong: readonly string[], next: string, fine = 'none'): Finding {
   return { check, ok: wrong.length === 0, detail: wrong.length === 0 ? fine : wrong.join(', '), next };
