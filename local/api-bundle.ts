@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { functionName } from '../core/handler/naming.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../infra/bundle/options.ts';
 import { bundleFunction } from './functions/bundle-function.ts';
-import { type HandlerBundles, STAGE } from './functions/handler-bundles.ts';
+import type { HandlerBundles } from './functions/handler-bundles.ts';
+import { STAGE } from './state.ts';
 
 export const API_FUNCTION = functionName(STAGE, 'api');
 

@@ -4,6 +4,9 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
+/** The stage in the names of queues and functions on one machine. */
+export const STAGE = 'local';
+
 export interface HandlerState {
   readonly jobType: string;
   /** Empty for a handler without one. */

@@ -1,5 +1,6 @@
+import { listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
 import { rawJson, snakeCase } from '../screen/json.ts';
-import type { SeenJob } from './backend.ts';
+import type { SeenDeadLetter, SeenJob } from './backend.ts';
 
 /** A job as `--json` has it: the columns' names, the payload digit for digit, its attempts newest first. */
 export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string, unknown> {
@@ -10,5 +11,15 @@ export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string,
     waiting,
     attempt_history: attempts.map(snakeCase),
     ...(job.payload === undefined && { payload_restricted: true }),
+  };
+}
+
+/** All of a dead letter as `--json` has it, with the payload digit for digit. */
+export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLetter): Record<string, unknown> {
+  return {
+    ...listedDocument(letter),
+    payload: typeof payload === 'string' ? rawJson(payload) : payload,
+    raw_body: rawBody,
+    ...(payload === undefined && { payload_restricted: true }),
   };
 }

@@ -3,10 +3,10 @@ import { functionName } from '../../core/handler/naming.ts';
 import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
 import { API_FUNCTION, apiBundle } from '../api-bundle.ts';
 import type { FunctionSpec, Runner } from '../lambda/runner.ts';
+import { STAGE } from '../state.ts';
 import { startOnUsualPort } from '../usual-ports.ts';
 import { readVersion } from '../version.ts';
 import { startGateway } from './gateway.ts';
-import { STAGE } from './handler-bundles.ts';
 
 export interface Api {
   readonly url: string;

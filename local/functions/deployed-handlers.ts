@@ -7,7 +7,8 @@ import { timingOf } from '../../core/handler/timing.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type DeployedHandler, registerHandlers } from '../../core/registry/register-handlers.ts';
 import type { FunctionSpec, MappingSpec, Runner } from '../lambda/runner.ts';
-import { type BundledHandler, type HandlerBundles, STAGE } from './handler-bundles.ts';
+import { STAGE } from '../state.ts';
+import type { BundledHandler, HandlerBundles } from './handler-bundles.ts';
 import { ensureQueues } from './handler-queues.ts';
 
 export interface HandlersDeps {

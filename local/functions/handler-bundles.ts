@@ -4,10 +4,8 @@ import { failureLine, type HandlerEntry, loadCatalog } from '../../core/handler/
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
+import { STAGE } from '../state.ts';
 import { bundleFunction } from './bundle-function.ts';
-
-/** The stage in the names of queues and functions on one machine. */
-export const STAGE = 'local';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;

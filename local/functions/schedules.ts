@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { functionName } from '../../core/handler/naming.ts';
 import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
 import type { FunctionSpec, Runner } from '../lambda/runner.ts';
+import { STAGE } from '../state.ts';
 import { bundleFunction } from './bundle-function.ts';
-import { STAGE } from './handler-bundles.ts';
 
 /** A function that a schedule wakes, as it is deployed. */
 export type ScheduledFunction = Omit<FunctionSpec, 'environment'>;

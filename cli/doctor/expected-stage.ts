@@ -2,15 +2,13 @@ import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { optionalSetting } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
-import { STAGE } from '../../local/functions/handler-bundles.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { findHandlers } from '../commands/payload.ts';
-import { EXIT } from '../exit-code.ts';
-import { addressOf, findOwnStack } from '../target/own-stack.ts';
-import type { GlobalOptions } from '../target/target.ts';
+import { STAGE } from '../../local/state.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { addressOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
 
-/** What was deployed where, and the code to hold against it. */
-export interface Deployment {
+/** A stage, and the code that it is expected to match. */
+export interface ExpectedStage {
   readonly stage: string;
   /** Undefined for the AWS account that the environment names. */
   readonly address: DeployedAddress | undefined;
@@ -32,7 +30,7 @@ export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolea
 }
 
 /** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */
-export async function findDeployment(options: DoctorOptions): Promise<Deployment | undefined> {
+export async function findExpectedStage(options: DoctorOptions): Promise<ExpectedStage | undefined> {
   if (options.stage !== undefined) return onAws(options.stage, options.handlers);
   if (options.handlers !== undefined)
     throw new CommandFailure(EXIT.usage, '--handlers says what --stage is held against');
@@ -48,7 +46,7 @@ export async function findDeployment(options: DoctorOptions): Promise<Deployment
   };
 }
 
-async function onAws(stage: string, handlers: string | undefined): Promise<Deployment> {
+async function onAws(stage: string, handlers: string | undefined): Promise<ExpectedStage> {
   const folder = handlers ?? findHandlers(process.cwd());
   if (folder === undefined) {
     throw new CommandFailure(

@@ -1,5 +1,5 @@
 import type { ApiAddress } from '../../target/api-address.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import { openClient } from './client.ts';
 import { deadLettersByApi } from './dead-letters.ts';
 import { discardsByApi } from './discards.ts';
@@ -10,8 +10,8 @@ import { keysByApi } from './keys.ts';
 import { numbersByApi } from './numbers.ts';
 import { redrivesByApi } from './redrives.ts';
 
-/** The engine, asked by its HTTP API. */
-export function engineByApi(address: ApiAddress): Engine {
+/** The backend, asked by its HTTP API. */
+export function backendByApi(address: ApiAddress): Backend {
   const client = openClient(address);
   return {
     ...numbersByApi(client),
