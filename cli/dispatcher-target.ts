@@ -1,6 +1,6 @@
 import type { AwsAddress } from '../core/aws-address.ts';
 import { functionName } from '../core/handler/naming.ts';
-import { STAGE } from '../local/functions/handler-bundles.ts';
+import { STAGE } from '../local/state.ts';
 import { CommandFailure } from './command-failure.ts';
 import { EXIT } from './exit-code.ts';
 import type { DatabaseAddress } from './target/database-address.ts';

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { optionalSetting } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
-import { STAGE } from '../../local/functions/handler-bundles.ts';
+import { STAGE } from '../../local/state.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { findHandlers } from '../commands/payload.ts';
 import { EXIT } from '../exit-code.ts';

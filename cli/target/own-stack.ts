@@ -1,6 +1,5 @@
 import type { AwsAddress } from '../../core/aws-address.ts';
-import { CREDENTIALS, REGION } from '../../local/aws.ts';
-import { type FoundState, findState, isRunning } from '../../local/state.ts';
+import { CREDENTIALS, type FoundState, findState, isRunning, REGION } from '../../local/state.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { findTarget, type GlobalOptions } from './target.ts';
 
