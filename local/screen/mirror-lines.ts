@@ -1,5 +1,5 @@
 import { oneLine } from '../../core/text.ts';
-import type { LogLine } from './event-lines.ts';
+import type { LogLine } from './log-line.ts';
 
 const LONGEST_REASON = 300;
 

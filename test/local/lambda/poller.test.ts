@@ -1,6 +1,6 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { MappingSpec } from '../../../local/lambda/runner.ts';
+import type { MappingSpec } from '../../../local/lambda/specs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openQueue, type QueueFixture } from './queue-fixture.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';

@@ -90,7 +90,7 @@ const RIGHT: Case[] = [
   [importDirection, 'functions/api.ts', "import { api } from '../api/app.ts';\nimport { c } from '../core/config.ts';"],
   [
     importDirection,
-    'local/functions/bundle-function.ts',
+    'local/functions/build-bundle.ts',
     "import { bundleOptions } from '../../infra/bundle/options.ts';",
   ],
   [importDirection, 'cli/main.ts', "const { up } = await import('../local/up.ts');"],

@@ -1,5 +1,5 @@
 /** A message move task ("DLQ redrive"). Times are milliseconds since the epoch. */
-export interface MoveTask {
+export interface MessageMoveTask {
   readonly id: string;
   readonly handle: string;
   readonly sourceArn: string;
@@ -31,7 +31,7 @@ export function readTaskHandle(handle: string): string | undefined {
 }
 
 /** How many messages may move now so that the rate is kept, the first at once; `most` bounds a catch-up. */
-export function allowance(task: MoveTask, now: number, most: number): number {
+export function allowance(task: MessageMoveTask, now: number, most: number): number {
   if (task.rate === undefined) return most;
   const soFar = task.pace.moved + Math.floor(((now - task.pace.since) * task.rate) / 1000) + 1;
   return Math.max(0, Math.min(soFar - task.moved, most));

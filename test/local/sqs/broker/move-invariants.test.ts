@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../../../local/sqs/actions/table.ts';
-import { type Broker, queueArn, queueUrl } from '../../../../local/sqs/broker.ts';
+import { type Broker, queueArn, queueUrl } from '../../../../local/sqs/broker/broker.ts';
 import { openBroker } from '../../../../local/sqs/server.ts';
 
 const QUEUES = ['first', 'second', 'dead', 'elsewhere'] as const;

@@ -1,6 +1,6 @@
-import { type Broker, queueByUrl } from './broker.ts';
-import { invalidParameter, missingParameter } from './errors.ts';
-import type { Queue } from './queue/queue.ts';
+import { type Broker, queueByUrl } from '../broker/broker.ts';
+import { invalidParameter, missingParameter } from '../errors.ts';
+import type { Queue } from '../queue/queue.ts';
 
 /** The parsed body of a request: any JSON object. */
 export type Input = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bundleEnvironment } from '../../../infra/bundle/options.ts';
-import { bundleFunction } from '../../../local/functions/bundle-function.ts';
+import { buildBundle } from '../../../local/functions/build-bundle.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { openRunner } from '../lambda/runner-fixture.ts';
 
@@ -31,7 +31,7 @@ export default function run(): string[] {
   const outFile = join(folder, 'out/one.mjs');
   const fixture = await openRunner();
 
-  const bundle = await bundleFunction({ entry, outFile, alias: { '#handler': join(folder, 'one.ts') } });
+  const bundle = await buildBundle({ entry, outFile, alias: { '#handler': join(folder, 'one.ts') } });
   fixture.runner.addFunction({ ...(await fixture.build('one', '')), bundle: outFile, environment: bundleEnvironment });
   const { payload } = await fixture.runner.invoke('one', {}, 'RequestResponse');
   await fixture.close();
@@ -51,7 +51,7 @@ test('a package in CommonJS, and one that asks for a built-in module, load', asy
   const outFile = join(folder, 'entry.mjs');
   const fixture = await openRunner();
 
-  await bundleFunction({ entry: join(folder, 'entry.ts'), outFile });
+  await buildBundle({ entry: join(folder, 'entry.ts'), outFile });
   fixture.runner.addFunction({ ...(await fixture.build('entry', '')), bundle: outFile });
   const { payload } = await fixture.runner.invoke('entry', {}, 'RequestResponse');
   await fixture.close();
@@ -63,7 +63,7 @@ test('neither the bundle nor its map says where it was built', async () => {
   const folder = await folderWith({ 'entry.ts': `export const handler = () => 'a';` });
   const outFile = join(folder, 'entry.mjs');
 
-  await bundleFunction({ entry: join(folder, 'entry.ts'), outFile });
+  await buildBundle({ entry: join(folder, 'entry.ts'), outFile });
 
   const built = (await readFile(outFile, 'utf8')) + (await readFile(`${outFile}.map`, 'utf8'));
   expect(built).toContain('entry.ts');
@@ -76,7 +76,7 @@ test('what does not compile is named by file and line', async () => {
     'other.ts': '\n\nconst broken = ;',
   });
 
-  const building = bundleFunction({ entry: join(folder, 'entry.ts'), outFile: join(folder, 'out.mjs') });
+  const building = buildBundle({ entry: join(folder, 'entry.ts'), outFile: join(folder, 'out.mjs') });
 
   await expect(building).rejects.toMatchObject({
     code: 'BUNDLE_FAILED',
@@ -87,7 +87,7 @@ test('what does not compile is named by file and line', async () => {
 test('an import that leads nowhere is named with the place of it', async () => {
   const folder = await folderWith({ 'entry.ts': "import './absent.ts';\nexport const handler = () => 1;" });
 
-  const building = bundleFunction({ entry: join(folder, 'entry.ts'), outFile: join(folder, 'out.mjs') });
+  const building = buildBundle({ entry: join(folder, 'entry.ts'), outFile: join(folder, 'out.mjs') });
 
   await expect(building).rejects.toThrow(/entry\.ts:1:8 Could not resolve "\.\/absent\.ts"$/);
 });
@@ -99,7 +99,7 @@ test('a bundle that throws when it is loaded is named by its source', async () =
   const outFile = join(folder, 'entry.mjs');
   const fixture = await openRunner();
 
-  await bundleFunction({ entry: join(folder, 'entry.ts'), outFile });
+  await buildBundle({ entry: join(folder, 'entry.ts'), outFile });
   fixture.runner.addFunction({
     ...(await fixture.build('entry', '')),
     bundle: outFile,

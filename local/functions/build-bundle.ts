@@ -20,12 +20,7 @@ export interface Bundle {
 }
 
 /** Bundles one function as a deployment would. Throws `BundleError` with the file and line of what does not compile. */
-export async function bundleFunction({
-  entry,
-  outFile,
-  alias = {},
-  nativeModules = [],
-}: BundleRequest): Promise<Bundle> {
+export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await build({
       ...bundleOptions(nativeModules),

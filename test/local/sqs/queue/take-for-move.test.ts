@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { takeForMove } from '../../../../local/sqs/queue/queue-operations.ts';
-import { put, queueWith, take } from '../queue/queue-fixture.ts';
+import { put, queueWith, take } from './queue-fixture.ts';
 
 it('takes only what is visible and counts no receive', () => {
   const queue = queueWith();

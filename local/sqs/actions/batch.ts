@@ -1,4 +1,4 @@
-import { SqsError } from './errors.ts';
+import { SqsError } from '../errors.ts';
 import type { Input } from './input.ts';
 
 const MOST_ENTRIES = 10;
@@ -38,7 +38,7 @@ function readEntry(input: Input, seen: Set<string>): BatchEntry {
 }
 
 /** Runs every entry by itself; a refused one is reported and does not stop the others. */
-export function runBatch<T extends BatchEntry>(entries: readonly T[], run: (entry: T) => object): BatchResult {
+export function runEntries<T extends BatchEntry>(entries: readonly T[], run: (entry: T) => object): BatchResult {
   const result: BatchResult = { Successful: [] };
   for (const entry of entries) {
     try {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { queueDoesNotExist } from './errors.ts';
-import type { MoveTask } from './moves/move-task.ts';
-import type { LongPolls } from './queue/long-polls.ts';
-import type { Message, MessageIdentity } from './queue/message.ts';
-import { createQueue, putMessage, type Queue, type QueueSeed } from './queue/queue.ts';
-import { receiveMessages } from './queue/queue-operations.ts';
-import type { Journal } from './store/journal.ts';
+import { invalidParameter, queueDoesNotExist } from '../errors.ts';
+import type { Message, MessageIdentity } from '../message/message.ts';
+import type { LongPolls } from '../queue/long-polls.ts';
+import { createQueue, putMessage, type Queue, type QueueSeed } from '../queue/queue.ts';
+import { receiveMessages } from '../queue/queue-operations.ts';
+import type { QueueSettings } from '../queue/queue-settings.ts';
+import { allowsSource } from '../queue/redrive-policy.ts';
+import type { Journal } from './journal.ts';
+import type { MessageMoveTask } from './move-task.ts';
 
 /** All queues of the one account, and what they need of each other. */
 export interface Broker {
@@ -15,7 +17,7 @@ export interface Broker {
   readonly queues: Map<string, Queue>;
   /** Deletion time by name, for the 60 seconds in which a name is not free. */
   readonly deletedAt: Map<string, number>;
-  readonly tasks: MoveTask[];
+  readonly tasks: MessageMoveTask[];
   journal: Journal;
   readonly polls: LongPolls;
   /** `http://host:port`, known once the server listens. */
@@ -85,4 +87,21 @@ function deadLetter(message: Message, source: Queue, now: number): Message {
 
 export function deadLetterSources(broker: Broker, target: Queue): Queue[] {
   return [...broker.queues.values()].filter((queue) => queue.settings.redrive?.deadLetterTargetArn === target.arn);
+}
+
+/**
+ * Checks a queue's redrive policy against the dead-letter queue it names.
+ * @throws SqsError InvalidParameterValue: no such queue, of the other kind, or its RedriveAllowPolicy says no
+ */
+export function checkRedriveTarget(broker: Broker, name: string, settings: QueueSettings): void {
+  if (settings.redrive === undefined) return;
+  const refuse = (reason: string) => invalidParameter('RedrivePolicy', settings.attributes.RedrivePolicy, reason);
+  const target = queueByArn(broker, settings.redrive.deadLetterTargetArn);
+  if (target === undefined) throw refuse('Dead letter target does not exist.');
+  if (target.settings.fifo !== settings.fifo) {
+    throw refuse(`Dead-letter queue must be same type of queue as the source: ${settings.fifo ? 'FIFO' : 'standard'}.`);
+  }
+  if (!allowsSource(target.settings.redriveAllow, queueArn(broker, name))) {
+    throw refuse('The RedriveAllowPolicy of the dead-letter queue does not allow this queue as a source.');
+  }
 }

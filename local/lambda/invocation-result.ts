@@ -1,8 +1,7 @@
 import { parseJson } from './parse-json.ts';
-import { ServiceError } from './service-error.ts';
 
 /** How an invocation ended. `body` is JSON text as the function sent it. */
-export type Outcome =
+export type InvocationResult =
   | { kind: 'success'; body: string }
   /** The function reported an error and lives on. */
   | { kind: 'error'; error: FunctionError }
@@ -42,7 +41,7 @@ export function exited(requestId: string, exit: { code: number | null; signal: N
   return { errorType: 'Runtime.ExitError', errorMessage: `RequestId: ${requestId} Error: Runtime exited${how}` };
 }
 
-export function throttled(): Outcome {
+export function throttled(): InvocationResult {
   return { kind: 'throttled', error: { errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' } };
 }
 
@@ -70,7 +69,7 @@ export function summarize({ errorType, errorMessage, trace = [] }: FunctionError
  * The payload of an Invoke answer (always JSON text), and the value of its X-Amz-Function-Error.
  * Throws `TooManyRequestsException` for what was not run.
  */
-export function toAnswer(outcome: Outcome): { payload: string; functionError?: string } {
+export function toAnswer(outcome: InvocationResult): { payload: string; functionError?: string } {
   if (outcome.kind === 'throttled') {
     throw new ServiceError(429, 'TooManyRequestsException', outcome.error.errorMessage);
   }
@@ -78,4 +77,17 @@ export function toAnswer(outcome: Outcome): { payload: string; functionError?: s
   if (parseJson(outcome.body) !== undefined) return { payload: outcome.body };
   const error = { errorType: 'Runtime.InvalidResponse', errorMessage: 'the response is not JSON' };
   return { payload: JSON.stringify(error), functionError: 'Unhandled' };
+}
+
+/** An error of the Lambda service, as its clients read it. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: string;
+  readonly status: number;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
 }
