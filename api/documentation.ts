@@ -1,9 +1,19 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { DOCS_POLICY, docsPage } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 import { defineRoute, type Route } from './route.ts';
 
 const TAG = 'Documentation';
+
+const STYLE = `
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #1d2330; }
+  table { border-collapse: collapse; width: 100%; }
+  td { border-bottom: 1px solid #d9dee7; padding: 0.4rem 0.8rem 0.4rem 0; vertical-align: top; }
+  code { font: 0.95em ui-monospace, monospace; white-space: nowrap; }
+  @media (prefers-color-scheme: dark) { body { background: #12151c; color: #e5e9f0; } a { color: #8db7ff; } }`;
+
+/** Nothing but this page's own style: no script, no picture, no other host. */
+const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 /** The routes that describe all others and themselves. */
 export function documentationRoutes(operations: readonly Route[]): Route[] {
@@ -35,4 +45,22 @@ export function documentationRoutes(operations: readonly Route[]): Route[] {
   });
   const all: Route[] = [...operations, openapi, docs];
   return [openapi, docs];
+}
+
+/** A page that lists the operations. What they take and give stands in /openapi.json. */
+function docsPage(routes: readonly Route[], version: string): string {
+  const sections = [...Map.groupBy(routes, ({ tag }) => tag)].map(
+    ([tag, some]) => `<h2>${tag}</h2><table>${some.map(row).join('')}</table>`,
+  );
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Millrace API</title>
+<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>
+<h1>Millrace API ${version}</h1>
+<p>The whole contract: <a href="openapi.json">openapi.json</a>. Every answer that is no success is a
+<code>application/problem+json</code> document whose <code>detail</code> says what to do.</p>
+${sections.join('\n')}</body></html>`;
+}
+
+function row({ method, path, summary, scope }: Route): string {
+  const needs = scope === 'none' ? 'nothing' : scope.join(' or ');
+  return `<tr><td><code>${method.toUpperCase()} ${path}</code></td><td>${summary}</td><td>${needs}</td></tr>`;
 }

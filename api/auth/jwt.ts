@@ -2,7 +2,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 import { Problem } from '../problem.ts';
-import { bearerToken } from './bearer-token.ts';
+import { bearerToken } from './api-key.ts';
 
 export interface JwtSettings {
   readonly issuer: string;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
-import { expandScopes, ROLES, type Role, SCOPES } from '../../core/access/scopes.ts';
+import { type ApiRole, expandScopes, ROLES, SCOPES } from '../../core/access/scopes.ts';
 import { seconds } from '../../core/duration.ts';
 import { snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
@@ -14,7 +14,7 @@ const KeyBody = z
   .strictObject({
     name: Words,
     scopes: z
-      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as Role[])]))
+      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as ApiRole[])]))
       .min(1)
       .meta({ description: 'Scopes, or roles that stand for some.' }),
     expires_in: z

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { countDeadLetters, discardSome, discardStray } from '../../core/dead-letters/discard.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
 import { Discarded, DiscardPreview } from '../documents.ts';
+import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams } from '../schemas.ts';
