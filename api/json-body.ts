@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { DEEPEST_JSON, parseExactly } from '../core/json.ts';
 import { invalidBody, Problem } from './problem.ts';
 
 /** A body has at most so many bytes. */
 const MOST_BODY_BYTES = 1_048_576;
-const DEEPEST = 500;
 
 /** A body that was read: once as JavaScript has it, once with every digit. */
 export interface JsonBody {
@@ -47,7 +47,7 @@ function parseBody(text: string, bytes: Uint8Array): JsonBody {
     value,
     bytes,
     textOf: (path) => {
-      exact ??= JSON.parse(text, keepDigits);
+      exact ??= parseExactly(text);
       const part = path.reduce<unknown>(
         (whole, key) => (whole as Record<PropertyKey, unknown> | undefined)?.[key],
         exact,
@@ -63,13 +63,6 @@ function parseJson(text: string): { value: unknown } | { fault: string } {
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
-}
-
-/** Node has it, and the compiler's list of what JSON has does not. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-
-function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value;
 }
 
 /** An object or array that is open; `keys` of an object only. */
@@ -96,7 +89,7 @@ function refuseDoubles(text: string): void {
       if (top?.isKeyNext) addKey(open, top, JSON.parse(text.slice(at, end + 1)) as string);
       at = end;
     }
-    if (open.length > DEEPEST) throw invalidBody('', `is nested more than ${DEEPEST} deep`);
+    if (open.length > DEEPEST_JSON) throw invalidBody('', `is nested more than ${DEEPEST_JSON} deep`);
   }
 }
 

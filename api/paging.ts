@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LARGEST_ID } from '../core/job.ts';
 import { Problem } from './problem.ts';
 
 /** Rows that a page number may lead past; a cursor leads anywhere. */
@@ -42,7 +43,7 @@ export function writeCursor(id: string, question: unknown): string {
 /** @throws Problem when it was not made for this question. */
 export function readCursor(cursor: string, question: unknown): string {
   const [, id, hash] = /^([1-9]\d{0,18})\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (id === undefined || BigInt(id) > LAST_ID || writeCursor(id, question) !== cursor) {
+  if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {
     const detail =
       hash === undefined || hash === fingerprint(question)
         ? 'take next_cursor of an answer as it is, or leave it out to begin anew'
@@ -51,8 +52,6 @@ export function readCursor(cursor: string, question: unknown): string {
   }
   return id;
 }
-
-const LAST_ID = 2n ** 63n - 1n;
 
 function fingerprint(question: unknown): string {
   return createHash('sha256').update(JSON.stringify(question)).digest('hex').slice(0, 12);

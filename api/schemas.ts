@@ -1,13 +1,12 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
-
-const LAST_ID = 2n ** 63n - 1n;
+import { LARGEST_ID } from '../core/job.ts';
 
 /** A bigint of the database, which a JavaScript number could not hold. */
 export const Id = z
   .string()
   .regex(/^[1-9]\d{0,18}$/, 'expected an id: a whole number from 1')
-  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LAST_ID, 'is larger than any id')
+  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LARGEST_ID, 'is larger than any id')
   .meta({ description: 'A decimal number, as a string.', example: '42' });
 export const IdParams = z.strictObject({ id: Id });
 

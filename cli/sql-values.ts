@@ -1,5 +1,5 @@
 import type { StatementResult } from '../core/postgres/database.ts';
-import { rawJson } from './screen/json.ts';
+import { exactJson } from './screen/json.ts';
 
 /** Oids of pg_type, which never change. */
 const BOOLEAN = 16;
@@ -21,7 +21,7 @@ function toValue(cell: string | null, type: number): unknown {
   if (cell === null) return null;
   if (type === BOOLEAN) return cell === 't';
   if (SMALL_NUMBERS.includes(type)) return Number(cell);
-  return JSON_TYPES.includes(type) ? rawJson(cell) : cell;
+  return JSON_TYPES.includes(type) ? exactJson(cell) : cell;
 }
 
 /** `id, id` becomes `id, id_2`: an object holds a name once. */

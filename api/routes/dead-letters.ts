@@ -3,7 +3,7 @@ import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-
 import { listedDocument, type PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
-import { rawJson, snakeCase } from '../../core/json.ts';
+import { exactJson, snakeCase } from '../../core/json.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -67,7 +67,7 @@ export const getDeadLetter = defineRoute({
     const readable = caller.scopes.has('payload:read');
     const body = {
       ...listedDocument(rest),
-      ...(readable && { payload: payload === null ? null : rawJson(payload), raw_body: rawBody }),
+      ...(readable && { payload: payload === null ? null : exactJson(payload), raw_body: rawBody }),
       payload_restricted: !readable,
     };
     return { status: 200, body };

@@ -1,6 +1,6 @@
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
-import { rawJson, snakeCase } from '../../core/json.ts';
+import { exactJson, snakeCase } from '../../core/json.ts';
 import { readLiveJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
@@ -102,9 +102,9 @@ export function jobDocument({ job, attempts, waiting }: ShownJob, { scopes }: Ca
   const readable = scopes.has('payload:read');
   return {
     ...snakeCase(rest),
-    result: result === null ? null : rawJson(result),
+    result: result === null ? null : exactJson(result),
     waiting,
-    ...(readable && { payload: rawJson(payload) }),
+    ...(readable && { payload: exactJson(payload) }),
     payload_restricted: !readable,
     ...(scopes.has('jobs:read') && { attempt_history: attempts.map(snakeCase) }),
   };
