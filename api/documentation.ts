@@ -12,20 +12,20 @@ const STYLE = `
   code { font: 0.95em ui-monospace, monospace; white-space: nowrap; }
   @media (prefers-color-scheme: dark) { body { background: #12151c; color: #e5e9f0; } a { color: #8db7ff; } }`;
 
-/** Nothing but this page's own style: no script, no picture, no other host. */
+/** Allows the page's own style and nothing else: no script, no image, no other host. */
 const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** The routes that describe all others and themselves. */
+/** Returns the routes that describe all routes, themselves included. */
 export function documentationRoutes(operations: readonly Route[]): Route[] {
   const openapi = defineRoute({
     method: 'get',
     path: '/openapi.json',
     operation: 'getOpenApi',
     tag: TAG,
-    summary: 'The contract, as OpenAPI 3.1',
+    summary: 'Get the OpenAPI 3.1 document',
     scope: 'none',
     detached: true,
-    answers: { 200: { description: 'The document.', schema: z.record(z.string(), z.unknown()) } },
+    answers: { 200: { description: 'The OpenAPI document.', schema: z.record(z.string(), z.unknown()) } },
     run: async ({ deps }) => ({ status: 200, body: openApiDocument(all, deps.version) }),
   });
   const docs = defineRoute({
@@ -33,10 +33,10 @@ export function documentationRoutes(operations: readonly Route[]): Route[] {
     path: '/docs',
     operation: 'getDocs',
     tag: TAG,
-    summary: 'The operations, for people',
+    summary: 'Get a page that lists the operations',
     scope: 'none',
     detached: true,
-    answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
+    answers: { 200: { description: 'An HTML page.', mediaType: 'text/html' } },
     run: async ({ deps }) => ({
       status: 200,
       text: docsPage(all, deps.version),
@@ -47,7 +47,7 @@ export function documentationRoutes(operations: readonly Route[]): Route[] {
   return [openapi, docs];
 }
 
-/** A page that lists the operations. What they take and give stands in /openapi.json. */
+/** Returns a page that lists the operations; /openapi.json has their parameters and schemas. */
 function docsPage(routes: readonly Route[], version: string): string {
   const sections = [...Map.groupBy(routes, ({ tag }) => tag)].map(
     ([tag, some]) => `<h2>${tag}</h2><table>${some.map(row).join('')}</table>`,
@@ -55,12 +55,12 @@ function docsPage(routes: readonly Route[], version: string): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Millrace API</title>
 <meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>
 <h1>Millrace API ${version}</h1>
-<p>The whole contract: <a href="openapi.json">openapi.json</a>. Every answer that is no success is a
-<code>application/problem+json</code> document whose <code>detail</code> says what to do.</p>
+<p>The OpenAPI document: <a href="openapi.json">openapi.json</a>. Every error response is an
+<code>application/problem+json</code> document; its <code>detail</code> says what to do.</p>
 ${sections.join('\n')}</body></html>`;
 }
 
 function row({ method, path, summary, scope }: Route): string {
-  const needs = scope === 'none' ? 'nothing' : scope.join(' or ');
-  return `<tr><td><code>${method.toUpperCase()} ${path}</code></td><td>${summary}</td><td>${needs}</td></tr>`;
+  const required = scope === 'none' ? 'no scope' : scope.join(' or ');
+  return `<tr><td><code>${method.toUpperCase()} ${path}</code></td><td>${summary}</td><td>${required}</td></tr>`;
 }

@@ -1,6 +1,6 @@
 /**
- * The deepest JSON that is accepted in a payload, kept as a result and shown as a nested document. Node reads and writes
- * JSON by recursion and overflows its stack near 2,500 levels; Postgres stores some thousands.
+ * The deepest JSON that is accepted in a payload, kept as a result and nested in a document. Node reads and writes JSON
+ * by recursion and overflows its stack near 2,500 levels; Postgres stores some thousands.
  */
 export const DEEPEST_JSON = 500;
 
@@ -19,8 +19,8 @@ export function jsonDepth(json: string): number {
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /**
- * Parses JSON text into a value for `JSON.stringify`, which writes each number with the digits of the text. Integer-like
- * keys come first in each object, as in every JavaScript object; jsonb keeps no order of keys either.
+ * Parses JSON text into a value for `JSON.stringify`, which writes each number with its digits in the text.
+ * Integer-like keys come first, as in every JavaScript object; jsonb does not keep the order of keys either.
  */
 export function parseExactly(json: string): unknown {
   return JSON.parse(json, (_key, value: unknown, context?: { source?: string }) =>
@@ -28,12 +28,12 @@ export function parseExactly(json: string): unknown {
   );
 }
 
-/** The same for a part of a document, where JSON that nests too deeply stays the text that it is. */
+/** Parses JSON text for a part of a document. JSON that nests too deeply stays text. */
 export function exactJson(json: string): unknown {
   return jsonDepth(json) > DEEPEST_JSON ? json : parseExactly(json);
 }
 
-/** Returns one document on one line. Dates become ISO text; a missing value becomes null. */
+/** Returns one document on one line. Dates become ISO text; undefined becomes null. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }

@@ -3,13 +3,13 @@ import { expandScopes } from '../../core/access/scopes.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 
-/** `Authorization: Bearer millrace_<id>_<secret>` */
+/** Authenticates `Authorization: Bearer millrace_<id>_<secret>`. */
 export function apiKeyAuthentication(db: Queryable): Authenticate {
   return async (request) => {
     const token = bearerToken(request);
     if (!token?.startsWith('millrace_')) return undefined;
     const key = await checkApiKey(db, token);
-    if (key === undefined) return { refused: 'this key does not exist, has expired or was revoked' };
+    if (key === undefined) return { refused: 'the API key is unknown, expired or revoked' };
     return { name: `key:${key.name}`, id: `key:${key.id}`, scopes: new Set(expandScopes(key.scopes)) };
   };
 }
