@@ -8,7 +8,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { jobId } from '../options/values.ts';
-import { indentJson, toJson } from '../screen/json.ts';
+import { exactJson, indentJson, toJson } from '../screen/json.ts';
 import { isTable, print, printPairs, suggest } from '../screen/terminal.ts';
 
 /** `millrace jobs show` */
@@ -62,7 +62,8 @@ function show({ job, attempts, waiting }: SeenJob): void {
 /** For a person over several lines; undefined is one that may not be seen. */
 export function shownPayload(payload: string | null | undefined): string | null {
   if (payload === undefined) return 'not shown: the key lacks the scope payload:read';
-  return payload !== null && isTable() ? indentJson(payload) : payload;
+  if (payload === null) return null;
+  return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
 /** Newest first, as they come. */

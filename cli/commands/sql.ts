@@ -4,7 +4,7 @@ import { errorCode, runText, type StatementResult } from '../../core/postgres/da
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
-import { rawJson, toJson } from '../screen/json.ts';
+import { exactJson, toJson } from '../screen/json.ts';
 import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
 import { databaseFailure, isSchemaMissing, MIGRATE } from '../target/database-failure.ts';
 import { CONNECT_TIMEOUT_MS, CONNECTION_NAME, findDatabase } from '../target/target.ts';
@@ -95,7 +95,7 @@ function toValue(cell: string | null, type: number): unknown {
   if (cell === null) return null;
   if (type === BOOLEAN) return cell === 't';
   if (SMALL_NUMBERS.includes(type)) return Number(cell);
-  return JSON_TYPES.includes(type) ? rawJson(cell) : cell;
+  return JSON_TYPES.includes(type) ? exactJson(cell) : cell;
 }
 
 /** `id, id` becomes `id, id_2`: an object holds a name once. */

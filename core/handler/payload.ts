@@ -1,4 +1,5 @@
 import { PayloadInvalid } from '../errors.ts';
+import { DEEPEST_JSON } from '../json.ts';
 import type { PayloadSchema, SchemaIssue } from '../schema.ts';
 
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
@@ -26,7 +27,7 @@ function check(given: unknown, pointer: string, above: Set<object>): void {
   if (fault) throw new PayloadInvalid(pointer, fault);
   if (typeof value !== 'object' || value === null || value instanceof Date) return;
   if (above.has(value)) throw new PayloadInvalid(pointer, 'contains itself, which JSON cannot express');
-  if (above.size > 500) throw new PayloadInvalid(pointer, 'is nested more than 500 deep');
+  if (above.size > DEEPEST_JSON) throw new PayloadInvalid(pointer, `is nested more than ${DEEPEST_JSON} deep`);
   above.add(value);
   for (const [key, part] of Object.entries(value)) {
     const inner = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
