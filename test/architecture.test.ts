@@ -32,6 +32,11 @@ const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reaso
   },
   {
     rule: environmentReader.name,
+    path: 'cli/set-up.js',
+    reason: 'plain JavaScript for any Node, which gives npm the environment without our own node_modules on its PATH',
+  },
+  {
+    rule: environmentReader.name,
     path: 'local/lambda/bootstrap.mjs',
     reason: 'is a Lambda runtime, to which the environment is the protocol',
   },
@@ -63,12 +68,12 @@ it('looks at the whole tree', () => {
   expect([...folders]).toEqual(expect.arrayContaining(['core', 'infra', 'local', 'migrations', 'test']));
 });
 
-it('has at most twelve npm scripts of one word each', () => {
+it('has at most fifteen npm scripts of one word each', () => {
   const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
 
   const names = Object.keys(scripts);
 
-  expect(names.length).toBeLessThanOrEqual(12);
+  expect(names.length).toBeLessThanOrEqual(15);
   expect(names.filter((name) => !/^[a-z]+$/.test(name))).toEqual([]);
 });
 
