@@ -4,45 +4,30 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/handler/catalog.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
-import { Api, type ApiChoice } from './constructs/api.ts';
-import { type DatabaseAccess, type DatabaseChoice, existingDatabase, newDatabase } from './constructs/database.ts';
+import { Api } from './constructs/api.ts';
+import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
-import { type AlarmTarget, DeployedAlarms } from './constructs/deployed-alarms.ts';
+import { DeployedAlarms } from './constructs/deployed-alarms.ts';
 import { DeployedDashboard } from './constructs/deployed-dashboard.ts';
 import type { FunctionSurroundings } from './constructs/deployed-function.ts';
 import { DeployedHandler } from './constructs/deployed-handler.ts';
-import { Dispatcher, type DispatcherProps } from './constructs/dispatcher.ts';
+import { Dispatcher } from './constructs/dispatcher.ts';
 import { Mirror } from './constructs/mirror.ts';
-import { addEndpoints, checkEgress, type Egress, newPlace, type Place } from './constructs/network.ts';
+import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { prove } from './plan/proofs.ts';
+import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
+import type { Settings } from './settings/settings.ts';
 
-export interface MillraceProps {
-  /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
-  readonly stage: string;
+export interface MillraceProps extends Omit<Settings, 'handlersFolder' | 'network'> {
   /** One entry a handler file, as `loadCatalog` gives them. */
   readonly handlers: readonly HandlerEntry[];
-  readonly database: DatabaseChoice;
   /** Without a place, functions run outside a VPC, or in a new one beside a new database. */
   readonly network: { readonly place?: Place; readonly egress?: Egress };
-  readonly dispatch: DispatcherProps['mode'];
-  readonly api: ApiChoice;
-  readonly architecture: 'arm64' | 'x86_64';
-  /** What handlers find in their environment besides, such as `SMTP_FROM`. A template is no place for secrets. */
-  readonly settings: Readonly<Record<string, string>>;
-  /** Handlers whose removal is meant although they have unfinished jobs. */
-  readonly drain: readonly string[];
-  /** What the database allows; the sum of ours is held against it. */
-  readonly maxConnections: number | undefined;
-  /** Who is told of alarms; `false` makes none. */
-  readonly alarms: AlarmTarget | false;
-  readonly dashboard: boolean;
-  /** Whether the numbers in CloudWatch, each of which is paid for, tell job types apart. */
-  readonly metricsByJobType: boolean;
   /** Told by the API. */
   readonly version: string;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Annotations, type App, Stack } from 'aws-cdk-lib';
+import { Annotations, type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { failureLine, type HandlerEntry, loadCatalog } from '../core/handler/catalog.ts';
@@ -8,7 +8,10 @@ import { Millrace, type MillraceProps } from './millrace.ts';
 import type { Context } from './settings/context.ts';
 import type { NetworkChoice } from './settings/place-settings.ts';
 import { readSettings } from './settings/settings.ts';
-import { checkSize } from './stack-size.ts';
+
+/** What CloudFormation takes in one stack. */
+const MOST_RESOURCES = 500;
+const MANY = 0.8 * MOST_RESOURCES;
 
 const probe = openProbe();
 
@@ -51,4 +54,17 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): Millra
 
 function readVersion(): string {
   return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+}
+
+/**
+ * Warns of a stack that is nearly too large.
+ * @throws an Error when it is.
+ */
+export function checkSize(stack: Stack, handlers: number): void {
+  const resources = stack.node.findAll().filter((one) => CfnResource.isCfnResource(one)).length;
+  const sentence =
+    `handlers: ${handlers} make ${resources} resources and a stack takes ${MOST_RESOURCES}; ` +
+    'put some into another folder with a stage and a database of their own, or say -c alarms=off';
+  if (resources > MOST_RESOURCES) throw new Error(sentence);
+  if (resources > MANY) Annotations.of(stack).addWarningV2('millrace:resources', sentence);
 }

@@ -1,9 +1,11 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type OutputFile } from 'esbuild';
-import { installNative } from './native-modules.ts';
-import { bundleOptions } from './options.ts';
+import { SettingError } from '../../core/errors.ts';
+import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
 
 export interface FunctionBundle {
   /** File in the repository that exports `handler`, such as `functions/dispatcher.ts`. */
@@ -19,6 +21,16 @@ export interface FunctionBundle {
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const LONGEST_INSTALL_MS = 300_000;
+
+/** A function that knows every handler: it imports their files, and so whatever they import. */
+export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
+  return {
+    entry,
+    generated: { [catalogAlias]: catalogSource(plans.map(({ file }) => file)) },
+    nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
+  };
+}
 
 /**
  * Builds one function into `folder`. The same sources give the same bytes, wherever the folder is: the source map names
@@ -83,4 +95,41 @@ function withoutFolder(map: string, folder: string): string {
 function copy(from: string, to: string): void {
   if (statSync(from).isDirectory()) cpSync(from, to, { recursive: true });
   else copyFileSync(from, to);
+}
+
+/**
+ * Installs packages with machine code into the folder of a bundle, at the versions of the project and for the machines
+ * of Lambda. Takes the network, unlike all else.
+ */
+export function installNative(
+  folder: string,
+  project: string,
+  names: readonly string[],
+  architecture: Architecture,
+): void {
+  const dependencies = Object.fromEntries(names.map((name) => [name, versionOf(project, name)]));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  const cpu = architecture.name === Architecture.ARM_64.name ? 'arm64' : 'x64';
+  const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc'];
+  const quiet = ['--omit=dev', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
+  const options: ExecFileSyncOptions = {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: LONGEST_INSTALL_MS,
+  };
+  try {
+    execFileSync('npm', ['install', ...target, ...quiet], options);
+  } catch (cause) {
+    throw new Error(`nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; npm says why above`, {
+      cause,
+    });
+  }
+  // It says when and by which npm, so that no two of them are alike.
+  rmSync(join(folder, 'node_modules', '.package-lock.json'), { force: true });
+}
+
+function versionOf(project: string, name: string): string {
+  const manifest = join(project, 'node_modules', name, 'package.json');
+  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+  throw new SettingError('nativeModules', `packages that are installed here; run npm install ${name}`, name);
 }

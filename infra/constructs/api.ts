@@ -8,19 +8,12 @@ import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { functionName } from '../../core/handler/naming.ts';
 import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { catalogBundle } from '../bundle/bundle-function.ts';
 import { apiEntry } from '../bundle/options.ts';
-import { catalogBundle } from '../catalog-bundle.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import type { ApiChoice } from '../settings/settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
-
-/** How callers of the API prove who they are, or no API at all. */
-export type ApiChoice =
-  | { readonly mode: 'off' }
-  | { readonly mode: 'api-key' }
-  /** `scopes`: JSON of the patterns of ARNs and what they may do. */
-  | { readonly mode: 'iam'; readonly scopes: string }
-  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
 
 export interface ApiProps extends FunctionSurroundings {
   readonly choice: Exclude<ApiChoice, { mode: 'off' }>;

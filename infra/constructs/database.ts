@@ -8,26 +8,9 @@ import {
 } from 'aws-cdk-lib/aws-rds';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { ExistingDatabase } from '../settings/place-settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { Place } from './network.ts';
-
-/** A Postgres that is there already. */
-export interface ExistingDatabase {
-  readonly kind: 'existing';
-  /** ARNs of secrets in the form that RDS gives them: JSON with `username` and `password`. */
-  readonly ownerSecret: string;
-  readonly runtimeSecret: string;
-  readonly appSecret?: string;
-  /** Where it is, when the secrets do not say so. */
-  readonly host?: string;
-  readonly port?: string;
-  readonly name?: string;
-  /** Path of a PEM file with the certificate authorities of its TLS; default those of RDS. */
-  readonly ca?: string;
-}
-
-/** That one, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
-export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
 
 /** The database as functions see it: who logs in, and where. */
 export interface DatabaseAccess {

@@ -4,7 +4,7 @@ import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
 import { functionName } from '../../core/handler/naming.ts';
 import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
-import { catalogBundle } from '../catalog-bundle.ts';
+import { catalogBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';

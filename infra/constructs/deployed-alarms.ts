@@ -15,12 +15,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { type AlarmSpec, alarmText, type MetricSpec } from '../plan/alarm.ts';
-
-/** Who is told: a topic that is there, or a new one with a mail address; without either, alarms are only seen. */
-export interface AlarmTarget {
-  readonly topicArn?: string;
-  readonly email?: string;
-}
+import type { AlarmTarget } from '../settings/settings.ts';
 
 export interface DeployedAlarmsProps {
   readonly stage: string;

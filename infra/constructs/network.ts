@@ -10,15 +10,8 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 import { SettingError } from '../../core/errors.ts';
+import type { Egress } from '../settings/place-settings.ts';
 import { acknowledge } from './acknowledge.ts';
-
-/**
- * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices a month in two zones, us-east-1:
- * - `endpoints`: an interface endpoint for each, $14.60 an endpoint, $43.80 in all; nothing else on the internet;
- * - `nat`: one NAT gateway, $32.85 and $0.045 a GB; whatever is on the internet, such as a mail server;
- * - `none`: $0; the VPC has a way of its own.
- */
-export type Egress = 'endpoints' | 'nat' | 'none';
 
 /** Where functions run. */
 export interface Place {

@@ -1,13 +1,23 @@
 import { CfnOutput } from 'aws-cdk-lib';
 import type { DatabaseCluster } from 'aws-cdk-lib/aws-rds';
 import { Construct } from 'constructs';
-import type { Millrace } from '../millrace.ts';
 import { DATABASE, type DatabaseAccess } from './database.ts';
+import type { DeployedHandler } from './deployed-handler.ts';
 import type { Place } from './network.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
+
+export interface OutputsProps {
+  readonly stage: string;
+  readonly handlers: readonly DeployedHandler[];
+  readonly api: { readonly url: string } | undefined;
+  readonly operatorPolicy: OperatorPolicy;
+  readonly database: DatabaseAccess;
+  readonly place: Place | undefined;
+}
 
 /** What somebody wants to know who has just deployed. */
 export class Outputs extends Construct {
-  constructor(scope: Construct, id: string, { stage, handlers, api, operatorPolicy, database, place }: Millrace) {
+  constructor(scope: Construct, id: string, { stage, handlers, api, operatorPolicy, database, place }: OutputsProps) {
     super(scope, id);
     if (api) this.say('ApiUrl', api.url, 'The HTTP API');
     if (database.cluster) this.sayDatabase(database, database.cluster);

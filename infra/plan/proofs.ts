@@ -3,7 +3,7 @@ import type { HandlerPlan } from './handler-plan.ts';
 import { RULES } from './handler-rules.ts';
 
 /** What is about to be deployed. */
-export interface Deployment {
+export interface DeploymentPlan {
   readonly stage: string;
   readonly handlers: readonly HandlerPlan[];
   /** Handlers whose removal is meant. */
@@ -27,8 +27,8 @@ const DEPLOY_FACTOR = 2;
  * Proves that a deployment can work, before there is one.
  * @throws an Error with a sentence for each rule that is broken: the handler, both numbers and the fix.
  */
-export function prove(deployment: Deployment): void {
-  const { handlers } = deployment;
+export function prove(plan: DeploymentPlan): void {
+  const { handlers } = plan;
   const broken = handlers.flatMap((handler) => {
     return RULES.flatMap((rule) => {
       const sentence = rule(handler);
@@ -37,19 +37,19 @@ export function prove(deployment: Deployment): void {
   });
   const none =
     handlers.length === 0 ? ['handlers: there is none; write one, such as functions/handlers/send-reminder.ts'] : [];
-  const sentences = [...none, ...broken, ...kept(deployment), ...sharedNames(deployment), ...connections(deployment)];
+  const sentences = [...none, ...broken, ...kept(plan), ...sharedNames(plan), ...connections(plan)];
   if (sentences.length > 0) throw new Error(sentences.join('\n'));
 }
 
 /** Said of a handler that stays, it would let its jobs go when its file goes, long after it was meant. */
-function kept({ handlers, drain }: Deployment): string[] {
+function kept({ handlers, drain }: DeploymentPlan): string[] {
   return handlers
     .filter(({ name }) => drain.includes(name))
     .map(({ name }) => `drain: ${name} is not removed, its file is there; remove the file or leave drain out`);
 }
 
 /** A dot of a name becomes a dash, so that two addresses can come to one name. */
-function sharedNames({ stage, handlers }: Deployment): string[] {
+function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   const owners = new Map<string, string>(
     (['dispatcher', 'dlq-mirror', 'api', 'migrate', 'registry'] as const).map((part) => [
       functionName(stage, part),
@@ -67,7 +67,7 @@ function sharedNames({ stage, handlers }: Deployment): string[] {
   );
 }
 
-function connections({ handlers, apiConcurrency, maxConnections }: Deployment): string[] {
+function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);
   const needed = DEPLOY_FACTOR * concurrency + DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;

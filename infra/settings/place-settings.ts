@@ -1,8 +1,32 @@
 import { SettingError } from '../../core/errors.ts';
-import type { DatabaseChoice } from '../constructs/database.ts';
-import type { Egress } from '../constructs/network.ts';
 import { type Context, choice, list, optional, present, refuseIdle, required } from './context.ts';
 import { check, checkCertificates, checkPort, checkSecrets, FORMS, type Form, formed } from './setting-values.ts';
+
+/** A Postgres that is there already. */
+export interface ExistingDatabase {
+  readonly kind: 'existing';
+  /** ARNs of secrets in the form that RDS gives them: JSON with `username` and `password`. */
+  readonly ownerSecret: string;
+  readonly runtimeSecret: string;
+  readonly appSecret?: string;
+  /** Where it is, when the secrets do not say so. */
+  readonly host?: string;
+  readonly port?: string;
+  readonly name?: string;
+  /** Path of a PEM file with the certificate authorities of its TLS; default those of RDS. */
+  readonly ca?: string;
+}
+
+/** That one, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
+export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
+
+/**
+ * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices a month in two zones, us-east-1:
+ * - `endpoints`: an interface endpoint for each, $14.60 an endpoint, $43.80 in all; nothing else on the internet;
+ * - `nat`: one NAT gateway, $32.85 and $0.045 a GB; whatever is on the internet, such as a mail server;
+ * - `none`: $0; the VPC has a way of its own.
+ */
+export type Egress = 'endpoints' | 'nat' | 'none';
 
 export interface NetworkChoice {
   /** A VPC that is there already. */

@@ -1,17 +1,46 @@
 import { resolve } from 'node:path';
+import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
 import { SettingError } from '../../core/errors.ts';
-import type { ApiChoice } from '../constructs/api.ts';
-import type { AlarmTarget } from '../constructs/deployed-alarms.ts';
-import type { MillraceProps } from '../millrace.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
-import { type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
+import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkIamScopes, FORMS, formed } from './setting-values.ts';
 
+/** How callers of the API prove who they are, or no API at all. */
+export type ApiChoice =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'api-key' }
+  /** `scopes`: JSON of the patterns of ARNs and what they may do. */
+  | { readonly mode: 'iam'; readonly scopes: string }
+  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
+
+/** Who is told: a topic that is there, or a new one with a mail address; without either, alarms are only seen. */
+export interface AlarmTarget {
+  readonly topicArn?: string;
+  readonly email?: string;
+}
+
 /** What `-c name=value` and the context of `cdk.json` choose. */
-export interface Settings extends Omit<MillraceProps, 'handlers' | 'network' | 'version'> {
+export interface Settings {
+  /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
+  readonly stage: string;
   /** Folder of the handler files. */
   readonly handlersFolder: string;
+  readonly database: DatabaseChoice;
   readonly network: NetworkChoice;
+  readonly dispatch: DispatchMode;
+  readonly api: ApiChoice;
+  readonly architecture: 'arm64' | 'x86_64';
+  /** What handlers find in their environment besides, such as `SMTP_FROM`. A template is no place for secrets. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Handlers whose removal is meant although they have unfinished jobs. */
+  readonly drain: readonly string[];
+  /** What the database allows; the sum of ours is held against it. */
+  readonly maxConnections: number | undefined;
+  /** Who is told of alarms; `false` makes none. */
+  readonly alarms: AlarmTarget | false;
+  readonly dashboard: boolean;
+  /** Whether the numbers in CloudWatch, each of which is paid for, tell job types apart. */
+  readonly metricsByJobType: boolean;
 }
 
 const NAMES = [

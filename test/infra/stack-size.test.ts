@@ -1,11 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { App, CfnResource, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { expect, it } from 'vitest';
 import { Millrace } from '../../infra/millrace.ts';
-import { checkSize } from '../../infra/stack-size.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { checkSize } from '../../infra/stack.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
 const { stack: small } = await synthesise(EXISTING);
@@ -45,16 +42,4 @@ it('takes one Millrace a stack', () => {
   const again = () => new Millrace(small, 'Another', {} as never);
 
   expect(again).toThrow('a stack takes one Millrace: give the other one a stack and a stage of its own');
-});
-
-it.each([
-  ['ends the process', 'process.exit(0);', /odd\.ts: ends the process \(exit code 0\) while it is imported$/],
-  ['never ends', 'await new Promise(() => undefined);', /odd\.ts: has an await at its top level that never ends$/],
-])('names a file whose import %s', async (_what, source, reason) => {
-  const handlers = await temporaryFolder();
-  await writeFile(join(handlers, 'odd.ts'), source);
-
-  const refused = synthesise({ ...EXISTING, handlers });
-
-  await expect(refused).rejects.toThrow(reason);
 });

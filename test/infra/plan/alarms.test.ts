@@ -3,11 +3,12 @@ import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { LOG_EVENTS } from '../../../core/numbers/log-table.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
-import { type AlarmTarget, DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
+import { DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
 import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.ts';
 import { type AlarmSpec, alarmText } from '../../../infra/plan/alarm.ts';
 import { type AlarmedHandler, alarmsOf } from '../../../infra/plan/alarms.ts';
 import { dashboardOf, LATEST_FAILURES } from '../../../infra/plan/dashboard.ts';
+import type { AlarmTarget } from '../../../infra/settings/settings.ts';
 import { readDocument } from '../../docs/documents.ts';
 
 const handlerOf = (name: string): AlarmedHandler => ({

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { expect, it } from 'vitest';
-import { bundleFunction } from '../../../infra/bundle/bundle-function.ts';
+import { bundleFunction, installNative } from '../../../infra/bundle/bundle-function.ts';
 import { handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
@@ -76,4 +76,14 @@ it('says where a source does not compile', () => {
   writeFileSync(broken, 'export default missing(;');
 
   expect(() => bundle(handlerEntry, { [handlerAlias]: broken })).toThrow(/broken\.ts:1: Unexpected ";"/);
+});
+
+// What is installed, and for which machine, needs the network: test/rehearsal has it.
+it('says what to install when the project lacks the module', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-native-'));
+  const install = () => installNative(folder, process.cwd(), ['oxc-parser', 'no-such-module'], Architecture.ARM_64);
+
+  expect(install).toThrow(
+    'nativeModules: expected packages that are installed here; run npm install no-such-module, got "no-such-module"',
+  );
 });
