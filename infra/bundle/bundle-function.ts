@@ -8,22 +8,22 @@ import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
 
 export interface FunctionBundle {
-  /** File in the repository that exports `handler`, such as `functions/dispatcher.ts`. */
+  /** File of the repository that exports `handler`, such as `functions/dispatcher.ts`. */
   readonly entry: string;
-  /** Import specifier to absolute path, such as `#handler` to one handler file. */
+  /** Absolute path by import specifier, such as that of one handler file by `#handler`. */
   readonly alias?: Readonly<Record<string, string>>;
-  /** The same with the source of the module in place of its path. */
+  /** Source of a generated module by import specifier. */
   readonly generated?: Readonly<Record<string, string>>;
-  /** Files and folders that lie beside the bundle: name there to path here. */
+  /** Files and folders to copy beside the bundle: path in the repository by name in the asset. */
   readonly beside?: Readonly<Record<string, string>>;
-  /** Packages that are installed beside it, for the architecture of the function. */
+  /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const LONGEST_INSTALL_MS = 300_000;
 
-/** A function that knows every handler: it imports their files, and so whatever they import. */
+/** Describes the bundle of a function that knows every handler: it imports the handler files and their imports. */
 export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
   return {
     entry,
@@ -33,8 +33,8 @@ export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): Fun
 }
 
 /**
- * Builds one function into `folder`. The same sources give the same bytes, wherever the folder is: the source map names
- * the sources as the repository does.
+ * Bundles one function into `folder`. The same sources give the same bytes in any folder: the source map names sources
+ * by their paths in the repository.
  */
 export function bundleFunction(folder: string, architecture: Architecture, bundle: FunctionBundle): Code {
   const { entry, alias, generated = {}, beside = {}, nativeModules = [] } = bundle;
@@ -58,7 +58,7 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
     const { outputFiles } = buildSync({
       ...bundleOptions(nativeModules),
       entryPoints: [join(ROOT, entry)],
-      // As if it lay at the root: a stack then names `core/run/run-batch.ts` and no folder of this machine.
+      // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder of this machine.
       outfile: join(ROOT, 'index.mjs'),
       absWorkingDir: ROOT,
       alias,
@@ -83,7 +83,7 @@ function writeGenerated(folder: string, modules: Readonly<Record<string, string>
   return Object.fromEntries(paths);
 }
 
-/** A generated module lies in a folder of this machine, which has no business in an asset. */
+/** Removes the folder of a generated module from a source map: it is a path of this machine. */
 function withoutFolder(map: string, folder: string): string {
   const parsed = JSON.parse(map) as { sources: string[] };
   const sources = parsed.sources.map((source) =>
@@ -98,8 +98,8 @@ function copy(from: string, to: string): void {
 }
 
 /**
- * Installs packages with machine code into the folder of a bundle, at the versions of the project and for the machines
- * of Lambda. Takes the network, unlike all else.
+ * Installs packages with native code into the folder of a bundle, in the versions of the project and for the platform
+ * of Lambda. No other part of the synthesis uses the network.
  */
 export function installNative(
   folder: string,
@@ -120,16 +120,19 @@ export function installNative(
   try {
     execFileSync('npm', ['install', ...target, ...quiet], options);
   } catch (cause) {
-    throw new Error(`nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; npm says why above`, {
-      cause,
-    });
+    throw new Error(
+      `nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; see the output of npm above`,
+      {
+        cause,
+      },
+    );
   }
-  // It says when and by which npm, so that no two of them are alike.
+  // This file contains the time and the version of npm, so it would make every asset different.
   rmSync(join(folder, 'node_modules', '.package-lock.json'), { force: true });
 }
 
 function versionOf(project: string, name: string): string {
   const manifest = join(project, 'node_modules', name, 'package.json');
   if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
-  throw new SettingError('nativeModules', `packages that are installed here; run npm install ${name}`, name);
+  throw new SettingError('nativeModules', `installed packages; run npm install ${name}`, name);
 }
