@@ -11,7 +11,7 @@ export interface MirrorProps extends FunctionSurroundings {
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
-/** Looks into the dead-letter queues. */
+/** Mirrors the dead-letter queues into the database. */
 export class Mirror extends ScheduledFunction {
   constructor(scope: Construct, id: string, { handlers, ...surroundings }: MirrorProps) {
     super(scope, id, {
@@ -24,7 +24,7 @@ export class Mirror extends ScheduledFunction {
     });
     const { lambda } = this.function;
     for (const { queue, deadLetterQueue } of handlers) {
-      // It puts back what is missing by way of the source queue.
+      // The mirror restores a missing dead letter through the source queue.
       queue.grantSendMessages(lambda);
       deadLetterQueue.grantConsumeMessages(lambda);
       deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');

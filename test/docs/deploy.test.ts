@@ -12,7 +12,7 @@ function known(): string[] {
   try {
     readSettings({ stage: 'dev', nonsense: '1' });
   } catch (error) {
-    return /only what there is \(([^)]+)\)/.exec(String(error))?.[1]?.split(', ') ?? [];
+    return /expected one of ([^"]+), got/.exec(String(error))?.[1]?.split(', ') ?? [];
   }
   return [];
 }

@@ -32,17 +32,17 @@ describe.each<[string, Context, Readonly<Record<string, number>>]>([
     { 'AWS::EC2::VPCEndpoint': 0, 'AWS::EC2::NatGateway': 1 },
   ],
   [
-    'a database with a public address, callers by IAM',
+    'a database with a public address, and callers authenticated by IAM',
     { ...EXISTING, api: 'iam', apiIamScopes: SCOPES },
     { 'AWS::EC2::VPC': 0, 'AWS::RDS::DBCluster': 0 },
   ],
   [
-    'a database in a VPC, no API',
+    'a database in a VPC, and no API',
     { ...EXISTING, ...IN_A_VPC, egress: 'endpoints', api: 'off' },
     { 'AWS::EC2::VPC': 0, 'AWS::EC2::VPCEndpoint': 3, 'AWS::ApiGatewayV2::Api': 0 },
   ],
 ])('%s', (_case, context, counts) => {
-  it('keeps to the rules of AWS Solutions, or says why not', async () => {
+  it('follows the rules of AWS Solutions, or acknowledges exceptions', async () => {
     const { app, stack } = await synthesise(context);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 
@@ -55,7 +55,7 @@ describe.each<[string, Context, Readonly<Record<string, number>>]>([
   });
 });
 
-it('finds a rule that is broken', async () => {
+it('fails the synthesis when a resource breaks a rule', async () => {
   const { app, stack } = await synthesise(EXISTING);
   const { Queue } = await import('aws-cdk-lib/aws-sqs');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
