@@ -52,18 +52,18 @@ begin
     from started s;
 end $$;
 
--- How one attempt ended: what settle passes from statement to statement.
+-- An attempt that settle ends: its row, and the outcome that the runtime or rescue reported.
 create type millrace.ended_attempt as (
   id bigint, claim_no bigint, job_type text, attempts integer, started_at timestamptz, request_id text,
-  kind text, status text, result text, error_name text, error_message text, error_stack text, fingerprint text,
-  delay double precision
+  wait_seconds double precision, kind text, status text, result text, error_name text, error_message text,
+  error_stack text, fingerprint text, delay double precision
 );
 
 -- Settles attempts: ends each under its claim with its outcome, and returns those that it ended. `kind` is the outcome
 -- as the runtime or rescue saw it; the row's max_attempts and a request to cancel decide the status. With a request,
 -- only attempts of that Lambda request; without one this is a rescue, and only attempts whose lease has expired. Locked
--- jobs are skipped. Another transaction may hold a dead letter or a request to cancel: the statement then fails within
--- 200 ms, and the caller settles row by row.
+-- jobs are skipped. Another transaction may have locked a dead letter or a request to cancel: the function then fails
+-- within 200 ms, and the caller settles row by row. A batch that has all succeeded calls millrace.finish alone.
 create function millrace.settle(
   job_ids bigint[], claim_nos bigint[], kinds text[], results text[], error_names text[], error_messages text[],
   error_stacks text[], fingerprints text[], delays double precision[], request text
@@ -75,17 +75,19 @@ create function millrace.settle(
 declare
   ended millrace.ended_attempt[];
 begin
-  with locked as materialized (
-    select j.*, i.kind, i.new_result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay,
-           case when i.kind = 'succeeded' then 'succeeded'
-                when i.kind = 'skipped' then 'skipped'
-                when i.kind = 'cancelled' or c.job_id is not null then 'cancelled'
-                when i.kind = 'snoozed' then 'pending'
-                when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
-                else 'failed' end as new_status
+  ended := array(
+    select row(j.id, j.claim_no, j.job_type, j.attempts, j.started_at, j.request_id,
+               extract(epoch from j.started_at - j.due_at)::float8, i.kind,
+               case when i.kind = 'succeeded' then 'succeeded'
+                    when i.kind = 'skipped' then 'skipped'
+                    when i.kind = 'cancelled' or c.job_id is not null then 'cancelled'
+                    when i.kind = 'snoozed' then 'pending'
+                    when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
+                    else 'failed' end,
+               i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay)::millrace.ended_attempt
       from (select * from unnest(job_ids, claim_nos, kinds, results, error_names, error_messages, error_stacks,
                      fingerprints, delays)
-                   as u(job_id, claim_no, kind, new_result, error_name, error_message, error_stack, fingerprint, delay)
+                   as u(job_id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
               order by job_id) i
       cross join lateral (
         select k.id, k.claim_no, k.job_type, k.attempts, k.max_attempts, k.started_at, k.request_id,
@@ -95,38 +97,23 @@ begin
             and (k.request_id = request or request is null and k.lease_expires_at < millrace.clock())
           for update skip locked
       ) j
-      left join millrace.cancel_requests c on c.job_id = j.id
-  ), timed as (
-    insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
-      select t.job_type, case t.new_status when 'pending' then 'snoozed' else t.new_status end,
-             width_bucket(t.wait, b.bounds), width_bucket(t.run, b.bounds), count(*), sum(t.wait), sum(t.run)
-        from (select l.job_type, l.new_status, extract(epoch from l.started_at - l.due_at)::float8 as wait,
-                     extract(epoch from millrace.clock() - l.started_at)::float8 as run from locked l) t,
-             (select millrace.timing_bounds() as bounds) b
-        group by 1, 2, 3, 4
-  )
-  select array_agg(row(l.id, l.claim_no, l.job_type, l.attempts, l.started_at, l.request_id, l.kind, l.new_status,
-             l.new_result, l.error_name, l.error_message, l.error_stack, l.fingerprint, l.delay
-           )::millrace.ended_attempt)
-    into ended from locked l;
-  -- Most batches are all successes: nothing but this.
-  perform millrace.finish(array_agg(e.id), array_agg(e.status), array_agg(e.result), array_agg(e.error_message),
-      array_agg(e.kind in ('failed', 'dead_letter')))
+      left join millrace.cancel_requests c on c.job_id = j.id);
+  perform millrace.finish(array_agg(e.id), null, array_agg(e.status), array_agg(e.result), array_agg(e.error_message),
+      array_agg(e.kind in ('failed', 'dead_letter')), null)
     from unnest(ended) e where e.status in ('succeeded', 'skipped', 'cancelled') having count(*) > 0;
-  if 'succeeded' <> any (kinds) then
-    perform millrace.die(array_agg(e.id), array_agg(e.error_name), array_agg(e.error_message), array_agg(e.error_stack),
-        array_agg(e.fingerprint), request is null)
-      from unnest(ended) e where e.status = 'dead_letter' having count(*) > 0;
-    perform millrace.wait_again(ended, request is null);
-  end if;
+  perform millrace.die(array_agg(e.id), array_agg(e.error_name), array_agg(e.error_message), array_agg(e.error_stack),
+      array_agg(e.fingerprint), suspects => request is null)
+    from unnest(ended) e where e.status = 'dead_letter' having count(*) > 0;
+  perform millrace.wait_again(ended, suspects => request is null);
   return query
     select e.id, e.status,
            case when e.status in ('failed', 'pending') then millrace.clock() + make_interval(secs => e.delay) end
       from unnest(ended) e;
 end $$;
 
--- The other half of settle: jobs that failed or snoozed wait for their next attempt, and every attempt that neither
--- succeeded nor died gets its row in job_attempts.
+-- The rest of settle: jobs that failed or snoozed wait for their next attempt; every attempt that neither succeeded nor
+-- died gets its row in job_attempts; and attempts of jobs that did not finish are timed (millrace.finish times its
+-- own).
 create function millrace.wait_again(ended millrace.ended_attempt[], suspects boolean) returns void
   language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   as $$
@@ -147,6 +134,16 @@ begin
         from unnest(ended) e, (values ('failed'), ('retried')) as v(event)
         where e.status = 'failed'
         group by 1, 2
+  ), timed as (
+    insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
+      select t.job_type, case t.status when 'pending' then 'snoozed' else t.status end,
+             width_bucket(t.wait_seconds, b.bounds), width_bucket(t.run_seconds, b.bounds), count(*),
+             sum(t.wait_seconds), sum(t.run_seconds)
+        from (select e.job_type, e.status, e.wait_seconds,
+                     extract(epoch from millrace.clock() - e.started_at)::float8 as run_seconds
+                from unnest(ended) e where e.status in ('failed', 'pending', 'dead_letter')) t,
+             (select millrace.timing_bounds() as bounds) b
+        group by 1, 2, 3, 4
   )
   insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, error_stacktrace,
       fingerprint, started_at, delay_seconds, request_id)

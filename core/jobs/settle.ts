@@ -26,7 +26,12 @@ export interface Settled {
   readonly dueAt?: Date | null;
 }
 
-// The statements are in migrations/0008_attempts.sql, and how a job ends or dies in 0009_endings.sql.
+// Nearly every batch has all succeeded. The function is in migrations/0009_endings.sql, which says how a job ends and dies.
+const FINISH_SUCCESSES = `
+  select id as "jobId", 'succeeded' as status
+    from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;
+
+// All other batches. The function is in migrations/0008_attempts.sql.
 const SETTLE_ATTEMPTS = `
   select id as "jobId", status, due_at as "dueAt"
     from millrace.settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
@@ -59,6 +64,9 @@ export async function settle(
 
 async function settleAll(db: Database, settlements: readonly Settlement[], { requestId }: SettleOptions) {
   const endings = settlements.map(({ ending }) => ending);
+  if (requestId !== null && endings.every(({ kind }) => kind === 'succeeded')) {
+    return finishSuccesses(db, settlements, requestId);
+  }
   const errors = endings.map((ending) => ('error' in ending ? ending.error : null));
   const { rows } = await db.query<Settled>(SETTLE_ATTEMPTS, [
     settlements.map(({ jobId }) => jobId),
@@ -70,6 +78,17 @@ async function settleAll(db: Database, settlements: readonly Settlement[], { req
     errors.map((error) => error?.stack ?? null),
     errors.map((error) => error?.fingerprint ?? null),
     endings.map((ending) => ('delaySeconds' in ending ? ending.delaySeconds : 0)),
+    requestId,
+  ]);
+  return rows;
+}
+
+async function finishSuccesses(db: Database, settlements: readonly Settlement[], requestId: string) {
+  const { rows } = await db.query<Settled>(FINISH_SUCCESSES, [
+    settlements.map(({ jobId }) => jobId),
+    settlements.map(({ claimNo }) => claimNo),
+    settlements.map(() => 'succeeded'),
+    settlements.map(({ ending }) => (ending.kind === 'succeeded' ? ending.result : null)),
     requestId,
   ]);
   return rows;
