@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
 /** Where a cloud machine finds its own credentials, which a job must not reach. */
 const LINK_LOCAL = blockList(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32']);

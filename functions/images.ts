@@ -1,5 +1,5 @@
 import { imageSize } from 'image-size';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 import { CodecError, decode, encodeJpeg, type ImageFormat } from './codecs.ts';
 import { type Pixels, shrink } from './shrink.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NodemailerError } from 'nodemailer';
 import { optionalSetting, setting } from '../core/config.ts';
 import { SettingError } from '../core/errors.ts';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
 export interface Mail {
   readonly to: string;

@@ -3,7 +3,7 @@ import { listSetting, optionalSetting, setting } from '../core/config.ts';
 import { processLog } from '../core/log.ts';
 import { configuredAddress } from '../core/postgres/configured.ts';
 import { openDatabase } from '../core/postgres/database.ts';
-import type { Role } from '../core/postgres/ensure-login.ts';
+import type { DatabaseRole } from '../core/postgres/ensure-login.ts';
 import { readCredentials } from '../core/postgres/secrets.ts';
 import { type DeployedLogin, prepareDatabase } from '../core/registry/prepare.ts';
 
@@ -21,7 +21,7 @@ export const handler = async (): Promise<void> => {
   await prepareDatabase({ db, migration: { ...address, folder }, logins, catalog, drain, log: processLog });
 };
 
-async function readLogin(secret: string, role: Role): Promise<DeployedLogin> {
+async function readLogin(secret: string, role: DatabaseRole): Promise<DeployedLogin> {
   const { user, password } = await readCredentials(secret);
   return { name: user, password, role };
 }

@@ -1,6 +1,6 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { DeadLetter, RetryAfter } from '../core/handler/outcome.ts';
+import { DeadLetter, RetryAfter } from '../core/handler/chosen-outcome.ts';
 import { checkLiteralAddress, guardedLookup } from './addresses.ts';
 
 export interface WebAccess {

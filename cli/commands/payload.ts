@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { PayloadInvalid } from '../../core/errors.ts';
 import { loadCatalog } from '../../core/handler/catalog.ts';
 import { type HandlerAddress, handlerFile, handlerName } from '../../core/handler/naming.ts';
+import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
-import type { PayloadSchema } from '../../core/schema.ts';
 import { warn } from '../screen/terminal.ts';
 import { findHandlers } from '../target/own-stack.ts';
 

@@ -1,7 +1,7 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { InferPayload, PayloadSchema } from '../schema.ts';
+import type { InferPayload, PayloadSchema } from './payload.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry-policy.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 

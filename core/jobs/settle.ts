@@ -1,30 +1,6 @@
-import type { StoredError } from '../failure.ts';
-import type { JobStatus } from '../job.ts';
 import { type Log, processLog } from '../log.ts';
+import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import { type Database, errorCode, isStatementError } from '../postgres/database.ts';
-
-/** How an attempt ended, as runtime or rescue saw it. The row's limits and cancel requests have the last word. */
-export type Ending =
-  /** `result`: JSON text, or null for none. */
-  | { readonly kind: 'succeeded'; readonly result: string | null }
-  | { readonly kind: 'failed'; readonly error: StoredError; readonly delaySeconds: number }
-  | { readonly kind: 'dead_letter'; readonly error: StoredError }
-  | { readonly kind: 'skipped' | 'cancelled'; readonly error: StoredError }
-  | { readonly kind: 'snoozed'; readonly error: StoredError; readonly delaySeconds: number };
-
-export interface Settlement {
-  readonly jobId: string;
-  readonly claimNo: string;
-  readonly ending: Ending;
-}
-
-/** What became of a settlement. `status` is null when the row was not ours to change, was locked or refused. */
-export interface Settled {
-  readonly jobId: string;
-  readonly status: JobStatus | null;
-  /** When it is due again, if it waits. */
-  readonly dueAt?: Date | null;
-}
 
 // Nearly every batch has all succeeded. The function is in migrations/0009_endings.sql, which says how a job ends and dies.
 const FINISH_SUCCESSES = `
@@ -63,21 +39,21 @@ export async function settle(
 }
 
 async function settleAll(db: Database, settlements: readonly Settlement[], { requestId }: SettleOptions) {
-  const endings = settlements.map(({ ending }) => ending);
-  if (requestId !== null && endings.every(({ kind }) => kind === 'succeeded')) {
+  const outcomes = settlements.map(({ outcome }) => outcome);
+  if (requestId !== null && outcomes.every(({ kind }) => kind === 'succeeded')) {
     return finishSuccesses(db, settlements, requestId);
   }
-  const errors = endings.map((ending) => ('error' in ending ? ending.error : null));
+  const errors = outcomes.map((outcome) => ('error' in outcome ? outcome.error : null));
   const { rows } = await db.query<Settled>(SETTLE_ATTEMPTS, [
     settlements.map(({ jobId }) => jobId),
     settlements.map(({ claimNo }) => claimNo),
-    endings.map(({ kind }) => kind),
-    endings.map((ending) => (ending.kind === 'succeeded' ? ending.result : null)),
+    outcomes.map(({ kind }) => kind),
+    outcomes.map((outcome) => (outcome.kind === 'succeeded' ? outcome.result : null)),
     errors.map((error) => error?.name ?? null),
     errors.map((error) => error?.message ?? null),
     errors.map((error) => error?.stack ?? null),
     errors.map((error) => error?.fingerprint ?? null),
-    endings.map((ending) => ('delaySeconds' in ending ? ending.delaySeconds : 0)),
+    outcomes.map((outcome) => ('delaySeconds' in outcome ? outcome.delaySeconds : 0)),
     requestId,
   ]);
   return rows;
@@ -88,7 +64,7 @@ async function finishSuccesses(db: Database, settlements: readonly Settlement[],
     settlements.map(({ jobId }) => jobId),
     settlements.map(({ claimNo }) => claimNo),
     settlements.map(() => 'succeeded'),
-    settlements.map(({ ending }) => (ending.kind === 'succeeded' ? ending.result : null)),
+    settlements.map(({ outcome }) => (outcome.kind === 'succeeded' ? outcome.result : null)),
     requestId,
   ]);
   return rows;
@@ -106,12 +82,17 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
   const { log = processLog } = options;
-  for (const ending of [settlement.ending, plain(settlement.ending)]) {
+  for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {
     try {
-      return await settleAll(db, [{ ...settlement, ending }], options);
+      return await settleAll(db, [{ ...settlement, outcome }], options);
     } catch (error) {
       if (!isStatementError(error)) throw error;
-      log.error('settle_refused', { job_id: settlement.jobId, ended: ending.kind, sqlstate: errorCode(error), error });
+      log.error('settle_refused', {
+        job_id: settlement.jobId,
+        outcome: outcome.kind,
+        sqlstate: errorCode(error),
+        error,
+      });
       if (!isUnstorable(error)) return [];
     }
   }
@@ -123,8 +104,8 @@ function isUnstorable(error: unknown): boolean {
   return /^(22|23|54)/.test(errorCode(error) ?? '');
 }
 
-function plain(ending: Ending): Ending {
-  if (ending.kind === 'succeeded') return { kind: 'succeeded', result: null };
-  const error = { ...ending.error, message: 'the error could not be stored', stack: null };
-  return { ...ending, error };
+function plain(outcome: Outcome): Outcome {
+  if (outcome.kind === 'succeeded') return { kind: 'succeeded', result: null };
+  const error = { ...outcome.error, message: 'the error could not be stored', stack: null };
+  return { ...outcome, error };
 }

@@ -6,8 +6,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { catalogBundle } from '../bundle/bundle-function.ts';
 import { apiEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';

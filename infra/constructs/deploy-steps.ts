@@ -2,8 +2,7 @@ import { type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-li
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { catalogBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec } from '../lambda/specs.ts';
 import { startOnUsualPort } from '../processes/ports.ts';

@@ -5,7 +5,7 @@ import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
 import type { Database } from '../../core/postgres/database.ts';
-import { type DeployedHandler, registerHandlers } from '../../core/registry/register-handlers.ts';
+import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
@@ -26,7 +26,7 @@ export interface HandlersDeps {
   readonly say: (line: string) => void;
 }
 
-interface DeployedVersion extends DeployedHandler {
+interface DeployedVersion extends Registration {
   /** Whatever the running function and its mapping were made of; differs when either has to be replaced. */
   readonly code: string;
   readonly mapping: string;
@@ -42,7 +42,7 @@ interface State {
 
 export interface DeployedHandlers {
   /** In the order of their names. */
-  readonly list: () => readonly DeployedHandler[];
+  readonly list: () => readonly Registration[];
   /**
    * Makes queues, functions, mappings and registry what the folder says, or what was bundled of it already. Calls are
    * served one after another.

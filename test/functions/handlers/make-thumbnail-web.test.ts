@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DeadLetter, RetryAfter } from '../../../core/handler/outcome.ts';
+import { DeadLetter, RetryAfter } from '../../../core/handler/chosen-outcome.ts';
 import { retryDelay } from '../../../core/handler/retry-policy.ts';
 import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DeadLetter } from '../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { decode, encodeJpeg } from '../../../functions/codecs.ts';
 import { type FileServer, startFileServer } from './file-server.ts';
 import { halves, png, run, turned } from './thumbnails.ts';

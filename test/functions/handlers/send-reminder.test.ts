@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, expect, it, vi } from 'vitest';
-import { DeadLetter } from '../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import sendReminder from '../../../functions/handlers/send-reminder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startMailServer, startSilentServer, useClosedPort } from './mail-server.ts';

@@ -1,7 +1,7 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../../core/numbers/log-table.ts';
+import { LOG_EVENTS } from '../../../core/log-table.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
 import { DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
 import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.ts';

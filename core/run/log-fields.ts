@@ -1,9 +1,9 @@
 import { type HandlerAddress, handlerName, queueNameOf } from '../handler/naming.ts';
-import type { Settled } from '../jobs/settle.ts';
 import { errorField, type LogFields } from '../log.ts';
+import type { LogEvent } from '../log-table.ts';
+import type { AttemptResult, SettledStatus } from '../outcome.ts';
 import type { BatchDeps } from './batch.ts';
 import type { Delivery } from './decide.ts';
-import type { AttemptEnd } from './run-attempt.ts';
 
 /** A message speaks of its error in one glance; the field `error` has all of it. */
 const LONGEST_REASON = 500;
@@ -28,30 +28,30 @@ export function attemptFields({ number, max }: { number: number; max: number }) 
 }
 
 /** An attempt that was settled. */
-export interface Ended {
+export interface SettledRun {
   readonly delivery: Delivery;
-  readonly end: AttemptEnd;
+  readonly result: AttemptResult;
   /** From due to start. */
   readonly waitSeconds: number | null;
 }
 
-/** Says how an attempt ended and what comes next. */
-export function logEnding(
+/** Logs the outcome of an attempt and what follows. */
+export function logOutcome(
   { log, definition }: BatchDeps,
-  { delivery, end, waitSeconds }: Ended,
-  { status, dueAt }: Settled,
+  { delivery, result, waitSeconds }: SettledRun,
+  { status, dueAt }: { readonly status: SettledStatus; readonly dueAt?: Date | null | undefined },
 ): void {
-  const { ending, number, max, durationMs } = end;
+  const { outcome, number, max, durationMs } = result;
+  const { event, words } = LINES[status];
   const again = status === 'failed' || status === 'pending';
-  const event = `job_${status === 'pending' ? 'snoozed' : status}`;
-  const delay = again && 'delaySeconds' in ending ? ending.delaySeconds : undefined;
-  const error = 'error' in ending ? ending.error : undefined;
+  const delay = again && 'delaySeconds' in outcome ? outcome.delaySeconds : undefined;
+  const error = 'error' in outcome ? outcome.error : undefined;
   const reason = error === undefined ? '' : `: ${`${error.name}: ${error.message}`.slice(0, LONGEST_REASON)}`;
   const next = delay === undefined ? '' : ` Due again in ${Number(delay.toPrecision(3))} s.`;
   const fields = {
-    message: `${handlerName(definition)} ${WORDS[event] ?? event} on attempt ${number}/${max}${reason}.${next}`,
+    message: `${handlerName(definition)} ${words} on attempt ${number}/${max}${reason}.${next}`,
     ...deliveryFields(delivery),
-    ...attemptFields(end),
+    ...attemptFields(result),
     status,
     duration_ms: Math.round(durationMs),
     ...(waitSeconds !== null && { wait_ms: Math.round(waitSeconds * 1000) }),
@@ -63,11 +63,11 @@ export function logEnding(
   else log.info(event, fields);
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  job_succeeded: 'succeeded',
-  job_failed: 'failed',
-  job_dead_letter: 'failed for good',
-  job_snoozed: 'snoozed',
-  job_skipped: 'was skipped',
-  job_cancelled: 'was cancelled',
-};
+const LINES = {
+  succeeded: { event: 'job_succeeded', words: 'succeeded' },
+  failed: { event: 'job_failed', words: 'failed' },
+  dead_letter: { event: 'job_dead_letter', words: 'failed for good' },
+  pending: { event: 'job_snoozed', words: 'snoozed' },
+  skipped: { event: 'job_skipped', words: 'was skipped' },
+  cancelled: { event: 'job_cancelled', words: 'was cancelled' },
+} as const satisfies Record<SettledStatus, { event: LogEvent; words: string }>;

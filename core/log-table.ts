@@ -1,4 +1,4 @@
-/** Every event that Millrace logs, and every field that its lines have: what is not here is not logged. */
+/** Every event that Millrace logs, and every field of its lines. The types of `Log` come from here. */
 
 interface LogField {
   readonly type: 'string' | 'number' | 'boolean' | 'object';
@@ -37,7 +37,7 @@ export const LOG_FIELDS = {
   actor: { type: 'string', help: 'Who asked, as the audit log has it.' },
   reason: { type: 'string', help: 'Why, in a sentence.' },
   step: { type: 'string', help: 'What is done with a message that starts nothing.' },
-  ended: { type: 'string', help: 'How an attempt ended that could not be settled so.' },
+  outcome: { type: 'string', help: 'The outcome of an attempt that could not be settled as such.' },
   sqlstate: { type: 'string', help: 'What Postgres refused with.' },
   claimed: { type: 'number', help: 'Jobs.' },
   sent: { type: 'number', help: 'Messages that SQS took.' },
@@ -48,7 +48,7 @@ export const LOG_FIELDS = {
   jobs: { type: 'number', help: 'How many.' },
   of: { type: 'number', help: 'Jobs that were to be redriven.' },
   skipped: { type: 'number', help: 'Jobs that a redrive left where they are.' },
-  released: { type: 'number', help: 'Jobs that were given back.' },
+  released: { type: 'number', help: 'Claims that were released.' },
   attempts: { type: 'number', help: 'Attempts that a rescue ended.' },
   releases: { type: 'number', help: 'Claims that a rescue ended before a start.' },
   unconfirmed: { type: 'number', help: 'Jobs of dispatches that were not confirmed as sent.' },
@@ -78,7 +78,7 @@ const MESSAGE = ['job_type', 'queue', 'sqs_message_id', 'receive_count'];
 const REDRIVE = ['redrive_id', 'actor'];
 
 /** What every line of an event has, besides the first five fields. */
-export const LOG_EVENTS: Readonly<Record<string, readonly string[]>> = {
+export const LOG_EVENTS = {
   job_succeeded: [...ENDING, 'dispatch_id', 'sqs_message_id', 'receive_count', 'wait_ms'],
   job_failed: [...FAILING, 'retry_delay_s', 'next_retry_at'],
   job_dead_letter: FAILING,
@@ -92,10 +92,10 @@ export const LOG_EVENTS: Readonly<Record<string, readonly string[]>> = {
   batch_failed: ['job_type', 'queue', 'error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
-  settle_refused: ['job_id', 'ended', 'sqlstate', 'error'],
+  settle_refused: ['job_id', 'outcome', 'sqlstate', 'error'],
   settle_given_up: [...MESSAGE, 'job_id'],
-  outcome_not_ours: [...MESSAGE, 'job_id', 'ended'],
-  given_back: ['job_type', 'queue', 'jobs', 'released'],
+  outcome_not_ours: [...MESSAGE, 'job_id', 'outcome'],
+  released_unstarted: ['job_type', 'queue', 'jobs', 'released'],
   dispatched: ['dispatch_id', 'claimed', 'sent'],
   send_refused: ['queue', 'dispatch_id', 'reason'],
   rescued: ['attempts', 'releases', 'unconfirmed'],
@@ -112,7 +112,7 @@ export const LOG_EVENTS: Readonly<Record<string, readonly string[]>> = {
   mirror_not_covered: ['queue', 'depth', 'seen'],
   dead_letter_queue_missing: ['queue', 'reason'],
   move_tasks_unknown: ['queue', 'error'],
-  give_back_failed: ['queue', 'error'],
+  make_visible_failed: ['queue', 'error'],
   carriers_sent: ['dispatch_id', 'jobs', 'sent'],
   jobs_not_counted: ['error'],
   http: ['request_id', 'method', 'path', 'http_status', 'duration_ms'],
@@ -123,4 +123,6 @@ export const LOG_EVENTS: Readonly<Record<string, readonly string[]>> = {
   migrations_ahead: ['migrations'],
   database_prepared: ['applied', 'logins'],
   metrics: [],
-};
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type LogEvent = keyof typeof LOG_EVENTS;

@@ -1,11 +1,10 @@
 import type { RetryPolicy } from '../handler/retry-policy.ts';
 import { type Database, isStatementError } from '../postgres/database.ts';
-import type { LiveRow, StartAnswer, StartBatch, StartRequest } from './start.ts';
-import type { Begun } from './start-claimed.ts';
+import type { Begun, LiveRow, StartAnswer, StartBatch, StartRequest } from './start-answer.ts';
 
 // Starts nothing, but ends what somebody wanted cancelled before it starts. Rows that are held are skipped and never
 // waited for. The answer shows the row as it stood before, so that the table of verdicts can be applied.
-const LOOK_AT_JOBS = `
+const READ_OTHERS = `
   with input as materialized (
     select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
       with ordinality as i(job_id, claim_no, message_id, epoch, ord)
@@ -38,7 +37,7 @@ const LOOK_AT_JOBS = `
     left join cancelled x on x.id = i.job_id
     order by i.ord`;
 
-interface LookedAt extends LiveRow {
+interface OtherJob extends LiveRow {
   suspect: boolean | null;
   traceparent: string | null;
   cancelled: boolean;
@@ -51,7 +50,7 @@ interface LookedAt extends LiveRow {
 }
 
 /** Answers the requests that have not begun: how their jobs stand. */
-export async function lookAtOthers(db: Database, batch: StartBatch, begun: ReadonlyMap<StartRequest, Begun>) {
+export async function readOthers(db: Database, batch: StartBatch, begun: ReadonlyMap<StartRequest, Begun>) {
   const requests = batch.requests.filter((request) => !begun.has(request));
   const answers = new Map<StartRequest, StartAnswer>();
   if (requests.length === 0) return { answers, retryPolicy: undefined };
@@ -70,9 +69,9 @@ export async function lookAtOthers(db: Database, batch: StartBatch, begun: Reado
   return { answers, retryPolicy: rows[0]?.retryPolicy ?? undefined };
 }
 
-async function look(db: Database, batch: StartBatch): Promise<LookedAt[]> {
+async function look(db: Database, batch: StartBatch): Promise<OtherJob[]> {
   const { requests } = batch;
-  const { rows } = await db.query<LookedAt>(LOOK_AT_JOBS, [
+  const { rows } = await db.query<OtherJob>(READ_OTHERS, [
     requests.map(({ jobId }) => jobId),
     requests.map(({ claimNo }) => claimNo),
     requests.map(({ messageId }) => messageId),
@@ -85,7 +84,7 @@ async function look(db: Database, batch: StartBatch): Promise<LookedAt[]> {
   return rows;
 }
 
-function toAnswer(row: LookedAt, claimNo: string | undefined, batch: StartBatch): StartAnswer {
+function toAnswer(row: OtherJob, claimNo: string | undefined, batch: StartBatch): StartAnswer {
   const startable =
     row.native &&
     row.status === 'dispatched' &&
@@ -105,7 +104,7 @@ function toAnswer(row: LookedAt, claimNo: string | undefined, batch: StartBatch)
   };
 }
 
-function verdictOf(row: LookedAt, startable: boolean, suspects: boolean): StartAnswer['verdict'] {
+function verdictOf(row: OtherJob, startable: boolean, suspects: boolean): StartAnswer['verdict'] {
   if (row.payload !== null) return 'started';
   if (row.cancelled) return 'cancelled';
   if (!startable) return 'none';
