@@ -14,7 +14,7 @@ export interface RunContext<Payload> {
   readonly attempt: { readonly number: number; readonly max: number };
   /** Fires when the handler's timeout is over; pass it to everything that waits. */
   readonly signal: AbortSignal;
-  readonly log: Log;
+  readonly log: Log<string>;
 }
 
 /** What an author writes. Durations take `30s`, `5m`, or seconds. */
