@@ -4,7 +4,10 @@ import type { ApiDeps, Route } from './route.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="millrace"' };
 
-/** @throws Problem when no credential of the request is accepted. */
+/**
+ * Returns the caller of a request.
+ * @throws Problem when no credential of the request is accepted.
+ */
 export async function authenticate(
   { authentication }: ApiDeps,
   request: Request,
@@ -20,7 +23,10 @@ export async function authenticate(
   throw new Problem('unauthenticated', detail, { headers: CHALLENGE });
 }
 
-/** @throws Problem when the caller has none of the scopes that the route requires. */
+/**
+ * Checks that the caller may use the route.
+ * @throws Problem when the caller has none of the scopes that the route requires.
+ */
 export function authorize({ scope }: Route, { scopes }: Caller): void {
   if (scope === 'none' || scope.some((one) => scopes.has(one))) return;
   const required = scope.join(' or ');

@@ -22,7 +22,10 @@ export function answerConditionally(request: Request, answer: Answer): Answer {
   return isKnown ? { status: 304, headers } : { status: 200, text, headers };
 }
 
-/** @throws Problem when If-Match names another version of the document. */
+/**
+ * Checks the If-Match of a request.
+ * @throws Problem when it names another version of the document.
+ */
 export function demandMatch(request: Request, document: unknown): void {
   const wanted = request.headers.get('if-match');
   if (wanted === null || names(wanted, etagOf(toJson(document)))) return;

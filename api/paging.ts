@@ -40,7 +40,10 @@ export function writeCursor(id: string, question: unknown): string {
   return Buffer.from(`${id}.${fingerprint(question)}`).toString('base64url');
 }
 
-/** @throws Problem when the cursor was not made for this filter. */
+/**
+ * Returns the id in a cursor.
+ * @throws Problem when the cursor was not made for this filter.
+ */
 export function readCursor(cursor: string, question: unknown): string {
   const [, id, hash] = /^([1-9]\d{0,18})\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {

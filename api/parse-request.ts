@@ -15,7 +15,10 @@ export interface ParsedRequest {
   readonly body: unknown;
 }
 
-/** @throws Problem that lists every part that does not match the route's schemas. */
+/**
+ * Validates the parts of a request.
+ * @throws Problem that lists every part that does not match the route's schemas.
+ */
 export function parseRequest(route: Route, { params, query, json }: RawRequest): ParsedRequest {
   if (json === undefined && route.body !== undefined && !route.bodyOptional) {
     throw new Problem('malformed-request', 'send a JSON body');

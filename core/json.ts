@@ -8,9 +8,14 @@ export const DEEPEST_JSON = 500;
 export function jsonDepth(json: string): number {
   let level = 0;
   let deepest = 0;
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
-    if (token === '{' || token === '[') deepest = Math.max(deepest, ++level);
-    else if (token === '}' || token === ']') level--;
+  let isInString = false;
+  for (let at = 0; at < json.length; at++) {
+    const sign = json[at];
+    if (sign === '\\') at += 1;
+    else if (sign === '"') isInString = !isInString;
+    else if (isInString) continue;
+    else if (sign === '{' || sign === '[') deepest = Math.max(deepest, ++level);
+    else if (sign === '}' || sign === ']') level -= 1;
   }
   return deepest;
 }

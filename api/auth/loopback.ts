@@ -3,7 +3,7 @@ import { SCOPES } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 
 /**
- * Grants every scope to requests from this machine. It refuses pages of other sites in a local browser: they send their
+ * Grants every scope to requests from this machine. It refuses pages of other sites in a browser on it: they send their
  * origin, or a host name that an attacker has pointed at this machine.
  */
 export function loopbackAuthentication(): Authenticate {

@@ -85,7 +85,10 @@ export function noJob(): Problem {
   return new Problem('not-found', 'no job has this id; finished jobs are kept for 7 days by default');
 }
 
-/** @throws Problem when the job is unknown. */
+/**
+ * Returns a job that was found.
+ * @throws Problem when the job is unknown.
+ */
 export function found(shown: ShownJob | undefined): ShownJob {
   if (shown === undefined) throw noJob();
   return shown;

@@ -18,7 +18,7 @@ it.each([
   ['retry', ['redriven', 'due', 'not_dead', 'not_dead'], ['pending', 'failed', 'pending', 'running']],
   ['cancel', ['cancelled', 'cancelled', 'cancelled', 'requested'], ['cancelled', 'cancelled', 'cancelled', 'running']],
   ['delete', ['deleted', 'deleted', 'deleted', 'in_flight'], [undefined, undefined, undefined, 'running']],
-])('%s says of every job what became of it', async (action, answers, left) => {
+])('the action %s reports the outcome for every job', async (action, answers, left) => {
   const ids = await insertAll('dead_letter', 'failed', 'pending', 'running');
 
   const { status, body } = await act({ action, ids: [...ids, '4711000'] });
@@ -29,7 +29,7 @@ it.each([
   expect(await statusesOf(ids)).toEqual(left);
 });
 
-it('acts on what matches a filter, page by page, and on nothing that came later', async () => {
+it('an action by filter changes the matching jobs page by page, and no job enqueued later', async () => {
   const filter = { status: ['failed'], error: 'special' };
   const fail = async (count: number) => {
     const ids = await insertAll(...Array.from({ length: count }, () => 'failed'));
@@ -47,7 +47,7 @@ it('acts on what matches a filter, page by page, and on nothing that came later'
   expect(await statusesOf([...ids, late!])).toEqual([...ids.map(() => 'cancelled'), 'failed']);
 });
 
-it('leaves a job that is locked, and acts on the others', async () => {
+it('an action reports a locked job as busy and changes the others', async () => {
   const ids = await insertAll('failed', 'failed', 'failed');
   const client = await createClient(test.url);
   await client.query('begin');
@@ -61,7 +61,7 @@ it('leaves a job that is locked, and acts on the others', async () => {
   expect(body).toMatchObject({ changed: 2, items: answers });
 });
 
-it('writes the name of the caller into the audit log, and wakes the dispatcher for a retry alone', async () => {
+it('an action records its caller in the audit log, and only a retry wakes the dispatcher', async () => {
   const ids = await insertAll('dead_letter', 'dead_letter');
   const before = woken.length;
 
@@ -71,7 +71,7 @@ it('writes the name of the caller into the audit log, and wakes the dispatcher f
 
   const { rows } = await pool.query('select distinct actor from millrace.audit_log where job_id = any($1)', [ids]);
   expect([between - before, woken.length - between]).toEqual([0, 1]);
-  expect(rows).toEqual([{ actor: 'key:somebody' }]);
+  expect(rows).toEqual([{ actor: 'key:operator' }]);
 });
 
 it.each([
@@ -81,7 +81,7 @@ it.each([
   ['delete', ['jobs:read'], 403],
   ['retry', ['jobs:operate'], 200],
   ['delete', ['jobs:delete'], 200],
-] as const)('a caller who wants to %s and has %j gets %i', async (action, scopes, expected) => {
+] as const)('the action %s by a caller with %j is answered with %i', async (action, scopes, expected) => {
   const { status } = await act({ action, ids: ['4711000'] }, scopes);
 
   expect(status).toBe(expected);
@@ -92,7 +92,7 @@ it.each([
   ['ids and a filter', { ids: ['1'], status: ['failed'] }],
   ['a filter and all', { status: ['failed'], all: true }],
   ['an empty list as a filter', { status: [] }],
-])('refuses %s: nobody means everything by mistake', async (_name, which) => {
+])('an action rejects %s, so that no mistake selects every job', async (_name, which) => {
   const { status, body } = await act({ action: 'delete', ...which });
 
   expect({ status, pointer: body.errors[0].pointer }).toEqual({ status: 422, pointer: '/ids' });

@@ -17,7 +17,7 @@ async function insertFinished(): Promise<string> {
 }
 
 describe('GET /admin/jobs/:id', () => {
-  it('shows a job with its attempts, and its payload to those who may read it', async () => {
+  it('shows a job with its attempts, and its payload only to callers with payload:read', async () => {
     const id = await insertAs('dead_letter');
 
     const all = await ask(`/admin/jobs/${id}`);
@@ -36,7 +36,7 @@ describe('GET /admin/jobs/:id', () => {
 });
 
 describe('POST /admin/jobs/:id/retry', () => {
-  it('gives a dead job fresh attempts, once, with a line in the name of the caller', async () => {
+  it('gives a dead job fresh attempts once and records the caller in the audit log', async () => {
     const id = await insertAs('dead_letter');
     const before = woken.length;
 
@@ -47,7 +47,7 @@ describe('POST /admin/jobs/:id/retry', () => {
     expect(second.status).toBe(409);
     expect(woken.length).toBe(before + 1);
     expect(await one('select actor, action from millrace.audit_log where job_id = $1', [id])).toEqual({
-      actor: 'key:somebody',
+      actor: 'key:operator',
       action: 'redrive',
     });
     const counted = `select sum(count)::int as n from millrace.job_events where event = 'manual_retry' and status = 'pending'`;
@@ -63,7 +63,7 @@ describe('POST /admin/jobs/:id/retry', () => {
     expect(Date.parse(body.next_retry_at)).toBeLessThanOrEqual(Date.now());
   });
 
-  it.each(['pending', 'dispatched', 'running'])('answers 409 for a job that is %s', async (status) => {
+  it.each(['pending', 'dispatched', 'running'])('answers 409 for a %s job', async (status) => {
     const id = await insertAs(status);
 
     const reply = await ask(`/admin/jobs/${id}/retry`, { method: 'POST' });
@@ -71,7 +71,7 @@ describe('POST /admin/jobs/:id/retry', () => {
     expect(reply).toMatchObject({ status: 409, body: { detail: expect.stringContaining(status) } });
   });
 
-  it('answers 409 while somebody else has the row', async () => {
+  it('answers 409 while another transaction holds the row', async () => {
     const id = await insertAs('dead_letter');
     const holder = await createClient(test.url);
     await holder.query('begin');
@@ -83,7 +83,7 @@ describe('POST /admin/jobs/:id/retry', () => {
     expect({ status, type: body.type }).toEqual({ status: 409, type: '/problems/in-progress' });
   });
 
-  it('answers 404 for a job that is not there', async () => {
+  it('answers 404 for an unknown job', async () => {
     expect((await ask('/admin/jobs/4711/retry', { method: 'POST' })).status).toBe(404);
   });
 });
@@ -91,7 +91,7 @@ describe('POST /admin/jobs/:id/retry', () => {
 describe('DELETE /admin/jobs/:id', () => {
   const remove = (id: string) => ask(`/admin/jobs/${id}`, { method: 'DELETE' });
 
-  it.each(['pending', 'failed', 'dead_letter'])('deletes a job that is %s; an audit line stays', async (status) => {
+  it.each(['pending', 'failed', 'dead_letter'])('deletes a %s job and keeps an audit event', async (status) => {
     const id = await insertAs(status);
 
     const first = await remove(id);
@@ -99,7 +99,7 @@ describe('DELETE /admin/jobs/:id', () => {
 
     expect([first.status, second.status]).toEqual([204, 404]);
     expect(await one('select actor, action, details from millrace.audit_log where job_id = $1', [id])).toEqual({
-      actor: 'key:somebody',
+      actor: 'key:operator',
       action: 'delete',
       details: { job_type: 'mail', status },
     });
@@ -117,7 +117,7 @@ describe('DELETE /admin/jobs/:id', () => {
     expect(await one('select count(*)::int as n from millrace.jobs where id = $1', [id])).toEqual({ n: 0 });
   });
 
-  it.each(['dispatched', 'running'])('answers 409 for a job that is %s, and leaves it', async (status) => {
+  it.each(['dispatched', 'running'])('answers 409 for a %s job and does not delete it', async (status) => {
     const id = await insertAs(status);
 
     const reply = await remove(id);
@@ -126,7 +126,7 @@ describe('DELETE /admin/jobs/:id', () => {
     expect(await one('select status from millrace.jobs where id = $1', [id])).toEqual({ status });
   });
 
-  it('answers 409 while somebody else has the row', async () => {
+  it('answers 409 while another transaction holds the row', async () => {
     const id = await insert();
     const holder = await createClient(test.url);
     await holder.query('begin');
@@ -140,7 +140,7 @@ describe('DELETE /admin/jobs/:id', () => {
 });
 
 describe('POST /admin/jobs/process', () => {
-  it('has a round made and tells what it did', async () => {
+  it('runs a round of the dispatcher and returns its counts', async () => {
     const { status, body } = await ask('/admin/jobs/process', { method: 'POST' });
 
     expect({ status, body }).toEqual({ status: 200, body: { claimed: 2, sent: 1 } });

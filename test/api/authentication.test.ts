@@ -15,11 +15,11 @@ const { db, deps, pool, log } = await openApi();
 const keyApp = createApp({ ...deps, authentication: [apiKeyAuthentication(db)] });
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-describe('api-key', () => {
+describe('an API key', () => {
   const asAdmin = async () =>
     bearer((await createApiKey(db, { name: 'root', scopes: ['keys:admin', 'jobs:read'] })).secret);
 
-  it('is made with a secret that is shown once and stored nowhere', async () => {
+  it('has a secret that is shown once and never stored', async () => {
     const admin = await asAdmin();
     const body = { name: 'billing', scopes: ['jobs:read'], expires_in: '90d' };
 
@@ -38,7 +38,7 @@ describe('api-key', () => {
     expect(JSON.stringify(log.lines)).not.toContain(made.body.secret.slice(-43));
   });
 
-  it('is useless once revoked or expired, or with another secret', async () => {
+  it('is refused when it is revoked, expired or has a wrong secret', async () => {
     const admin = await asAdmin();
     const one = await createApiKey(db, { name: 'a', scopes: ['jobs:read'] });
     const old = await createApiKey(db, { name: 'b', scopes: ['jobs:read'], expiresInSeconds: 3600 });
@@ -55,7 +55,7 @@ describe('api-key', () => {
     expect(after.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
   });
 
-  it('lets two keys live side by side, so that one can follow the other', async () => {
+  it('can share its name with a second key, so that keys can be rotated', async () => {
     const keys = [await createApiKey(db, { name: 'same', scopes: ['jobs:read'] })];
     keys.push(await createApiKey(db, { name: 'same', scopes: ['jobs:read'] }));
 
@@ -64,7 +64,7 @@ describe('api-key', () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('gives nobody more than its maker has, and answers 404 for a key that is none', async () => {
+  it('grants only scopes of its creator, and revoking an unknown key answers 404', async () => {
     const admin = await asAdmin();
 
     const made = await askApp(keyApp, '/admin/api-keys', {
@@ -79,7 +79,7 @@ describe('api-key', () => {
   });
 });
 
-describe('iam', () => {
+describe('IAM authentication', () => {
   const rules = [{ pattern: 'arn:aws:sts::1:assumed-role/OnCall.*/*', scopes: ['jobs:read'] as const }];
   const app = createApp({
     ...deps,
@@ -93,7 +93,7 @@ describe('iam', () => {
     ['arn:aws:sts::1:assumed-role/OnCallXeu/ada', 403],
     ['arn:aws:sts::2:assumed-role/OnCall.eu/ada', 403],
     [undefined, 401],
-  ])('gives %s what the rules say: %i', async (arn, expected) => {
+  ])('answers the principal %s with %i', async (arn, expected) => {
     callerArn = arn;
 
     const { status } = await askApp(app, '/admin/jobs', { headers: { authorization: '' } });
@@ -102,7 +102,7 @@ describe('iam', () => {
   });
 });
 
-describe('jwt', async () => {
+describe('JWT authentication', async () => {
   const good = await generateKeyPair('ES256');
   const other = await generateKeyPair('ES256');
   const jwk = { ...(await exportJWK(good.publicKey)), kid: 'k1', alg: 'ES256' };
@@ -130,13 +130,13 @@ describe('jwt', async () => {
       .sign(changes.key ?? good.privateKey);
 
   it.each([
-    ['a good token', {}, 200],
-    ['one without our scopes', { scope: 'openid' }, 403],
-    ['one of another issuer', { iss: 'https://else.example' }, 401],
-    ['one for another audience', { aud: 'else' }, 401],
-    ['one that has expired', { exp: '-5m' }, 401],
-    ['one with another signature', { key: other.privateKey }, 401],
-  ])('answers %s as it should', async (_name, changes, expected) => {
+    ['a valid token', {}, 200],
+    ['a token without scopes of the API', { scope: 'openid' }, 403],
+    ['a token from another issuer', { iss: 'https://else.example' }, 401],
+    ['a token for another audience', { aud: 'else' }, 401],
+    ['an expired token', { exp: '-5m' }, 401],
+    ['a token with a wrong signature', { key: other.privateKey }, 401],
+  ])('answers %s (%j) with %i', async (_name, changes, expected) => {
     const app = await open();
 
     const { status } = await askApp(app, '/admin/jobs', bearer(await token(changes)));
@@ -145,9 +145,9 @@ describe('jwt', async () => {
   });
 
   it.each([
-    ['is away', undefined],
-    ['answers an error', (_request: unknown, response: ServerResponse) => response.writeHead(500).end()],
-    ['answers no keys', (_request: unknown, response: ServerResponse) => response.end('<html>')],
+    ['is down', undefined],
+    ['answers with an error', (_request: unknown, response: ServerResponse) => response.writeHead(500).end()],
+    ['does not answer with keys', (_request: unknown, response: ServerResponse) => response.end('<html>')],
   ])('answers 503 while the issuer %s', async (_name, answer) => {
     const app = await open(answer ?? ((request) => request.socket.destroy()));
 
@@ -157,7 +157,7 @@ describe('jwt', async () => {
     expect(headers.get('retry-after')).toBe('5');
   });
 
-  it('takes no token that says it needs no signature, or is signed with a public secret', async () => {
+  it('rejects an unsigned token and a token signed with the public key as a secret', async () => {
     const app = await open();
     const [, payload] = (await token()).split('.');
     const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
@@ -175,7 +175,7 @@ describe('jwt', async () => {
   });
 });
 
-describe('none', () => {
+describe('the API without authentication', () => {
   const app = createApp({ ...deps, authentication: [loopbackAuthentication()] });
 
   it.each([
@@ -189,7 +189,7 @@ describe('none', () => {
     ['localhost:1', { origin: 'http://localhost:1' }, 200],
     ['localhost:1', { origin: 'http://localhost:2' }, 401],
     ['localhost', { origin: 'null' }, 401],
-  ])('serves %s with %j: %i', async (host, headers, expected) => {
+  ])('answers a request to %s with the headers %j: %i', async (host, headers, expected) => {
     const { status } = await askApp(app, '/admin/jobs', { headers: { host, ...headers } });
 
     expect(status).toBe(expected);

@@ -9,7 +9,7 @@ const count = async () => (await pool.query('select count(*)::int as n from mill
 const jobs = (length: number) => Array.from({ length }, (_, n) => ({ job_type: 'any', payload: { n } }));
 
 describe('POST /jobs/bulk', () => {
-  it('puts a thousand jobs in the table, in their order, and nudges once', async () => {
+  it('inserts a thousand jobs in order and wakes the dispatcher once', async () => {
     const before = woken.length;
 
     const { status, body } = await post({ jobs: jobs(1000) });
@@ -26,7 +26,7 @@ describe('POST /jobs/bulk', () => {
     expect(woken.length).toBe(before + 1);
   });
 
-  it('tells which were there before', async () => {
+  it('reports which jobs were already there', async () => {
     const { body } = await post({
       jobs: [
         { job_type: 'any', unique_key: 'twin' },
@@ -42,7 +42,7 @@ describe('POST /jobs/bulk', () => {
     expect(body.items[0].id).toBe(body.items[1].id);
   });
 
-  it('PAY-01: inserts none of fifty when the 31st is bad, and names it', async () => {
+  it('PAY-01: inserts none of fifty jobs when the 31st is invalid, and points to it', async () => {
     const some: unknown[] = jobs(50);
     some[30] = { job_type: 'any', payload: { note: 'ab\0cd' } };
     const before = await count();
@@ -54,7 +54,7 @@ describe('POST /jobs/bulk', () => {
     expect(await count()).toBe(before);
   });
 
-  it('PAY-01: inserts the other 49 when each is answered for itself', async () => {
+  it('PAY-01: inserts the other 49 jobs with `atomic: false`', async () => {
     const some: unknown[] = jobs(50);
     some[30] = { job_type: 'any', payload: { note: 'ab\0cd' } };
     const before = await count();
@@ -67,10 +67,10 @@ describe('POST /jobs/bulk', () => {
     expect(await count()).toBe(before + 49);
   });
 
-  it('answers all that is wrong with all', async () => {
+  it('reports every error of every job', async () => {
     const { body } = await post({
       jobs: [
-        { job_type: 'nobody' },
+        { job_type: 'unknown' },
         { job_type: 'any', priority: 11, colour: 1 },
         5,
         { job_type: 'mail', payload: {} },
@@ -87,7 +87,7 @@ describe('POST /jobs/bulk', () => {
     ]);
   });
 
-  it('PAY-04: keeps the digits of every payload', async () => {
+  it('PAY-04: keeps every digit of every payload', async () => {
     const { body } = await send(
       '{"jobs":[{"job_type":"any","payload":{"p":1.10}},{"job_type":"any","payload":[1e2,12345678901234567890.5]}]}',
     );
@@ -107,7 +107,7 @@ describe('POST /jobs/bulk', () => {
     expect((await post(body)).status).toBe(422);
   });
 
-  it('answers 413 for more than a mebibyte', async () => {
+  it('answers 413 for a body larger than 1 MiB', async () => {
     const { status } = await post({ jobs: [{ job_type: 'any', payload: 'x'.repeat(1_048_576) }] });
 
     expect(status).toBe(413);

@@ -11,47 +11,47 @@ const one = async (text: string, values: unknown[] = []) => (await pool.query(te
 const insertAs = (status: string) => insertInState(pool, status);
 
 describe('POST /jobs/:id/cancel', () => {
-  it('cancels a dead job in the name of the caller', async () => {
+  it('cancels a dead job and records the caller', async () => {
     const id = await insertAs('dead_letter');
 
     await ask(`/jobs/${id}/cancel`, { method: 'POST' });
 
     expect(await one('select last_error from millrace.jobs where id = $1', [id])).toEqual({
-      last_error: 'cancelled by key:somebody',
+      last_error: 'cancelled by key:operator',
     });
     expect(await one('select status, resolved_by from millrace.dead_letters where job_id = $1', [id])).toEqual({
       status: 'discarded',
-      resolved_by: 'key:somebody',
+      resolved_by: 'key:operator',
     });
   });
 
-  it('lets no login without the rights of the runtime speak in the name of another', async () => {
+  it('records the login itself when it lacks the rights of the runtime to set an actor', async () => {
     const id = await insertAs('dead_letter');
     const operator = await createLogin(test, 'millrace_operator');
     const client = await createClient(operator.url);
 
-    await client.query(`set millrace.actor = 'key:somebody'`);
+    await client.query(`set millrace.actor = 'key:operator'`);
     await client.query('select millrace.cancel($1)', [id]);
 
     const { rows } = await pool.query('select actor from millrace.audit_log where job_id = $1', [id]);
     expect(rows).toEqual([{ actor: operator.name }]);
   });
 
-  it('asks the handler of a running job, and answers 202', async () => {
+  it('requests the cancellation of a running job and answers 202', async () => {
     const id = await insertAs('running');
 
     const { status, body } = await ask(`/jobs/${id}/cancel`, { method: 'POST' });
 
     expect({ status, body }).toEqual({ status: 202, body: { id, answer: 'requested' } });
-    const asked = 'select requested_by from millrace.cancel_requests where job_id = $1';
-    expect(await one(asked, [id])).toEqual({ requested_by: 'key:somebody' });
+    const request = 'select requested_by from millrace.cancel_requests where job_id = $1';
+    expect(await one(request, [id])).toEqual({ requested_by: 'key:operator' });
   });
 
   it.each([
     ['producer', 200],
     ['operator', 200],
     ['viewer', 403],
-  ] as const)('answers a %s with %i', async (role, expected) => {
+  ] as const)('answers a caller with the role %s with %i', async (role, expected) => {
     const id = await insertAs('pending');
 
     const { status } = await ask(`/jobs/${id}/cancel`, { method: 'POST', scopes: ROLES[role] });

@@ -6,7 +6,7 @@ const { ask, pool } = await openApi();
 const tagOf = (reply: { headers: Headers }) => reply.headers.get('etag') as string;
 
 describe('If-None-Match', () => {
-  it('gets 304 and nothing else while nothing has changed, and the document once something has', async () => {
+  it('gets 304 without a body until the job changes, and then the document', async () => {
     const id = await insertInState(pool, 'pending');
     const first = await ask(`/jobs/${id}`);
     const headers = { 'if-none-match': tagOf(first) };
@@ -31,7 +31,7 @@ describe('If-None-Match', () => {
     '/admin/audit',
     '/admin/api-keys',
     '/healthz',
-  ])('serves for %s', async (path) => {
+  ])('is supported by %s', async (path) => {
     const first = await ask(path);
 
     const second = await ask(path, { headers: { 'if-none-match': tagOf(first) } });
@@ -40,12 +40,12 @@ describe('If-None-Match', () => {
   });
 
   it.each([
-    ['a list of tags', (tag: string) => `"other", ${tag}`, 304],
-    ['a tag that a cache made weak', (tag: string) => `W/${tag}`, 304],
-    ['any', () => '*', 304],
-    ['another tag', () => '"other"', 200],
-    ['nonsense', () => 'nonsense', 200],
-  ])('understands %s', async (_name, header, expected) => {
+    ['matches a list of tags that has the ETag', (tag: string) => `"other", ${tag}`, 304],
+    ['matches a tag weakened by a cache', (tag: string) => `W/${tag}`, 304],
+    ['matches every document with *', () => '*', 304],
+    ['does not match another tag', () => '"other"', 200],
+    ['ignores a malformed value', () => 'nonsense', 200],
+  ])('%s', async (_name, header, expected) => {
     const id = await insertInState(pool, 'pending');
     const tag = tagOf(await ask(`/jobs/${id}`));
 
@@ -54,7 +54,7 @@ describe('If-None-Match', () => {
     expect(status).toBe(expected);
   });
 
-  it('tells nobody that a document is as he thinks who may not see it', async () => {
+  it('gets no 304 for a document that the caller may not read', async () => {
     const id = await insertInState(pool, 'pending');
     const headers = { 'if-none-match': tagOf(await ask(`/jobs/${id}`)) };
 
@@ -72,7 +72,7 @@ describe('If-Match', () => {
     ['delete', 'DELETE', (id: string) => `/admin/jobs/${id}`, 204],
   ] as const;
 
-  it.each(CHANGES)('lets a %s through that knows the job as it is', async (_name, method, path, expected) => {
+  it.each(CHANGES)('accepts a %s with the current ETag', async (_name, method, path, expected) => {
     const id = await insertInState(pool, 'dead_letter');
     const headers = { 'if-match': tagOf(await ask(`/admin/jobs/${id}`)) };
 
@@ -81,7 +81,7 @@ describe('If-Match', () => {
     expect(status).toBe(expected);
   });
 
-  it.each(CHANGES)('refuses a %s that knows it as it was, and changes nothing', async (_name, method, path) => {
+  it.each(CHANGES)('refuses a %s with an outdated ETag and changes nothing', async (_name, method, path) => {
     const id = await insertInState(pool, 'dead_letter');
     const headers = { 'if-match': tagOf(await ask(`/admin/jobs/${id}`)) };
     await pool.query(`update millrace.jobs_live set last_error = 'Error: another' where id = $1`, [id]);
@@ -94,7 +94,7 @@ describe('If-Match', () => {
     });
   });
 
-  it('takes any job for *, and answers 404 for none', async () => {
+  it('matches any job with *, and an unknown job answers 404', async () => {
     const id = await insertInState(pool, 'pending');
     const headers = { 'if-match': '*' };
 
@@ -112,7 +112,7 @@ describe('Retry-After', () => {
   it.each([
     [429, 'rate-limited', Object.assign(new Error('Rate exceeded'), { name: 'TooManyRequestsException' })],
     [503, 'dispatcher-unavailable', new Error('connect ECONNREFUSED')],
-  ])('comes with a %i', async (expected, kind, error) => {
+  ])('is sent with a %i', async (expected, kind, error) => {
     const world = await withDispatcher(error);
 
     const { status, headers, body } = await world.ask('/admin/jobs/process', { method: 'POST' });

@@ -12,7 +12,7 @@ formats.default(ajv);
 ajv.addSchema({ $id: 'openapi', ...document });
 const checks = new Map<string, ValidateFunction>();
 
-/** Fails unless the document says that this operation answers so. */
+/** Fails unless the OpenAPI document describes this answer of the operation. */
 export function expectDocumented(
   asked: { method: string; path: string },
   answered: { status: number; contentType: string; body: unknown },
@@ -22,7 +22,7 @@ export function expectDocumented(
     .find((template) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(asked.path));
   const method = asked.method.toLowerCase();
   const operation = path === undefined ? undefined : document.paths[path]?.[method];
-  // What is no operation has no documented answer, but those of the gate.
+  // The document describes operations only, not the answers to unknown paths and methods.
   if (path === undefined || operation === undefined) return;
   const status = String(answered.status) in operation.responses ? String(answered.status) : 'default';
   const { content } = operation.responses[status]!;

@@ -25,14 +25,14 @@ async function open(): Promise<number> {
 }
 
 describe('POST /admin/dlq/discard', () => {
-  it('tells with dry_run how many match, and does nothing', async () => {
+  it('counts the matches with dry_run and changes nothing', async () => {
     const { body } = await discard({ job_type: ['mail'] }, '?dry_run=true');
 
     expect(body).toEqual({ matched: 1200, until_id: '1200' });
     expect(await open()).toBe(1201);
   });
 
-  it('discards a thousand a request, and what is newer than asked for stays', async () => {
+  it('discards a thousand dead letters per request and none newer than until_id', async () => {
     const first = await discard({ error: 'BOOM', until_id: '1100' });
     const second = await discard({ error: 'BOOM', until_id: '1100', cursor: first.body.next_cursor });
     const third = await discard({ error: 'BOOM', until_id: '1100', cursor: second.body.next_cursor });
@@ -50,7 +50,7 @@ describe('POST /admin/dlq/discard', () => {
     [{ all: true, error: 'boom' }, 422],
     [{ error: 'boom', cursor: 'x' }, 400],
     [{ error: 'boom', until_id: '0' }, 422],
-  ])('refuses %j', async (body, status) => {
+  ])('answers the body %j with %i', async (body, status) => {
     const answer = await discard(body);
 
     expect(answer.status).toBe(status);
@@ -59,7 +59,7 @@ describe('POST /admin/dlq/discard', () => {
 });
 
 describe('DELETE /admin/dlq/{id}', () => {
-  it('discards a message that is nobody’s job, once, and no job', async () => {
+  it('discards a message without a job once, and never a job', async () => {
     const answers = [];
     for (const id of ['1201', '1201', '1']) answers.push(await ask(`/admin/dlq/${id}`, { method: 'DELETE' }));
 

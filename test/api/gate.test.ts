@@ -10,7 +10,7 @@ import { askApp, openApi } from './world.ts';
 
 const { ask, pool, deps, runtimeUrl, test } = await openApi();
 
-/** An operation as a request: with an id that nothing has, and a body that does not hold. */
+/** One request per operation, with an unknown id and an invalid body. */
 const requests = ROUTES.map((route) => ({
   name: `${route.method.toUpperCase()} ${route.path}`,
   path: route.path.replace('{id}', '4711'),
@@ -20,7 +20,7 @@ const requests = ROUTES.map((route) => ({
 const closed = requests.filter(({ scope }) => scope !== 'none');
 const open = requests.filter(({ scope }) => scope === 'none');
 
-it('has a scope for every route but those that show nothing of anybody', () => {
+it('every route requires a scope, except those that show no data', () => {
   const paths = open.map(({ name }) => name);
 
   expect(paths).toEqual(['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs']);
@@ -30,8 +30,8 @@ it('has a scope for every route but those that show nothing of anybody', () => {
   }
 });
 
-describe('WEB-03', () => {
-  it.each(closed)('answers $name with 401 without a credential, and with nothing of the database', async (request) => {
+describe('WEB-03: the API', () => {
+  it.each(closed)('answers $name with 401 without a credential', async (request) => {
     const reply = await ask(request.path, { ...request.options, headers: { authorization: '' } });
 
     expect(reply.status).toBe(401);
@@ -39,7 +39,7 @@ describe('WEB-03', () => {
     expect(reply.body).toMatchObject({ type: '/problems/unauthenticated', request_id: expect.any(String) });
   });
 
-  it.each(closed)('answers $name with 401 for a wrong credential', async ({ path, options }) => {
+  it.each(closed)('answers $name with 401 for an unknown credential', async ({ path, options }) => {
     const headers = { authorization: 'Bearer millrace_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' };
 
     const reply = await ask(path, { ...options, headers });
@@ -47,7 +47,7 @@ describe('WEB-03', () => {
     expect(reply.status).toBe(401);
   });
 
-  it.each(closed)('answers $name with 403 for a credential that is too weak, whatever the id', async (request) => {
+  it.each(closed)('answers $name with 403 for a credential without the scope, whatever the id', async (request) => {
     const others = SCOPES.filter((scope) => !request.scope.includes(scope as never));
 
     const reply = await ask(request.path, { ...request.options, scopes: others });
@@ -57,7 +57,7 @@ describe('WEB-03', () => {
     expect(request.scope).toContain(reply.body.required_scope.split(' or ')[0]);
   });
 
-  it.each(closed)('lets each scope of $name through, on its own', async ({ path, options, scope }) => {
+  it.each(closed)('accepts each scope of $name by itself', async ({ path, options, scope }) => {
     for (const one of scope) {
       const { status } = await ask(path, { ...options, scopes: [one as never] });
 
@@ -82,21 +82,21 @@ describe('WEB-03', () => {
   );
 });
 
-it('answers 404 for a path that is none, with a problem', async () => {
+it('an unknown path is answered with 404 and a problem document', async () => {
   const { status, body, headers } = await ask('/nothing');
 
   expect({ status, type: body.type }).toEqual({ status: 404, type: '/problems/no-such-path' });
   expect(headers.get('x-request-id')).toBe(body.request_id);
 });
 
-it('answers 405 for a method that a path does not have, and names those that it has', async () => {
+it('an unsupported method is answered with 405 and the supported ones', async () => {
   const reply = await ask('/admin/jobs/1', { method: 'PATCH' });
 
   expect(reply.status).toBe(405);
   expect(reply.headers.get('allow')).toBe('GET, DELETE');
 });
 
-it('puts the id of the request on every answer and every line of the log', async () => {
+it('every answer and every log line has the request id', async () => {
   const { headers, body } = await ask('/admin/jobs/4711');
 
   const id = headers.get('x-request-id');
@@ -108,11 +108,11 @@ it('puts the id of the request on every answer and every line of the log', async
 });
 
 describe('GET /readyz', () => {
-  it('asks for the newest migration of the folder', () => {
+  it('requires the latest migration in the folder', () => {
     expect(NEWEST_MIGRATION).toBe(readMigrations(MIGRATIONS_FOLDER).at(-1)?.name);
   });
 
-  it('answers 503 and what to do while it is missing', async () => {
+  it('answers 503 while the latest migration is missing', async () => {
     await pool.query('delete from millrace.migrations where name = $1', [NEWEST_MIGRATION]);
 
     const { status, body } = await ask('/readyz');
@@ -125,15 +125,15 @@ describe('GET /readyz', () => {
   });
 });
 
-describe('a database in trouble', () => {
+describe('the API with a failing database', () => {
   const appOn = (connectionString: string) => {
     const db = openDatabase({ connectionString, max: 1, name: 'trouble', log: deps.log, connectTimeoutMs: 2000 });
     onTestFinished(() => db.close());
     return createApp({ ...deps, db });
   };
 
-  it('answers 503 and when to come back while it is away, and says so under /readyz', async () => {
-    const app = appOn('postgres://nobody:secret@127.0.0.1:1/none');
+  it('answers 503 with Retry-After while the database is down, also on /readyz', async () => {
+    const app = appOn('postgres://ada:secret@127.0.0.1:1/none');
 
     const replies = await Promise.all(['/admin/jobs', '/readyz'].map((path) => askApp(app, path)));
 
@@ -145,7 +145,7 @@ describe('a database in trouble', () => {
     }
   });
 
-  it('answers reads, and 503 to changes, while it takes none', async () => {
+  it('answers reads while the database is read-only, and 503 to changes', async () => {
     const app = appOn(`${runtimeUrl}?options=-c%20default_transaction_read_only%3Don`);
 
     const read = await askApp(app, '/admin/jobs');
@@ -158,7 +158,7 @@ describe('a database in trouble', () => {
     });
   });
 
-  it('answers 503 when rows cannot be had in time', async () => {
+  it('answers 503 when a lock times out', async () => {
     const holder = await createClient(test.url);
     await holder.query('begin; lock table millrace.handlers in access exclusive mode');
 
@@ -168,7 +168,7 @@ describe('a database in trouble', () => {
     expect({ status, type: body.type }).toEqual({ status: 503, type: '/problems/query-timeout' });
   });
 
-  it('keeps its connection over an answer that is no success', async () => {
+  it('keeps its connection after an error response', async () => {
     const app = appOn(runtimeUrl);
     const pid = async () => {
       const { rows } = await pool.query("select pid from pg_stat_activity where application_name = 'trouble'");

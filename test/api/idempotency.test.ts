@@ -10,7 +10,7 @@ const post = (key: string, body: unknown = { job_type: 'any' }, caller = 'key:1'
 const count = async () => (await pool.query('select count(*)::int as n from millrace.jobs')).rows[0].n as number;
 
 describe('UNQ-05: Idempotency-Key', () => {
-  it('answers two requests at once, and another after a restart, with one job', async () => {
+  it('answers two concurrent requests, and one after a restart, with one job', async () => {
     const before = await count();
 
     const [one, other] = await Promise.all([post('parallel'), post('parallel')]);
@@ -25,14 +25,14 @@ describe('UNQ-05: Idempotency-Key', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('takes a key in quotes for the same key', async () => {
+  it('is the same with and without quotes', async () => {
     const bare = await post('quoted');
     const quoted = await post('"quoted"');
 
     expect(quoted.body.id).toBe(bare.body.id);
   });
 
-  it('answers 409 for another body', async () => {
+  it('answers 409 for a different body', async () => {
     await post('other-body', { job_type: 'any', payload: 1 });
 
     const { status, body } = await post('other-body', { job_type: 'any', payload: 2 });
@@ -40,7 +40,7 @@ describe('UNQ-05: Idempotency-Key', () => {
     expect({ status, type: body.type }).toEqual({ status: 409, type: '/problems/idempotency-key-reused' });
   });
 
-  it('belongs to its caller alone', async () => {
+  it('belongs to one caller', async () => {
     const one = await post('mine', undefined, 'key:1');
     const other = await post('mine', undefined, 'key:2');
 
@@ -48,14 +48,14 @@ describe('UNQ-05: Idempotency-Key', () => {
     expect(other.body.id).not.toBe(one.body.id);
   });
 
-  it('remembers nothing of a request that failed', async () => {
-    const bad = await post('mended', { job_type: 'mail', payload: {} });
-    const good = await post('mended', { job_type: 'mail', payload: { to: 'a' } });
+  it('is free again after a failed request', async () => {
+    const bad = await post('corrected', { job_type: 'mail', payload: {} });
+    const good = await post('corrected', { job_type: 'mail', payload: { to: 'a' } });
 
     expect([bad.status, good.status]).toEqual([422, 201]);
   });
 
-  it('leaves neither job nor key when the work dies between both', async () => {
+  it('stores neither job nor key when the transaction fails between them', async () => {
     await pool.query(`create function pg_temp_fail() returns trigger language plpgsql as
       $$ begin raise exception 'power cut' using errcode = '58000'; end $$;
       create trigger fail before update on millrace.idempotency_keys for each row
@@ -70,7 +70,7 @@ describe('UNQ-05: Idempotency-Key', () => {
     expect((await post('crash')).status).toBe(201);
   });
 
-  it('answers 409 while the first request is still at work', async () => {
+  it('answers 409 while the first request is in progress', async () => {
     const holder = await createClient(test.url);
     await holder.query(`begin; insert into millrace.idempotency_keys values ('key:1', 'held', '', 'null')`);
 
@@ -91,11 +91,11 @@ describe('UNQ-05: Idempotency-Key', () => {
     expect(other.body.id).not.toBe(one.body.id);
   });
 
-  it.each(['a b', 'x'.repeat(256)])('answers 422 for a key such as %s', async (key) => {
+  it.each(['a b', 'x'.repeat(256)])('answers 422 for the invalid key %s', async (key) => {
     expect((await post(key)).status).toBe(422);
   });
 
-  it('holds for bulk, and a replay nudges nobody', async () => {
+  it('works for bulk requests', async () => {
     const headers = { 'idempotency-key': 'bulk' };
     const body = { jobs: [{ job_type: 'any' }] };
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Inserts a job of the type `mail` in a state that lives; answers its id. */
+/** Inserts a `mail` job in an unfinished status; returns its id. */
 export async function insertInState(pool: pg.Pool, status: string): Promise<string> {
   const { rows } = await pool.query<{ id: string }>(
     `insert into millrace.jobs (job_type) values ('mail') returning id`,

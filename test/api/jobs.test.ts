@@ -10,7 +10,7 @@ const send = (text: string | Uint8Array) => ask('/jobs', { method: 'POST', text 
 const count = async () => (await pool.query('select count(*)::int as n from millrace.jobs')).rows[0].n as number;
 
 describe('POST /jobs', () => {
-  it('puts a job in the table, tells where it is and has the dispatcher look', async () => {
+  it('inserts a job, returns its location and wakes the dispatcher', async () => {
     const before = woken.length;
 
     const { status, headers, body } = await post({ job_type: 'mail', payload: { to: 'ada' }, priority: 2 });
@@ -21,7 +21,7 @@ describe('POST /jobs', () => {
     expect(woken.length).toBe(before + 1);
   });
 
-  it('takes every option', async () => {
+  it('accepts every option', async () => {
     const wanted = { routing_key: 'fast', max_attempts: 3, unique_key: 'all', group_key: 'g', delay: '1h' };
 
     const { body } = await post({ job_type: 'any', ...wanted });
@@ -31,7 +31,7 @@ describe('POST /jobs', () => {
     expect(Date.parse(body.run_at) - Date.parse(body.created_at)).toBe(3_600_000);
   });
 
-  it('answers 200 and the live job for a unique_key that is taken', async () => {
+  it('answers 200 and the unfinished job that has the unique_key', async () => {
     const first = await post({ job_type: 'any', unique_key: 'once' });
     const second = await post({ job_type: 'any', unique_key: 'once' });
 
@@ -39,7 +39,7 @@ describe('POST /jobs', () => {
     expect(second.body).toMatchObject({ id: first.body.id, deduplicated: true });
   });
 
-  it('answers 404 for a job type that nobody handles, and names those that there are', async () => {
+  it('answers 404 for a job type without a handler, and lists the deployed handlers', async () => {
     const { status, body } = await post({ job_type: 'male' });
 
     expect(status).toBe(404);
@@ -47,13 +47,13 @@ describe('POST /jobs', () => {
   });
 
   it.each([
-    ['a payload that its handler would refuse', { job_type: 'mail', payload: { to: 1 } }, '/payload/to'],
+    ['a payload that violates the schema of the handler', { job_type: 'mail', payload: { to: 1 } }, '/payload/to'],
     ['no job type', { payload: {} }, '/job_type'],
     ['an unknown member', { job_type: 'any', colour: 'red' }, '/colour'],
     ['a priority beyond 9', { job_type: 'any', priority: 10 }, '/priority'],
     ['run_at and delay', { job_type: 'any', run_at: '2027-01-01T00:00:00Z', delay: 5 }, '/delay'],
-    ['a run_at that is no time', { job_type: 'any', run_at: 'tomorrow' }, '/run_at'],
-    ['a year without a number', { job_type: 'any', run_at: '0000-01-01T00:00:00Z' }, '/run_at'],
+    ['a run_at that is not a time', { job_type: 'any', run_at: 'tomorrow' }, '/run_at'],
+    ['the year 0000', { job_type: 'any', run_at: '0000-01-01T00:00:00Z' }, '/run_at'],
     ['a delay beyond a hundred years', { job_type: 'any', delay: '40000d' }, '/delay'],
     ['an empty unique_key', { job_type: 'any', unique_key: '' }, '/unique_key'],
     ['PAY-01: a NUL in the payload', { job_type: 'any', payload: { note: 'ab\0cd' } }, '/payload/note'],
@@ -71,14 +71,14 @@ describe('POST /jobs', () => {
 
   it.each([
     ['PAY-01: half a surrogate pair', '{"job_type":"any","payload":{"note":"x\\ud83d"}}', 422, '/payload/note'],
-    ['PAY-04: a number that is none', '{"job_type":"any","payload":{"e":1e400}}', 422, '/payload/e'],
+    ['PAY-04: a number beyond the range of JavaScript', '{"job_type":"any","payload":{"e":1e400}}', 422, '/payload/e'],
     ['PAY-04: an integer that would be rounded', '{"job_type":"mail","payload":{"to":"a","n":9007199254740993}}', 422],
-    ['a key that stands twice', '{"job_type":"any","payload":{"a":[{"b":1,"c":{},"b":2}]}}', 422, '/payload/a/0/b'],
+    ['a duplicate key', '{"job_type":"any","payload":{"a":[{"b":1,"c":{},"b":2}]}}', 422, '/payload/a/0/b'],
     ['deep nesting', `{"job_type":"any","payload":${'['.repeat(5000)}${']'.repeat(5000)}}`, 422, ''],
     ['a body of two megabytes', `{"job_type":"any","payload":"${'x'.repeat(2_000_000)}"}`, 413],
-    ['text that is no JSON', '{"job_type":', 400],
-    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
-    ['nothing', '', 400],
+    ['malformed JSON', '{"job_type":', 400],
+    ['a body that is not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
+    ['an empty body', '', 400],
     ['a list', '[]', 422, ''],
     ['null', 'null', 422, ''],
   ])('answers 4xx for %s', async (_name, text, status, pointer?: string) => {
@@ -89,7 +89,7 @@ describe('POST /jobs', () => {
     if (pointer !== undefined) expect(reply.body.errors[0].pointer).toBe(pointer);
   });
 
-  it('takes JSON alone', async () => {
+  it('answers 415 for a body that is not declared as JSON', async () => {
     const { status } = await ask('/jobs', {
       method: 'POST',
       text: 'job_type=any',
@@ -99,7 +99,7 @@ describe('POST /jobs', () => {
     expect(status).toBe(415);
   });
 
-  it('PAY-01, PAY-04: keeps the payload as it was sent', async () => {
+  it('PAY-01, PAY-04: keeps every digit and character of the payload', async () => {
     const payload = '{"p":1.10,"e":1E2,"d":12345678901234567.125,"n":9007199254740993,"s":"ok 😀","\\u0061":"\\u00e9"}';
 
     const { body } = await send(`{"job_type":"any","payload":${payload}}`);
@@ -137,17 +137,17 @@ describe('GET /jobs/:id', () => {
     expect({ status, payload: body.payload }).toEqual({ status: 200, payload });
   });
 
-  it.each(['9223372036854775807', '4711000'])('answers 404 for %s, which is no job', async (id) => {
+  it.each(['9223372036854775807', '4711000'])('answers 404 for the unknown id %s', async (id) => {
     expect((await ask(`/jobs/${id}`)).status).toBe(404);
   });
 
-  it.each(['0', '9223372036854775808', 'x', '1e3', '-1', '%00'])('answers 422 for the id %s', async (id) => {
+  it.each(['0', '9223372036854775808', 'x', '1e3', '-1', '%00'])('answers 422 for the invalid id %s', async (id) => {
     expect((await ask(`/jobs/${id}`)).status).toBe(422);
   });
 });
 
 describe('POST /jobs/:id/cancel', () => {
-  it('cancels once, and says 409 when it has finished', async () => {
+  it('cancels a job once and answers 409 when it has finished', async () => {
     const { body: made } = await post({ job_type: 'any' });
     const cancel = () => ask(`/jobs/${made.id}/cancel`, { method: 'POST' });
 

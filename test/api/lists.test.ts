@@ -10,7 +10,7 @@ const insert = (jobType: string, count: number, apart = '0') =>
     [jobType, count, apart],
   );
 
-/** All ids, page by page; `between` runs after each. */
+/** Reads all ids page by page; `between` runs after each page. */
 async function walk(path: string, between: (page: Reply) => Promise<unknown> = async () => undefined) {
   const ids: string[] = [];
   for (let cursor = ''; ; ) {
@@ -29,14 +29,14 @@ describe('WEB-06: GET /admin/jobs', () => {
     ['equal', '0', 7],
     ['10 µs apart', '10 microseconds', 50],
   ])(
-    'shows each of 500 jobs once, times %s, while others come and go, %s, a page of %i',
+    'shows each of 500 jobs once while others come and go, with times %s (%s) and pages of %i',
     async (_name, apart, limit) => {
       const type = `walk_${limit}_${apart.length}`;
       const { rows } = await insert(type, 500, apart);
       const mine = rows.map((row) => row.id as string);
 
       const seen = await walk(`/admin/jobs?job_type=${type}&limit=${limit}`, async ({ body }) => {
-        // The job at the cursor goes, a new one comes, and one that was shown finishes.
+        // The job at the cursor is deleted, a new job is inserted, and a job already shown finishes.
         await pool.query('delete from millrace.jobs where id = $1', [body.items.at(-1).id]);
         await insert(type, 1);
         await pool.query('select millrace.cancel($1)', [body.items[0].id]);
@@ -46,7 +46,7 @@ describe('WEB-06: GET /admin/jobs', () => {
     },
   );
 
-  it('shows a job that finishes on the way at most once', async () => {
+  it('shows a job that finishes between two pages at most once', async () => {
     const { rows } = await insert('finishing', 60);
     const mine = rows.map((row) => row.id as string);
 
@@ -67,12 +67,12 @@ describe('WEB-06: GET /admin/jobs', () => {
   });
 
   it.each([
-    ['forged', '&cursor=AAAA'],
+    ['that is forged', '&cursor=AAAA'],
     ['of another filter', '&cursor=OTHER&job_type=else'],
-    ['with another id in it', `&cursor=${Buffer.from('12.000000000000').toString('base64url')}`],
-    ['empty', '&cursor='],
-    ['beyond any id', `&cursor=${Buffer.from('9999999999999999999.000000000000').toString('base64url')}`],
-  ])('answers 400 for a cursor that is %s', async (_name, query) => {
+    ['with another id', `&cursor=${Buffer.from('12.000000000000').toString('base64url')}`],
+    ['that is empty', '&cursor='],
+    ['beyond the largest id', `&cursor=${Buffer.from('9999999999999999999.000000000000').toString('base64url')}`],
+  ])('answers 400 for a cursor %s', async (_name, query) => {
     await insert('cursors', 3);
     const { body } = await ask('/admin/jobs?limit=1');
 
@@ -81,7 +81,7 @@ describe('WEB-06: GET /admin/jobs', () => {
     expect({ status: reply.status, type: reply.body.type }).toEqual({ status: 400, type: '/problems/bad-cursor' });
   });
 
-  it('takes page numbers up to row 10,000, and says what to do beyond', async () => {
+  it('accepts page numbers up to row 10,000 and recommends the cursor beyond it', async () => {
     await insert('paged', 5);
 
     const first = await ask('/admin/jobs?job_type=paged&limit=2&page=1');
@@ -113,7 +113,7 @@ describe('WEB-06: GET /admin/jobs', () => {
   });
 });
 
-describe('the filters of GET /admin/jobs', () => {
+describe('GET /admin/jobs with a filter', () => {
   const found = async (query: string) => {
     const { body } = await ask(`/admin/jobs?job_type=f_one,f_two&${query}`);
     return body.items.map((job: { job_type: string; status: string }) => `${job.job_type} ${job.status}`);
@@ -143,13 +143,13 @@ describe('the filters of GET /admin/jobs', () => {
     ['created_to=2026-01-02T00:00:00Z', ['f_two pending', 'f_one pending']],
     ['created_from=2026-01-02T00:00:00Z&created_to=2026-01-03T01:00:00%2B01:00', ['f_two pending']],
     ['status=cancelled', []],
-  ])('%s', async (query, expected) => {
+  ])('finds the jobs of %s', async (query, expected) => {
     expect(await found(query)).toEqual(expected);
   });
 });
 
-describe('a page that has looked at its share of rows', () => {
-  it('ends there, and the next goes on, until the only job is found', async () => {
+describe('a page that reaches its limit of scanned rows', () => {
+  it('ends early, and the next pages continue until the only match is found', async () => {
     const { rows } = await insert('needle', 1);
     await insert('hay', 45_000);
 
@@ -160,7 +160,7 @@ describe('a page that has looked at its share of rows', () => {
     expect(found).toEqual([rows[0].id]);
   });
 
-  it('reads rare states off their own index, however many others there are', async () => {
+  it('is not needed for a rare status, which has its own index', async () => {
     const { rows } = await pool.query(`
       insert into millrace.jobs_live (job_type, status, attempts, max_attempts, claim_no)
         values ('needle_dead', 'dead_letter', 1, 1, 1) returning id`);
@@ -172,7 +172,7 @@ describe('a page that has looked at its share of rows', () => {
     expect(body.has_more).toBe(false);
   });
 
-  it('does the same for dead letters', async () => {
+  it('continues on the next page for dead letters as well', async () => {
     await pool.query(`
       insert into millrace.dead_letters (job_type, last_error) values ('d', 'Error: needle');
       insert into millrace.dead_letters (job_type, last_error) 

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe('GET /admin/dlq/{id}', () => {
-  it('shows a dead letter by its own id, with every digit of the payload', async () => {
+  it('shows a dead letter by its dead_letter_id, with every digit of the payload', async () => {
     const { status, body, text } = await ask(`/admin/dlq/${letter}`);
 
     expect(status).toBe(200);
@@ -30,7 +30,7 @@ describe('GET /admin/dlq/{id}', () => {
     expect(text).toContain('"payload":{"n":1.10}');
   });
 
-  it('shows a message that is nobody’s job', async () => {
+  it('shows a message without a job', async () => {
     const { body } = await ask(`/admin/dlq/${stray}`);
 
     expect(body).toMatchObject({ dead_letter_id: stray, job_id: null, payload: null, raw_body: '{{' });
@@ -45,7 +45,7 @@ describe('GET /admin/dlq/{id}', () => {
     }
   });
 
-  it('finds none by another id, nor when it is resolved', async () => {
+  it('answers 404 for an unknown id and for a resolved dead letter', async () => {
     const before = await ask(`/admin/dlq/4711`);
     const fresh = await pool.query(
       "insert into millrace.dead_letters (status, resolved_at, last_error) values ('discarded', now(), 'x') returning id",
@@ -57,7 +57,7 @@ describe('GET /admin/dlq/{id}', () => {
 });
 
 describe('GET /admin/dlq/groups/{fingerprint}', () => {
-  it('shows one kind of error with its stack, its handlers and some of its jobs', async () => {
+  it('shows an error group with its handlers and some of its jobs', async () => {
     const { rows } = await pool.query("select md5('boom') as fingerprint");
 
     const { status, body } = await ask(`/admin/dlq/groups/${rows[0].fingerprint}`);
@@ -74,14 +74,14 @@ describe('GET /admin/dlq/groups/{fingerprint}', () => {
   it.each([
     ['ffff', 404],
     ['XYZ', 422],
-  ])('finds no group %s', async (fingerprint, expected) => {
+  ])('answers the fingerprint %s with %i', async (fingerprint, expected) => {
     const { status } = await ask(`/admin/dlq/groups/${fingerprint}`);
 
     expect(status).toBe(expected);
   });
 });
 
-it('GET /admin/redrives/{id} says of jobs which it moved, when it is asked', async () => {
+it('GET /admin/redrives/{id} lists which of the given jobs it moved', async () => {
   const redriven = await pool.query(
     `with moved as (
        insert into millrace.dead_letters (job_id, claim_no, status, resolved_at, resolution, last_error)
@@ -92,15 +92,15 @@ it('GET /admin/redrives/{id} says of jobs which it moved, when it is asked', asy
   );
 
   const plain = await ask(`/admin/redrives/${redriven.rows[0].id}`);
-  const asked = await ask(`/admin/redrives/${redriven.rows[0].id}?job_id=501,502&job_id=503`);
+  const queried = await ask(`/admin/redrives/${redriven.rows[0].id}?job_id=501,502&job_id=503`);
 
   expect(plain.body).not.toHaveProperty('moved_jobs');
-  expect(asked.body).toMatchObject({ id: '9', moved_jobs: ['501'] });
+  expect(queried.body).toMatchObject({ id: '9', moved_jobs: ['501'] });
   await pool.query('delete from millrace.operations where id = 9');
 });
 
 describe('GET /admin/redrives', () => {
-  it('lists them page after page, the newest first, and by status', async () => {
+  it('lists redrives page by page, newest first, and by status', async () => {
     await pool.query(
       `insert into millrace.operations (kind, filter, status, finished_at)
          select 'redrive', '{}', case when n = 2 then 'done' else 'running' end, case when n = 2 then now() end
@@ -120,7 +120,7 @@ describe('GET /admin/redrives', () => {
   });
 });
 
-it('GET /admin/jobs/stats tells how each dead-letter queue stands', async () => {
+it('GET /admin/jobs/stats shows the depth of each dead-letter queue', async () => {
   const { body } = await ask('/admin/jobs/stats');
 
   expect(body.handlers).toContainEqual({ handler: 'mail', paused: false, queue: 'mail-dlq', depth: 0, dead: 1 });

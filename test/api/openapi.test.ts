@@ -5,7 +5,7 @@ import { openApi } from './world.ts';
 
 const { ask } = await openApi();
 
-it('is a valid OpenAPI 3.1 document, open to everybody', async () => {
+it('GET /openapi.json returns a valid OpenAPI 3.1 document without a credential', async () => {
   const { status, body } = await ask('/openapi.json', { scopes: [] });
 
   const result = await new Validator().validate(body);
@@ -14,13 +14,13 @@ it('is a valid OpenAPI 3.1 document, open to everybody', async () => {
   expect(result).toMatchObject({ valid: true });
 });
 
-it('is the contract that was agreed on: a change of it is seen in review', async () => {
+it('the OpenAPI document matches its snapshot, so that a review shows every change', async () => {
   const { body } = await ask('/openapi.json');
 
   await expect(`${JSON.stringify(body, null, 2)}\n`).toMatchFileSnapshot('./openapi.snap');
 });
 
-it('names a Job, a tag for its operations, and every operation once', async () => {
+it('the OpenAPI document names every schema, tag and operation once', async () => {
   const { body } = await ask('/openapi.json');
 
   const names = ROUTES.map(({ operation }) => operation);
@@ -33,7 +33,7 @@ it('names a Job, a tag for its operations, and every operation once', async () =
   expect(JSON.stringify(body)).not.toContain('#/$defs/');
 });
 
-it('WEB-01: shows people the operations on a page that can run nothing and load nothing', async () => {
+it('WEB-01: GET /docs lists the operations on a page without scripts and external resources', async () => {
   const { status, headers, text } = await ask('/docs', { scopes: [] });
 
   expect(status).toBe(200);

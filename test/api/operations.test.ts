@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 describe('GET /admin/dlq', () => {
-  it('lists what is dead page by page, by a filter', async () => {
+  it('lists dead letters by a filter, page by page', async () => {
     await bury('mail', 'Error: <script>alert(1)</script>', 5);
     await bury('any', 'Error: other', 1);
 
@@ -37,7 +37,7 @@ describe('GET /admin/dlq', () => {
     expect((await ask(`/admin/dlq?cursor=${first.body.next_cursor}`)).status).toBe(400);
   });
 
-  it('groups it by its error, the largest first', async () => {
+  it('groups dead letters by error, largest group first', async () => {
     await bury('mail', 'Error: a', 1);
     await bury('any', 'Error: b', 3);
 
@@ -51,7 +51,7 @@ describe('GET /admin/dlq', () => {
 describe('POST /admin/redrives', () => {
   const start = (body: unknown, query = '') => ask(`/admin/redrives${query}`, { method: 'POST', body });
 
-  it('tells what it would move, and moves nothing, with dry_run', async () => {
+  it('previews a redrive with dry_run and moves nothing', async () => {
     await bury('mail', 'Error: a', 2);
     await bury('gone', 'Error: a', 1);
 
@@ -62,7 +62,7 @@ describe('POST /admin/redrives', () => {
     expect((await pool.query('select from millrace.operations')).rowCount).toBe(0);
   });
 
-  it('starts one that the dispatcher works off, and shows how it stands', async () => {
+  it('starts a redrive for the dispatcher and shows its progress', async () => {
     await bury('mail', 'Error: a', 2);
     await bury('any', 'Error: a', 1);
 
@@ -75,14 +75,14 @@ describe('POST /admin/redrives', () => {
 
     expect({ status, by: body.requested_by, expected: body.expected }).toEqual({
       status: 202,
-      by: 'key:somebody',
+      by: 'key:operator',
       expected: 2,
     });
     expect(running.body).toMatchObject({ status: 'running', done: 0, rate_per_second: 50 });
     expect(moved.body).toMatchObject({ done: 2 });
   });
 
-  it('ends one, once', async () => {
+  it('cancels a redrive once', async () => {
     await bury('mail', 'Error: a', 2);
     const { body } = await start({ all: true });
     const cancel = () => ask(`/admin/redrives/${body.id}/cancel`, { method: 'POST' });
@@ -97,21 +97,21 @@ describe('POST /admin/redrives', () => {
   it.each([
     ['no filter', {}],
     ['a filter and all', { all: true, error: 'x' }],
-    ['a rate of nothing', { all: true, rate: 0 }],
+    ['a rate of 0', { all: true, rate: 0 }],
     ['a rate beyond 10,000', { all: true, rate: 10_001 }],
-    ['an id that is none', { id: ['x'] }],
+    ['an invalid id', { id: ['x'] }],
   ])('answers 422 for %s', async (_name, body) => {
     expect((await start(body)).status).toBe(422);
   });
 
-  it('answers 404 for one that is not there', async () => {
+  it('answers 404 for an unknown redrive', async () => {
     expect((await ask('/admin/redrives/4711')).status).toBe(404);
     expect((await ask('/admin/redrives/4711/cancel', { method: 'POST' })).status).toBe(404);
   });
 });
 
 describe('/admin/handlers', () => {
-  it('lists what is deployed', async () => {
+  it('lists the deployed handlers', async () => {
     const { body } = await ask('/admin/handlers');
 
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['any', 'any.fast', 'mail']);
@@ -119,7 +119,7 @@ describe('/admin/handlers', () => {
     expect(body.items[0].jobs).toEqual({ pending: 0, dispatched: 0, running: 0, failed: 0, dead_letter: 0 });
   });
 
-  it('pauses and resumes one, with an audit line for each change', async () => {
+  it('pauses and resumes a handler, with an audit event for each change', async () => {
     const put = (verb: string) => ask(`/admin/handlers/any.fast/${verb}`, { method: 'PUT' });
     await pool.query('delete from millrace.audit_log');
 
@@ -130,17 +130,17 @@ describe('/admin/handlers', () => {
     expect(paused.body).toMatchObject({ id: 'any.fast', paused_at: expect.any(String) });
     expect(again.body.paused_at).toBe(paused.body.paused_at);
     expect(resumed.body.paused_at).toBeNull();
-    const { body } = await ask('/admin/audit?actor=key:somebody');
+    const { body } = await ask('/admin/audit?actor=key:operator');
     expect(body.items.map(({ action }: { action: string }) => action)).toEqual(['resume', 'pause']);
   });
 
-  it.each(['pause', 'resume'])('answers 404 to %s for one that is not deployed', async (verb) => {
+  it.each(['pause', 'resume'])('answers 404 to a %s of an unknown handler', async (verb) => {
     expect((await ask(`/admin/handlers/none/${verb}`, { method: 'PUT' })).status).toBe(404);
   });
 });
 
 describe('GET /admin/audit', () => {
-  it('pages and filters', async () => {
+  it('lists audit events page by page, by actor and by job', async () => {
     await pool.query(`delete from millrace.audit_log;
       insert into millrace.audit_log (actor, action, job_id) select 'ada', 'retry', n from generate_series(1, 5) n`);
 
@@ -154,8 +154,8 @@ describe('GET /admin/audit', () => {
   });
 });
 
-describe('the numbers', () => {
-  it('tells how things stand', async () => {
+describe('the numbers of the API', () => {
+  it('count the jobs by status and job type', async () => {
     await bury('mail', 'Error: a', 2);
     await pool.query(`insert into millrace.jobs (job_type, run_at) values ('any', now() - interval '1 minute')`);
 
@@ -170,7 +170,7 @@ describe('the numbers', () => {
     expect(body.oldest_due_seconds).toBeGreaterThanOrEqual(60);
   });
 
-  it('renders metrics as text', async () => {
+  it('are metrics in the text format of Prometheus', async () => {
     const { status, headers, text } = await ask('/metrics', { scopes: ['metrics:read'] });
 
     expect({ status, type: headers.get('content-type') }).toEqual({
@@ -181,8 +181,8 @@ describe('the numbers', () => {
   });
 });
 
-describe('a dispatcher that fails', () => {
-  it('makes 503 of a wish to process', async () => {
+describe('POST /admin/jobs/process', () => {
+  it('answers 503 when the dispatcher fails', async () => {
     const processNow = () => Promise.reject(new Error('throttled'));
     const app = createApp({ ...deps, dispatcher: { ...deps.dispatcher, processNow } });
 

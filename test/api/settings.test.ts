@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { readAuthentication } from '../../api/auth/settings.ts';
 
-const db = { query: () => Promise.reject(new Error('nobody is asked at start')) };
+const db = { query: () => Promise.reject(new Error('reading the settings sends no query')) };
 
 function read(environment: Record<string, string>) {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -15,20 +15,20 @@ function read(environment: Record<string, string>) {
 const IAM = { MILLRACE_API_IAM_SCOPES: '{"arn:aws:sts::1:assumed-role/OnCall/*": ["operator"]}' };
 const JWT = { MILLRACE_API_JWT_ISSUER: 'https://issuer.example', MILLRACE_API_JWT_AUDIENCE: 'millrace' };
 
-describe('WEB-03: the start', () => {
+describe('WEB-03: the start of the API', () => {
   it.each([
     ['without a mode', {}, /^MILLRACE_API_AUTH: expected a comma-separated list of api-key, iam, jwt, none/],
     ['with an unknown mode', { MILLRACE_API_AUTH: 'basic' }, /^MILLRACE_API_AUTH: .* got "basic"/],
     ['with none beside another', { MILLRACE_API_AUTH: 'none,api-key' }, /^MILLRACE_API_AUTH/],
     ['with none and no address', { MILLRACE_API_AUTH: 'none' }, /^MILLRACE_API_URL/],
     [
-      'with none and an address that others reach',
+      'with none and a public address',
       { MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'https://api.example' },
       /^MILLRACE_API_URL: .*loopback/,
     ],
     ['with none and all addresses', { MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://0.0.0.0:1' }, /loopback/],
     ['with iam and no rules', { MILLRACE_API_AUTH: 'iam' }, /^MILLRACE_API_IAM_SCOPES/],
-    ['with rules that are no JSON', { MILLRACE_API_AUTH: 'iam', MILLRACE_API_IAM_SCOPES: 'all' }, /got "all"/],
+    ['with rules that are not JSON', { MILLRACE_API_AUTH: 'iam', MILLRACE_API_IAM_SCOPES: 'all' }, /got "all"/],
     [
       'with an unknown scope',
       { MILLRACE_API_AUTH: 'iam', MILLRACE_API_IAM_SCOPES: '{"*": ["root"]}' },
@@ -40,7 +40,7 @@ describe('WEB-03: the start', () => {
       { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ALGORITHMS: 'HS256' },
       /^MILLRACE_API_JWT_ALGORITHMS/,
     ],
-  ])('is refused %s', (_name, environment, message) => {
+  ])('fails %s', (_name, environment, message) => {
     expect(() => read(environment)).toThrow(message);
   });
 
@@ -49,7 +49,7 @@ describe('WEB-03: the start', () => {
     [{ MILLRACE_API_AUTH: 'api-key, iam,jwt', ...IAM, ...JWT }, 3],
     [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://127.0.0.1:8377' }, 1],
     [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://[::1]:8377' }, 1],
-  ])('takes %j', (environment, ways) => {
+  ])('accepts %j', (environment, ways) => {
     expect(read(environment)).toHaveLength(ways);
   });
 });

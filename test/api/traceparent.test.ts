@@ -8,7 +8,7 @@ import { openLog } from '../../core/log.ts';
 import { openEngine } from '../support/engine.ts';
 import { askApp } from './world.ts';
 
-// As an application sets it up.
+// The setup of an application.
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 trace.setGlobalTracerProvider(provider);
@@ -40,9 +40,9 @@ async function ask(path: string, body: unknown, traceparent: string) {
 }
 
 it.each([
-  ['as it is', `00-${TRACE}-${SPAN}-01`, 1],
+  ['with a traceparent', `00-${TRACE}-${SPAN}-01`, 1],
   ['that is not sampled', `00-${TRACE}-${SPAN}-00`, 0],
-  ['of a later version, as far as this one goes', `cc-${TRACE}-${SPAN}-01-what-is-new`, 1],
+  ['with a traceparent of a later version', `cc-${TRACE}-${SPAN}-01-what-is-new`, 1],
 ])('an attempt links to the trace of the request %s', async (_name, traceparent, traceFlags) => {
   const { status, links } = await ask('/jobs', JOB, traceparent);
 
@@ -50,7 +50,7 @@ it.each([
   expect(links).toMatchObject([[{ traceId: TRACE, spanId: SPAN, traceFlags, isRemote: true }]]);
 });
 
-it('attempts of jobs that came together link to the one trace of their request', async () => {
+it('attempts of all jobs of a bulk request link to its trace', async () => {
   const { status, links } = await ask('/jobs/bulk', { jobs: [JOB, JOB, JOB] }, `00-${TRACE}-${SPAN}-01`);
 
   expect(status).toBe(201);
@@ -63,9 +63,9 @@ it.each([
   ['a trace of zeros', `00-${'0'.repeat(32)}-${SPAN}-01`],
   ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
   ['the forbidden version', `ff-${TRACE}-${SPAN}-01`],
-  ['more than version 00 has', `00-${TRACE}-${SPAN}-01-more`],
-  ['two of them', `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
-])('takes the job and no trace from %s', async (_name, traceparent) => {
+  ['extra fields in version 00', `00-${TRACE}-${SPAN}-01-more`],
+  ['two values', `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
+])('a request with a traceparent of %s enqueues the job without a trace', async (_name, traceparent) => {
   const one = await ask('/jobs', JOB, traceparent);
   const { rows } = await engine.database.pool.query('select traceparent from millrace.jobs');
 

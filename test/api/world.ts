@@ -12,7 +12,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test asks for whatever it expects
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads the members that it expects
   readonly body: any;
 }
 
@@ -20,10 +20,10 @@ export interface Ask {
   readonly method?: string;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly text?: string | Uint8Array;
   readonly headers?: Record<string, string>;
-  /** Whose: default all scopes. */
+  /** The caller's scopes. Default: all. */
   readonly scopes?: readonly Scope[];
 }
 
@@ -33,15 +33,15 @@ const mail = defineHandler({
   run: async () => undefined,
 });
 
-/** `Scopes <scopes>` in place of a credential, so that a test says what its caller may do. */
+/** Accepts `Scopes <scopes>` as a credential, so that a test chooses the scopes of its caller. */
 const byHeader: Authenticate = async (request) => {
   const words = /^Scopes (.*)$/.exec(request.headers.get('authorization') ?? '')?.[1];
   if (words === undefined) return undefined;
   const scopes = SCOPES.filter((scope) => words.split(' ').includes(scope));
-  return { name: 'key:somebody', id: request.headers.get('x-caller') ?? 'key:1', scopes: new Set(scopes) };
+  return { name: 'key:operator', id: request.headers.get('x-caller') ?? 'key:1', scopes: new Set(scopes) };
 };
 
-/** The API on a database of its own, asked without a network: handlers `mail`, with a schema, and `any`, without. */
+/** Opens the API on its own database, without a network. Handler `mail` has a payload schema, `any` has none. */
 export async function openApi(changes: Partial<ApiDeps> = {}) {
   const engine = await openEngine({ connections: 4 });
   afterAll(() => engine.close());
@@ -64,7 +64,7 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
   return { ...engine, engine, app, deps, woken, ask };
 }
 
-/** Fails when the answer is not one that the OpenAPI document tells of. */
+/** Sends a request; fails when the OpenAPI document does not describe the answer. */
 export async function askApp(app: App, path: string, options: Ask = {}): Promise<Reply> {
   const { method = 'GET', text, headers = {}, scopes = ROLES.admin } = options;
   const content = text ?? (options.body === undefined ? undefined : JSON.stringify(options.body));

@@ -58,7 +58,7 @@ describe('exact JSON', () => {
 });
 
 it('the depth of JSON text counts no brackets inside strings', () => {
-  expect(['1', '[]', '{"a":[1,[]]}', '"[[["', '["\\"[["]'].map(jsonDepth)).toEqual([0, 1, 3, 0, 1]);
+  expect(['1', '[]', '{"a":[1,[]]}', '"[[["', '["\\"[["]', '["\\\\"]'].map(jsonDepth)).toEqual([0, 1, 3, 0, 1, 1]);
 });
 
 it('writes a missing document as null', () => {
