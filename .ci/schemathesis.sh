@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs Schemathesis against the API of npm start: every answer conforms to /openapi.json, none is a 5xx, and every
-# operation succeeds at least once. MILLRACE_SCHEMATHESIS_EXAMPLES=700 sends about 20,000 requests. The seed is fixed, so
-# that a failure comes from the change; MILLRACE_SCHEMATHESIS_SEED sets another one. One worker, since several workers
-# break Hypothesis on Python 3.11.
+# operation succeeds at least once. MILLRACE_SCHEMATHESIS_EXAMPLES=700 sends about 20,000 requests. The seed is fixed,
+# so that a failure comes from the change; MILLRACE_SCHEMATHESIS_SEED sets another one. One worker, since several
+# workers break Hypothesis on Python 3.11.
 set -euo pipefail
 . "$(dirname "$0")/with-stack.sh"
 

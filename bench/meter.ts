@@ -50,7 +50,7 @@ async function cpuOf(postmaster: number): Promise<number> {
   for (;;) {
     const before = await childrenOf(postmaster);
     const own = await readProcessStat(postmaster);
-    if (own === undefined) throw new Error(`/proc has no process ${postmaster}, whose processor time is required`);
+    if (own === undefined) throw new Error(`/proc has no process ${postmaster}, whose processor time is measured`);
     const after = await childrenOf(postmaster);
     // A child reaped between the two reads would count twice or not at all.
     if (before.map(({ pid }) => pid).join() !== after.map(({ pid }) => pid).join()) continue;

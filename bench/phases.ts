@@ -80,7 +80,7 @@ async function sideBySide<T>(
   );
 }
 
-/** Returns an id as long as a message id of SQS. */
+/** Returns an id with the length of an SQS message id. */
 function messageOf(jobId: string): string {
   return `00000000-0000-4000-8000-${jobId.padStart(12, '0')}`;
 }

@@ -57,7 +57,7 @@ export async function endedCpuMs(): Promise<number> {
 
 async function statOf(pid: number | string): Promise<ProcessStat> {
   const stat = await readProcessStat(pid);
-  if (stat === undefined) throw new Error(`/proc has no process ${pid}, whose processor time is required`);
+  if (stat === undefined) throw new Error(`/proc has no process ${pid}, whose processor time is measured`);
   return stat;
 }
 

@@ -73,7 +73,7 @@ export async function postJob(deployment: Deployment, jobType: string, payload: 
   return String((await (await openApi(deployment))('/jobs', { job_type: jobType, payload })).id);
 }
 
-/** Returns a function that posts to the deployed API with a new key. The path names the API, since its domain is AWS's. */
+/** Returns a function that posts to the deployed API with a new key. The path names the API, as its domain is AWS. */
 export async function openApi(deployment: Deployment) {
   const { secret } = await createApiKey(deployment.pool, {
     name: crypto.randomUUID(),

@@ -26,11 +26,11 @@ function bundleWith(modules: string[], architecture: Architecture): string {
 }
 
 it.each([
-  [Architecture.ARM_64, 'arm64', 183],
-  [Architecture.X86_64, 'x64', 62],
+  ['arm64', Architecture.ARM_64, 183],
+  ['x64', Architecture.X86_64, 62],
 ])(
-  'installs a native module for the architecture %s of the function',
-  (architecture, cpu, machine) => {
+  'installs a native module for %s, the architecture of the function',
+  (cpu, architecture, machine) => {
     const folder = bundleWith(['oxc-parser'], architecture);
 
     const binding = join(

@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Cloud } from './ministack.ts';
 
-/** Removes the redrive policy of a queue, as an operator can in the AWS console. Returns a function that restores it. */
+/** Removes the redrive policy of a queue, as an operator could. Returns a function that restores it. */
 export async function removeRedrivePolicy(cloud: Cloud, queueName: string): Promise<() => Promise<void>> {
   const client = new SQSClient(cloud.client);
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: queueName }));
