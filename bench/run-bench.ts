@@ -35,9 +35,8 @@ export async function runBench(options: BenchOptions): Promise<void> {
   try {
     const meter = await openMeter(server);
     const settings = Object.entries(SETTINGS).map(([name, value]) => `${name}=${value}`);
-    print(
-      `${jobs} jobs${options.pinned ? ', with an open transaction' : ''}, median of ${runs}; ${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`,
-    );
+    const machine = `${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`;
+    print(`${jobs} jobs${options.pinned ? ', with an open transaction' : ''}, median of ${runs}; ${machine}`);
     print(
       `Postgres ${server.version}, fsync and synchronous_commit on, ${settings.join(', ')}, otherwise its defaults\n`,
     );
