@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Debian packages that are not there yet: `apt-install.sh <command or file>:<package> …`.
-# Nothing is asked of apt when every command (or absolute path) is present already.
+# Installs missing Debian packages: `apt-install.sh <command or file>:<package> …`.
+# Does not run apt when every command (or absolute path) is present.
 set -euo pipefail
 
 missing=()

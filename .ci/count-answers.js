@@ -1,5 +1,5 @@
-// Counts what the API answered, by what npm start printed of it: `count-answers.js <output> <openapi.json>`. Fails for
-// an operation that never succeeded, and for any answer with 5xx that stands for a fault of the API.
+// Counts the answers of the API from the output of npm start: `count-answers.js <output> <openapi.json>`. Fails for an
+// operation that never succeeded or that answered with 5xx.
 import { readFileSync } from 'node:fs';
 
 const [output, contract] = process.argv.slice(2).map((file) => readFileSync(file, 'utf8'));
@@ -21,13 +21,13 @@ for (const [, verb, path, status] of output.matchAll(/ (\w+) (\/\S*) answered (\
 }
 
 for (const [name, statuses] of counts) {
-  const told = [...statuses].sort().map(([status, count]) => `${status}: ${count}`);
-  console.log(`${name.padEnd(36)} ${told.join('  ')}`);
+  const counted = [...statuses].sort().map(([status, count]) => `${status}: ${count}`);
+  console.log(`${name.padEnd(36)} ${counted.join('  ')}`);
 }
 const failing = [...counts].filter(([, statuses]) => [...statuses.keys()].some((status) => status.startsWith('5')));
 const never = [...counts].filter(([name, statuses]) => {
   return name !== 'others' && ![...statuses.keys()].some((status) => status.startsWith('2'));
 });
 console.log(`${total} requests, ${failing.length} operations with 5xx, ${never.length} that never succeeded`);
-for (const [name] of [...failing, ...never]) console.log(`not as it should be: ${name}`);
+for (const [name] of [...failing, ...never]) console.log(`failed: ${name}`);
 process.exitCode = failing.length + never.length > 0 ? 1 : 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A Docker engine of our own, for machines that have none running: `docker.sh start`, `docker.sh stop`.
-# It keeps its data, socket and pid file in one folder, binds published ports to loopback and leaves the machine's
-# firewall and IP forwarding as they are (containers get no route out, and a database needs none).
+# Runs a separate Docker engine, for machines without a running one: `docker.sh start`, `docker.sh stop`.
+# Keeps its data, socket and pid file in one folder, binds published ports to loopback, and does not change the firewall
+# and IP forwarding of the machine (containers have no route out, which a database does not require).
 set -euo pipefail
 
 root=${MILLRACE_CI_DOCKER:-${TMPDIR:-/tmp}/millrace-ci-docker}
@@ -14,7 +14,7 @@ fail() {
 }
 
 running() {
-  # A pid alone may be somebody else's by now.
+  # Another process may have the pid by now.
   [ -s "$pid_file" ] && [ "$(cat "/proc/$(cat "$pid_file")/comm" 2>/dev/null)" = dockerd ]
 }
 
@@ -45,7 +45,7 @@ stop() {
       [ -d "/proc/$pid" ] || break
       sleep 0.2
     done
-    [ ! -d "/proc/$pid" ] || fail "dockerd ($pid) did not end within 20 s"
+    [ ! -d "/proc/$pid" ] || fail "dockerd ($pid) did not stop within 20 s"
   fi
   if [ -e "$root/bridge-is-ours" ]; then
     ip link delete docker0 2>/dev/null || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command beside an ElasticMQ of its own: `elasticmq.sh <command…>` finds its address in ELASTICMQ_URL.
-# The server is installed once into the cache folder; it listens on loopback, and ends with the command.
+# Runs a command with a new ElasticMQ, whose address is in ELASTICMQ_URL: `elasticmq.sh <command…>`.
+# The server is installed once into the cache folder, listens on loopback, and stops with the command.
 set -euo pipefail
 
 version=1.7.1
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 server=
 finish() {
   if [ -n "$server" ]; then
-    # It has nothing to keep, and would wait for the end of long polls whose client is gone.
+    # KILL, since it has no data to keep and would wait for long polls whose client is gone.
     kill -KILL "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
   fi
@@ -34,14 +34,14 @@ install_jars() {
 POM
   mvn -q -B -f "$work/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$work/jars"
   mkdir -p "$(dirname "$jars")"
-  # Two runs may install at once; the folder is there whole or not at all.
+  # Two runs may install at the same time: the folder appears complete or not at all.
   mv -T "$work/jars" "$jars" 2>/dev/null || [ -d "$jars" ]
 }
 
 start_server() {
   local port
   port=$(node -e 'const s = net.createServer().listen(0, "127.0.0.1", () => (console.log(s.address().port), s.close()))')
-  # Its own settings, which a file of one's own replaces: without them long polls of 20 s are cut off with an error.
+  # This file replaces the default settings: without the include, long polls of 20 s end with an error.
   cat >"$work/elasticmq.conf" <<CONF
 include classpath("application.conf")
 node-address { protocol = http, host = 127.0.0.1, port = $port, context-path = "" }
@@ -56,9 +56,9 @@ CONF
   export ELASTICMQ_URL=http://127.0.0.1:$port
 }
 
-[ $# -gt 0 ] || { echo 'elasticmq.sh: needs a command to run' >&2; exit 2; }
+[ $# -gt 0 ] || { echo 'elasticmq.sh: requires a command to run' >&2; exit 2; }
 [ -d "$jars" ] || install_jars
-# The jars may be older than the machine, as in a kept cache.
+# The jars may come from a cache that is older than this machine.
 "$here/apt-install.sh" java:default-jre-headless curl:curl
 start_server
 for _ in $(seq 300); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `npm ci`, which must be as quiet as it is promised to be: no warning but that some package wants a newer Node.
+# Runs `npm ci`, and fails for any warning except that a package requires a newer Node.
 set -euo pipefail
 
 log=$(mktemp)

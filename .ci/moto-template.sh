@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The synthesised template on moto, an AWS that is not ours and not the one of the rehearsal; it is installed apart
-# from the product and listens on loopback.
+# Deploys the synthesised template to moto, a second emulator of AWS beside that of the rehearsal. It is installed
+# separately from the product and listens on loopback.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH

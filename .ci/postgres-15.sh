@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The database suite on the oldest Postgres that is supported, Debian's own.
+# Runs the database suite on the oldest supported Postgres, which Debian provides.
 set -euo pipefail
 
 .ci/apt-install.sh /usr/lib/postgresql/15/bin/postgres:postgresql-15

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the image postgres:18-local from the server binaries that npm installed and the clients of this Debian, so that
-# no image registry is needed: `DOCKER_HOST=… postgres-image.sh`.
+# Builds the image postgres:18-local from the server binaries that npm installed and the clients of Debian, without an
+# image registry: `DOCKER_HOST=… postgres-image.sh`.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ clients=$(dirname "$(readlink -f "$(find /usr/lib/postgresql -name pg_isready | 
 cp "$clients/psql" "$clients/pg_isready" "$root/usr/local/bin/"
 cp "$here/postgres-entrypoint" "$root/usr/local/bin/docker-entrypoint.sh"
 
-# The closure of shared libraries, each at the path where the loader looks for it.
+# Copies all shared libraries that the binaries require, to the paths where the loader finds them.
 ldd "$server"/bin/* "$server"/lib/*.so.* "$clients/psql" "$clients/pg_isready" |
   awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^\/(usr\/)?lib/ && $i !~ /:$/) print $i }' | sort -u | while read -r library; do
   install -D "$(readlink -f "$library")" "$root$library"

@@ -1,4 +1,4 @@
-"""Enqueues and follows jobs by a client that was generated from /openapi.json. Takes the address of the API."""
+"""Enqueues and follows jobs with a client generated from /openapi.json: python-client.py <URL of the API>."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ reminder = {"to": "ada@example.com", "subject": "from Python", "text": "It is ti
 
 
 def follow(job_id: str) -> JobDetail:
-    """Polls until the job is finished; what has not changed is not sent again."""
+    """Polls until the job is finished, with conditional requests."""
     etag = ""
     unchanged = 0
     until = time.monotonic() + 60
@@ -25,7 +25,7 @@ def follow(job_id: str) -> JobDetail:
             assert isinstance(reply.parsed, JobDetail), reply
             etag = reply.headers["etag"]
             if reply.parsed.finished_at is not None:
-                print(f"job {job_id} {reply.parsed.status} after {unchanged} answers of 304")
+                print(f"job {job_id} {reply.parsed.status} after {unchanged} answers with 304")
                 return reply.parsed
         time.sleep(0.05)
     raise SystemExit(f"job {job_id} was not finished after a minute")
@@ -43,7 +43,7 @@ many = enqueue_jobs.sync(
 assert isinstance(many, BulkAnswer) and many.inserted == 20, many
 assert all(follow(item.id).status == "succeeded" for item in many.items)
 
-wrong = enqueue_job.sync(client=client, body=NewJob(job_type="send_reminder", payload={"to": "nobody"}))
+wrong = enqueue_job.sync(client=client, body=NewJob(job_type="send_reminder", payload={"to": "ada"}))
 assert isinstance(wrong, Problem) and wrong.status == 422 and wrong.errors, wrong
 
 later = enqueue_job.sync(client=client, body=NewJob(job_type="send_reminder", payload=reminder, delay="1h"))

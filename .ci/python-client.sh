@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An application in another language: a client that is generated from /openapi.json alone, and a program that enqueues
-# and follows jobs by it, against the API of npm start.
+# Tests the API from another language: generates a client from /openapi.json alone, and runs a program that enqueues and
+# follows jobs with it, against the API of npm start.
 set -euo pipefail
 . "$(dirname "$0")/with-stack.sh"
 
@@ -11,7 +11,7 @@ start_stack
 curl -sSf "$api/openapi.json" -o "$work/openapi.json"
 export PATH=$venv/bin:$PATH
 openapi-python-client generate --path "$work/openapi.json" --output-path "$work/millrace_client" --meta none
-# What it cannot express it leaves out.
+# The generator skips operations that it does not support.
 count='Object.values(JSON.parse(fs.readFileSync(process.argv[1])).paths).flatMap(Object.keys).length'
 operations=$(node -p "$count" "$work/openapi.json")
 generated=$(find "$work/millrace_client/api" -name '*.py' ! -name __init__.py | wc -l)

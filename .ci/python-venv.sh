@@ -1,5 +1,5 @@
-# To be sourced: `python_venv <name> <package…>` sets $venv, a venv that is kept from run to run, complete or not there.
-# Fails, also where `set -e` does not hold, when it cannot be made.
+# To be sourced: `python_venv <name> <package…>` sets $venv, a venv that later runs reuse and that is never incomplete.
+# Returns an error when the venv cannot be created, even where `set -e` has no effect.
 python_venv() {
   venv=${XDG_CACHE_HOME:-$HOME/.cache}/millrace-ci/$1
   shift

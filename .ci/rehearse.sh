@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A deployment from `cdk bootstrap` to `cdk destroy` on MiniStack, which is installed apart from the product, and a
-# Postgres with TLS; all listen on loopback.
+# Runs a deployment from `cdk bootstrap` to `cdk destroy` on MiniStack and a Postgres with TLS. MiniStack is installed
+# separately from the product; all servers listen on loopback.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The unmodified AWS CLI against our SQS emulator: what an operator types while a dead letter is mended and moved back.
+# Runs the unmodified AWS CLI against our SQS emulator, with the commands of an operator who moves a dead letter back.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH
@@ -30,8 +30,8 @@ export AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY
 export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true AWS_PAGER=
 sqs() { "$venv/bin/aws" --endpoint-url "$endpoint" --output text sqs "$@"; }
 
-said=0
-# expect <what> <expected> <command…>: the command must print exactly that.
+checked=0
+# expect <what> <expected> <command…>: the command must print exactly <expected>.
 expect() {
   local what=$1 expected=$2 got
   shift 2
@@ -40,7 +40,7 @@ expect() {
     printf 'sqs-aws-cli.sh: %s: expected "%s", got "%s"\n' "$what" "$expected" "$got" >&2
     exit 1
   fi
-  said=$((said + 1))
+  checked=$((checked + 1))
 }
 arn() { sqs get-queue-attributes --queue-url "$1" --attribute-names QueueArn --query Attributes.QueueArn; }
 receive() { sqs receive-message --queue-url "$1" --attribute-names All --visibility-timeout "$2" --query "$3"; }
@@ -48,8 +48,8 @@ depth() {
   sqs get-queue-attributes --queue-url "$1" --attribute-names ApproximateNumberOfMessages \
     --query Attributes.ApproximateNumberOfMessages
 }
-# The state of the newest move task, when it has ended.
-ended() {
+# move_state <arn>: waits for the end of the latest move task and prints its state.
+move_state() {
   local state=RUNNING
   for _ in $(seq 30); do
     state=$(sqs list-message-move-tasks --source-arn "$1" --query 'Results[0].Status')
@@ -78,7 +78,7 @@ expect 'the receive after the last' None receive "$mail" 0 'Messages[0].Body'
 expect 'a dead letter' "$(arn "$mail")" receive "$dlq" 0 'Messages[0].Attributes.DeadLetterQueueSourceArn'
 
 sqs start-message-move-task --source-arn "$dlq_arn" --max-number-of-messages-per-second 10 >"$work/handle"
-expect list-message-move-tasks COMPLETED ended "$dlq_arn"
+expect list-message-move-tasks COMPLETED move_state "$dlq_arn"
 expect 'the depth after the move' 0 depth "$dlq"
 handle=$(receive "$mail" 60 'Messages[0].ReceiptHandle')
 sqs change-message-visibility --queue-url "$mail" --receipt-handle "$handle" --visibility-timeout 30
@@ -94,4 +94,4 @@ sqs set-queue-attributes --queue-url "$mail" --attributes VisibilityTimeout=5,Re
 sqs delete-queue --queue-url "$mail"
 expect delete-queue None sqs list-queues --queue-name-prefix mail --query "QueueUrls[?ends_with(@, 'mail')] | [0]"
 
-echo "AWS CLI $version: $said answers of the SQS emulator as expected"
+echo "AWS CLI $version: $checked answers of the SQS emulator as expected"

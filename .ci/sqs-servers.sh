@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The contract of SQS against our emulator and five servers that are not ours, each installed apart from the product
-# and listening on loopback. Prints behaviour × server. ElasticMQ and moto must run; another that cannot is named as not run.
+# Runs the SQS contract against our emulator and five other servers, each installed separately from the product and
+# listening on loopback. Prints behaviour × server. ElasticMQ and moto must run; others may be reported as not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH=$PWD/node_modules/.bin:$PATH
@@ -19,7 +19,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Only what SQS needs: moto's extra `server` brings twice as much.
+# Only what SQS requires: moto's extra `server` installs twice as much.
 install_python() {
   python_venv sqs-servers-python-moto-5.2.5-ministack-1.5.33 moto==5.2.5 flask flask-cors ministack==1.5.33
 }
@@ -37,7 +37,7 @@ free_port() {
   node -e 'const s = net.createServer().listen(0, "127.0.0.1", () => (console.log(s.address().port), s.close()))'
 }
 
-# start <NAME> <command…>: runs it with its port in PORT until it answers, and sets SQS_CONTRACT_<NAME>.
+# start <NAME> <command…>: runs the command with a port in PORT, waits until it answers, and sets SQS_CONTRACT_<NAME>.
 start() {
   local name=$1 port url pid
   shift
@@ -62,7 +62,7 @@ start() {
 moto() { exec "$venv/bin/moto_server" -H 127.0.0.1 -p "$PORT"; }
 ministack() { BIND_HOST=127.0.0.1 GATEWAY_PORT=$PORT exec "$venv/bin/ministack"; }
 from_npm() { cd "$packages" && exec node --input-type=module -e "const port = +process.env.PORT; $1"; }
-# Its own command listens on every address.
+# The command of fauxqs listens on every address.
 fauxqs() {
   from_npm 'const { buildApp } = await import("fauxqs"); await buildApp().listen({ port, host: "127.0.0.1" })'
 }
@@ -85,7 +85,7 @@ else
   export SQS_CONTRACT_LOCAL_AWS_SQS_NOT_RUN='it could not be installed'
 fi
 
-# The minute-long behaviours wait beside the others.
+# The minute-long behaviours run in parallel with the others.
 contract='SQS_CONTRACT_ELASTICMQ=$ELASTICMQ_URL vitest run --config test/contract/servers.config.ts'
 .ci/elasticmq.sh bash -c "$contract"
 [ -n "${SQS_CONTRACT_MOTO:-}" ] || { echo 'sqs-servers.sh: moto did not run' >&2; exit 1; }

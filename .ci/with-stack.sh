@@ -1,5 +1,5 @@
-# To be sourced: npm start in a folder of its own, $work, with the handlers that are shipped; $api is the address of its
-# API. It ends with the script.
+# To be sourced: `start_stack` runs npm start in a new folder, $work, with the shipped handlers, and sets $api to the URL
+# of its API. The stack stops with the script.
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 export PATH=$root/node_modules/.bin:$PATH NO_COLOR=1

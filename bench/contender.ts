@@ -1,25 +1,46 @@
-/** A job system on a fresh database of its own. */
+/** A job system under measurement. */
 export interface Contender {
   readonly name: string;
-  open(url: string): Promise<Engine>;
+  /** Name in comparisons, such as `pg-boss 4`. */
+  readonly shortName: string;
+  /** Whether it is another product, with which Millrace is compared. */
+  readonly peer: boolean;
+  /** Installs the job system into an empty database. */
+  open(url: string): Promise<OpenContender>;
 }
 
-/** All run jobs that do nothing, in this process. */
-export interface Engine {
-  /** Puts in `jobs` jobs, `ENQUEUE_BATCH` a call, on one connection. */
+/** An installed job system. It runs jobs that do nothing, in this process. */
+export interface OpenContender {
+  /** Enqueues `jobs` jobs on one connection, `ENQUEUE_BATCH` per call. */
   enqueue(jobs: number): Promise<void>;
-  /** Runs them all; resolves when the last outcome is committed. */
+  /** Runs all jobs; resolves when the last outcome is committed. */
   drain(jobs: number): Promise<void>;
-  /** Throws unless each of them ran once and has succeeded. */
+  /** Throws unless each job ran once and succeeded. */
   check(jobs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export const ENQUEUE_BATCH = 1000;
+const ENQUEUE_BATCH = 1000;
 
 /** Calls `put` with the payloads of `jobs` jobs, batch by batch. */
 export async function inBatches(jobs: number, put: (payloads: { id: number }[]) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < jobs; from += ENQUEUE_BATCH) {
     await put(Array.from({ length: Math.min(ENQUEUE_BATCH, jobs - from) }, (_, index) => ({ id: from + index })));
+  }
+}
+
+/** Counts the runs of each job. */
+export class RunCount {
+  readonly #runs = new Map<number | string, number>();
+
+  /** Returns the number of different jobs that ran so far. */
+  add(job: number | string): number {
+    this.#runs.set(job, (this.#runs.get(job) ?? 0) + 1);
+    return this.#runs.size;
+  }
+
+  /** Returns whether `jobs` jobs ran, each of them once. */
+  ranOnce(jobs: number): boolean {
+    return this.#runs.size === jobs && [...this.#runs.values()].every((runs) => runs === 1);
   }
 }

@@ -2,8 +2,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import { renameSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 
-// Loaded by `node --import` into the local servers: counts the SQS requests that a process answers, by action, and
-// writes the counts to the file that MILLRACE_BENCH_COUNTS names.
+// `node --import` loads this file into the local servers. It counts the SQS requests that a process answers by action,
+// and writes the counts to the file in MILLRACE_BENCH_COUNTS.
 const EVERY_MS = 50;
 const file = process.env.MILLRACE_BENCH_COUNTS;
 const counts: Record<string, number> = {};

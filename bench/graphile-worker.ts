@@ -1,13 +1,15 @@
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
 import pg from 'pg';
-import { type Contender, inBatches } from './contender.ts';
+import { type Contender, inBatches, RunCount } from './contender.ts';
 
 const COUNT_JOBS = 'select count(*)::integer as jobs from graphile_worker.jobs';
 const CONCURRENCY = 24;
 
-/** As on its performance page ("with batching"), but in one process, since this machine's cores are few. */
+/** Configured as on its performance page ("with batching"), but in one process, for machines with few cores. */
 export const graphileWorker: Contender = {
   name: 'graphile-worker (batched)',
+  shortName: 'graphile-worker',
+  peer: true,
   async open(connectionString) {
     const logger = new Logger(() => () => undefined);
     const pgPool = new pg.Pool({ connectionString, max: CONCURRENCY + 1 });
@@ -15,7 +17,7 @@ export const graphileWorker: Contender = {
     pgPool.on('error', report).on('connect', (client) => client.on('error', report));
     const utils = await makeWorkerUtils({ pgPool, logger });
     await utils.migrate();
-    const ran = new Map<number, number>();
+    const ran = new RunCount();
     return {
       enqueue: (jobs) =>
         inBatches(jobs, (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: 'no_op', payload })))),
@@ -31,9 +33,7 @@ export const graphileWorker: Contender = {
           },
         };
         const noOp = async (payload: unknown) => {
-          const { id } = payload as { id: number };
-          ran.set(id, (ran.get(id) ?? 0) + 1);
-          if (ran.size === jobs) resolve();
+          if (ran.add((payload as { id: number }).id) === jobs) resolve();
         };
         const runner = await run({ pgPool, preset, taskList: { no_op: noOp }, noHandleSignals: true });
         await done;
@@ -41,9 +41,7 @@ export const graphileWorker: Contender = {
       },
       async check(jobs) {
         const { rows } = await pgPool.query<{ jobs: number }>(COUNT_JOBS);
-        const once = [...ran.values()].every((times) => times === 1);
-        if (ran.size !== jobs || !once || rows[0]?.jobs !== 0)
-          throw new Error('graphile-worker: not every job ran once');
+        if (!ran.ranOnce(jobs) || rows[0]?.jobs !== 0) throw new Error('graphile-worker: not every job ran once');
       },
       close: async () => {
         await utils.release();

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Outgoing, Queues, SendVerdict } from '../core/aws/queues.ts';
 import type { SqsRecord } from '../core/run/sqs-event.ts';
 
-/** A list in memory where SQS would be: what is sent is handed to whoever takes next. */
+/** A queue in memory instead of SQS: hands sent messages to the next caller of `take`. */
 export class HandOver implements Queues {
   #records: SqsRecord[] = [];
   #waiting: (() => void)[] = [];
   #expected = 0;
 
-  /** How many messages will be sent in all; when they are taken, `take` answers nothing. */
+  /** Sets how many messages will be sent; after the last one, `take` returns an empty list. */
   expect(messages: number): void {
     this.#expected = messages;
   }
@@ -23,7 +23,7 @@ export class HandOver implements Queues {
     return messages.map(({ id }) => ({ id, kind: 'sent', reason: '' }));
   }
 
-  /** Waits for the first message, then takes up to `most`. */
+  /** Waits for a message, then returns up to `most`. */
   async take(most: number): Promise<SqsRecord[]> {
     while (this.#records.length === 0 && this.#expected > 0) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));

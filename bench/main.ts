@@ -18,12 +18,11 @@ const { values } = parseArgs({
 const STACK_SHARE = 0.1;
 const SINGLES = 200;
 const jobs = positive('jobs', values.jobs);
+const runs = positive('runs', values.runs);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-const runs = positive('runs', values.runs);
-
 if (values.sqs) {
-  // The emulator alone: messages in place of jobs.
+  // Measures the SQS emulator alone, with messages instead of jobs.
   await runSqs({ messages: jobs, runs, print });
 } else {
   await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });

@@ -1,13 +1,14 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import pg from 'pg';
+import { readProcessStat } from './process-stat.ts';
 
-/** What a piece of work cost the server. */
+/** What a measurement cost the Postgres server. */
 export interface Cost {
   readonly seconds: number;
   readonly walBytes: number;
-  /** Transactions that wrote. The server gives a transaction an id at its first write, so these are counted exactly. */
+  /** Transactions that wrote. Postgres assigns a transaction its id at the first write, so the count is exact. */
   readonly commits: number;
-  /** User and system time of the whole server, its background processes included. */
+  /** User and system time of the server, including its background processes. */
   readonly cpuMs: number;
 }
 
@@ -19,10 +20,8 @@ export interface Meter {
 const READ_COUNTERS = `
   select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal,
          pg_snapshot_xmax(pg_current_snapshot())::text::float8 as xid`;
-/** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
-const TICK_MS = 10;
 
-/** Reads the counters of the server whose postmaster is `pid`; Linux only. */
+/** Opens a meter on the counters of the server whose postmaster is `pid`; Linux only. */
 export async function openMeter({ url, pid }: { url: string; pid: number }): Promise<Meter> {
   const client = new pg.Client({ connectionString: url, application_name: 'bench-meter' });
   await client.connect();
@@ -46,32 +45,23 @@ export async function openMeter({ url, pid }: { url: string; pid: number }): Pro
   };
 }
 
-/** The postmaster with the children it has reaped, and those that live. */
+/** Returns the processor time of the postmaster, its reaped children and its living ones. */
 async function cpuOf(postmaster: number): Promise<number> {
   for (;;) {
     const before = await childrenOf(postmaster);
-    const own = await statOf(postmaster);
-    if (own === undefined) throw new Error(`no process ${postmaster}: its processor time is read from /proc`);
+    const own = await readProcessStat(postmaster);
+    if (own === undefined) throw new Error(`/proc has no process ${postmaster}, whose processor time is measured`);
     const after = await childrenOf(postmaster);
-    // A child reaped in between would be counted twice, or not at all.
+    // A child reaped between the two reads would count twice or not at all.
     if (before.map(({ pid }) => pid).join() !== after.map(({ pid }) => pid).join()) continue;
-    return after.reduce((sum, { ticks }) => sum + ticks, own.ticks + own.reapedTicks) * TICK_MS;
+    return after.reduce((sum, { cpuMs }) => sum + cpuMs, own.cpuMs + own.reapedCpuMs);
   }
 }
 
 async function childrenOf(parent: number) {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map(statOf));
+  const stats = await Promise.all(pids.map(readProcessStat));
   return stats.filter((stat) => stat !== undefined).filter((stat) => stat.parent === parent);
-}
-
-async function statOf(pid: number | string) {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  // The name may hold blanks; what follows it is the state, the parent, and so on (proc(5)).
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const number = (index: number) => Number(fields[index]);
-  return { pid: String(pid), parent: number(1), ticks: number(11) + number(12), reapedTicks: number(13) + number(14) };
 }
 
 export function sum(costs: readonly Cost[]): Cost {
@@ -84,7 +74,7 @@ export function sum(costs: readonly Cost[]): Cost {
   };
 }
 
-/** Each number's own median. */
+/** Returns the median of each number. */
 export function median(costs: readonly Cost[]): Cost {
   const middle = (of: (cost: Cost) => number) => costs.map(of).sort((a, b) => a - b)[Math.floor(costs.length / 2)] ?? 0;
   return {

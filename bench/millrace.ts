@@ -9,7 +9,7 @@ import { registerHandlers } from '../core/registry/register-handlers.ts';
 import type { BatchDeps } from '../core/run/batch.ts';
 import { runBatch } from '../core/run/run-batch.ts';
 import { systemTime } from '../core/time.ts';
-import { type Contender, type Engine, inBatches } from './contender.ts';
+import { type Contender, inBatches, type OpenContender, RunCount } from './contender.ts';
 import { HandOver } from './hand-over.ts';
 
 export const BATCH = 100;
@@ -29,18 +29,18 @@ export function connect(connectionString: string): Database {
   return openDatabase({ connectionString, max: 1, name: 'bench', log });
 }
 
-/** A migrated database with one handler, whose runs are counted in `ran`. */
-export async function prepare(connectionString: string, ran: Map<string, number>) {
+/** Migrates a database and registers one handler, which counts its runs in `ran`. */
+export async function prepare(connectionString: string, ran = new RunCount()) {
   await migrate({ connectionString, log });
   const definition = defineHandler({
     jobType: 'no_op',
     payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },
     batch: { size: BATCH, window: 1 },
-    // With 50 batches at once the limit in flight starts at its cap.
+    // With 50 concurrent batches, the limit of jobs in flight starts at its maximum.
     concurrency: IN_FLIGHT / BATCH / 2,
     maxInFlight: IN_FLIGHT,
     run: async ({ jobId }) => {
-      ran.set(jobId, (ran.get(jobId) ?? 0) + 1);
+      ran.add(jobId);
     },
   });
   const db = connect(connectionString);
@@ -55,20 +55,24 @@ export async function enqueue(db: Database, jobs: number): Promise<void> {
   );
 }
 
-/** Throws unless each job has succeeded at its first attempt. */
+/** Throws unless each job succeeded in its first attempt. */
 export async function checkSucceeded(db: Database, jobs: number): Promise<void> {
   const { rows } = await db.query<{ succeeded: number; all: number }>(COUNT_SUCCEEDED);
   if (rows[0]?.succeeded !== jobs || rows[0].all !== jobs) {
-    throw new Error(`millrace: ${rows[0]?.succeeded} of ${rows[0]?.all} jobs succeeded at once, expected ${jobs}`);
+    throw new Error(
+      `millrace: ${rows[0]?.succeeded} of ${rows[0]?.all} jobs succeeded in their first attempt, expected ${jobs}`,
+    );
   }
 }
 
-/** One dispatcher and `handlers` handlers, each with a connection; in SQS's place a list in memory. */
+/** One dispatcher and `handlers` handlers, each with a connection, and a queue in memory instead of SQS. */
 export function millrace(handlers: number): Contender {
   return {
     name: `millrace (batch ${BATCH}, ${handlers} handlers)`,
-    async open(connectionString): Promise<Engine> {
-      const ran = new Map<string, number>();
+    shortName: `millrace ${handlers}`,
+    peer: false,
+    async open(connectionString): Promise<OpenContender> {
+      const ran = new RunCount();
       const { db, definition, epoch } = await prepare(connectionString, ran);
       const connections = Array.from({ length: handlers }, () => connect(connectionString));
       const queue = new HandOver();
@@ -85,8 +89,7 @@ export function millrace(handlers: number): Contender {
         },
         async check(jobs) {
           await checkSucceeded(db, jobs);
-          const once = [...ran.values()].every((times) => times === 1);
-          if (ran.size !== jobs || !once) throw new Error('millrace: not every job ran once');
+          if (!ran.ranOnce(jobs)) throw new Error('millrace: not every job ran once');
         },
         async close() {
           await Promise.all([db, ...connections].map((one) => one.close()));

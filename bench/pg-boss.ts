@@ -1,26 +1,28 @@
 import pg from 'pg';
 import { PgBoss } from 'pg-boss';
-import { type Contender, inBatches } from './contender.ts';
+import { type Contender, inBatches, RunCount } from './contender.ts';
 
 const COUNT_COMPLETED = `select count(*)::integer as jobs from pgboss.job where state = 'completed'`;
 const QUEUE = 'no_op';
 const BATCH = 500;
 
-/** Its own fetch and complete in a loop, without the pauses of its polling workers; supervision is off. */
+/** Calls fetch and complete of pg-boss in a loop, without the pauses of its polling workers; supervision is off. */
 export function pgBoss(fetchers: number): Contender {
   return {
     name: `pg-boss (batch ${BATCH}, ${fetchers} fetchers)`,
+    shortName: `pg-boss ${fetchers}`,
+    peer: true,
     async open(connectionString) {
       const boss = new PgBoss({ connectionString, max: fetchers, supervise: false, schedule: false });
       boss.on('error', (error) => console.error(error));
       await boss.start();
       await boss.createQueue(QUEUE);
-      const ran = new Map<number, number>();
+      const ran = new RunCount();
       const drainOne = async () => {
         for (;;) {
           const jobs = await boss.fetch<{ id: number }>(QUEUE, { batchSize: BATCH });
           if (jobs.length === 0) return;
-          for (const { data } of jobs) ran.set(data.id, (ran.get(data.id) ?? 0) + 1);
+          for (const { data } of jobs) ran.add(data.id);
           await boss.complete(
             QUEUE,
             jobs.map(({ id }) => id),
@@ -43,8 +45,7 @@ export function pgBoss(fetchers: number): Contender {
           await client.connect();
           const { rows } = await client.query<{ jobs: number }>(COUNT_COMPLETED);
           await client.end();
-          const once = [...ran.values()].every((times) => times === 1);
-          if (ran.size !== jobs || !once || rows[0]?.jobs !== jobs) throw new Error('pg-boss: not every job ran once');
+          if (!ran.ranOnce(jobs) || rows[0]?.jobs !== jobs) throw new Error('pg-boss: not every job ran once');
         },
         close: () => boss.stop({ graceful: false, close: true }),
       };

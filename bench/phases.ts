@@ -13,9 +13,9 @@ interface Claimed {
   readonly claimNo: string;
 }
 
-/** The engine's own statements one kind after the other, in slices of as many jobs as may be in flight. */
+/** Measures the statements of the engine phase by phase, in slices of as many jobs as may be in flight. */
 export async function runPhases(url: string, meter: Meter, options: { jobs: number; handlers: number }) {
-  const { db, epoch } = await prepare(url, new Map());
+  const { db, epoch } = await prepare(url);
   const handlers = Array.from({ length: options.handlers }, () => connect(url));
   const enqueued = await meter.measure(() => enqueue(db, options.jobs));
   const costs: Record<'claim' | 'start' | 'settle', Cost[]> = { claim: [], start: [], settle: [] };
@@ -57,7 +57,7 @@ async function claimAll(db: ReturnType<typeof connect>, jobs: number, claimed: C
   while (claimed.length < jobs) {
     const batch = await claim(db, CLAIM);
     const [first] = batch;
-    if (first === undefined) throw new Error(`claimed ${claimed.length} jobs and no more, expected ${jobs}`);
+    if (first === undefined) throw new Error(`claimed ${claimed.length} jobs, expected ${jobs}`);
     await confirm(db, first.claimNo, { sent: batch.length, refused: 0 });
     claimed.push(...batch);
   }
@@ -80,7 +80,7 @@ async function sideBySide<T>(
   );
 }
 
-/** As long as a message id of SQS. */
+/** Returns an id with the length of an SQS message id. */
 function messageOf(jobId: string): string {
   return `00000000-0000-4000-8000-${jobId.padStart(12, '0')}`;
 }

@@ -4,7 +4,7 @@ const HEADS = ['jobs/s', 'CPU ms/job', 'WAL B/job', 'commits/job'];
 const LABEL_WIDTH = 36;
 const WIDTH = 13;
 
-/** One line a label: what a job cost, and jobs a second. */
+/** Formats one line per label: jobs per second, and the cost of a job. */
 export function table(title: string, rows: readonly (readonly [string, Cost])[], jobs: number): string {
   const lines = rows.map(([label, cost]) => line(label, numbers(cost, jobs)));
   return [line(title, HEADS), ...lines].join('\n');
@@ -19,7 +19,7 @@ function numbers({ seconds, cpuMs, walBytes, commits }: Cost, jobs: number): str
   ];
 }
 
-/** How many times of the other's: above 1 is more. */
+/** Formats our numbers as multiples of theirs: above 1 is more. */
 export function ratios(title: string, rows: readonly (readonly [string, Cost, Cost])[]): string {
   const lines = rows.map(([label, ours, theirs]) =>
     line(label, [

@@ -10,11 +10,11 @@ import { type BenchServer, SETTINGS, startServer } from './server.ts';
 
 export interface BenchOptions {
   readonly jobs: number;
-  /** Medians are taken over so many. */
+  /** How many runs the medians are taken from. */
   readonly runs: number;
-  /** Also measure graphile-worker and pg-boss. */
+  /** Whether to measure graphile-worker and pg-boss too. */
   readonly peers: boolean;
-  /** Somebody's transaction stays open from before the first job to after the last: vacuum can remove nothing. */
+  /** Whether another transaction stays open during the run, so that vacuum cannot remove anything. */
   readonly pinned: boolean;
   readonly print: (text: string) => void;
 }
@@ -25,33 +25,32 @@ interface Sample {
 }
 
 const HANDLERS = [4, 8];
+const CONTENDERS: readonly Contender[] = [...HANDLERS.map(millrace), graphileWorker, ...HANDLERS.map(pgBoss)];
 const DATABASE = 'millrace_bench';
 
-/** Measures the engine, and the peers on the same server in turns, so that a slow minute of the machine hits all. */
+/** Measures all contenders in turns on the same server, so that a slow minute of the machine affects all of them. */
 export async function runBench(options: BenchOptions): Promise<void> {
   const { print, jobs, runs } = options;
   const server = await startServer();
   try {
     const meter = await openMeter(server);
     const settings = Object.entries(SETTINGS).map(([name, value]) => `${name}=${value}`);
-    print(
-      `${jobs} jobs${options.pinned ? ', a transaction open all the time' : ''}, median of ${runs}; ${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`,
-    );
+    const machine = `${cpus().length} x ${cpus()[0]?.model}; Node ${process.version}`;
+    print(`${jobs} jobs${options.pinned ? ', with an open transaction' : ''}, median of ${runs}; ${machine}`);
     print(
       `Postgres ${server.version}, fsync and synchronous_commit on, ${settings.join(', ')}, otherwise its defaults\n`,
     );
-    const ours = HANDLERS.map(millrace);
-    const peers = options.peers ? [graphileWorker, ...HANDLERS.map(pgBoss)] : [];
-    const samples = new Map<Contender, Sample[]>([...ours, ...peers].map((one) => [one, []]));
+    const contenders = CONTENDERS.filter(({ peer }) => options.peers || !peer);
+    const samples = new Map<Contender, Sample[]>(contenders.map((contender) => [contender, []]));
     const phases: PhaseCosts[] = [];
     for (let run = 0; run < runs; run++) {
       for (const [contender, list] of samples) list.push(await measure({ ...options, server, meter }, contender));
       phases.push(await onFreshDatabase(server, (url) => runPhases(url, meter, { jobs, handlers: 4 })));
     }
     await meter.close();
-    print(summary(samples, { ours, peers, jobs }));
+    print(summary(samples, jobs));
     const rows = PHASES.map((phase) => [phase, median(phases.map((costs) => costs[phase]))] as const);
-    print(table('one phase after the other (4 handlers)', rows, jobs));
+    print(table('phase by phase (4 handlers)', rows, jobs));
   } finally {
     await server.stop();
   }
@@ -62,16 +61,16 @@ async function measure(
   contender: Contender,
 ): Promise<Sample> {
   return onFreshDatabase(server, async (url) => {
-    const engine = await contender.open(url);
+    const system = await contender.open(url);
     const release = pinned ? await server.pinSnapshot(url) : undefined;
     try {
-      const enqueue = await meter.measure(() => engine.enqueue(jobs));
-      const drain = await meter.measure(() => engine.drain(jobs));
-      await engine.check(jobs);
+      const enqueue = await meter.measure(() => system.enqueue(jobs));
+      const drain = await meter.measure(() => system.drain(jobs));
+      await system.check(jobs);
       return { enqueue, drain };
     } finally {
       await release?.();
-      await engine.close();
+      await system.close();
     }
   });
 }
@@ -85,23 +84,19 @@ async function onFreshDatabase<T>(server: BenchServer, work: (url: string) => Pr
   }
 }
 
-interface Field {
-  readonly ours: readonly Contender[];
-  readonly peers: readonly Contender[];
-  readonly jobs: number;
-}
-
-function summary(samples: ReadonlyMap<Contender, readonly Sample[]>, { ours, peers, jobs }: Field): string {
+function summary(samples: ReadonlyMap<Contender, readonly Sample[]>, jobs: number): string {
   const costs = (contender: Contender, of: (sample: Sample) => Cost) => median((samples.get(contender) ?? []).map(of));
   const rows = (of: (sample: Sample) => Cost) => [...samples.keys()].map((one) => [one.name, costs(one, of)] as const);
   const drain = ({ drain }: Sample) => drain;
   const whole = (sample: Sample) => sum([sample.enqueue, sample.drain]);
+  const contenders = [...samples.keys()];
+  const pairs = contenders
+    .filter(({ peer }) => !peer)
+    .flatMap((ours) => contenders.filter(({ peer }) => peer).map((theirs) => [ours, theirs] as const));
   const compared = (of: (sample: Sample) => Cost) =>
-    ours.flatMap((one) =>
-      peers.map(
-        (peer) => [`${one.name.slice(-11)} : ${peer.name}`.slice(0, 36), costs(one, of), costs(peer, of)] as const,
-      ),
-    );
+    pairs.map(([ours, theirs]) => {
+      return [`${ours.shortName} : ${theirs.shortName}`, costs(ours, of), costs(theirs, of)] as const;
+    });
   const parts = [
     table('claim to finished', rows(drain), jobs),
     table(
@@ -111,7 +106,9 @@ function summary(samples: ReadonlyMap<Contender, readonly Sample[]>, { ours, pee
     ),
     table('enqueue to finished', rows(whole), jobs),
   ];
-  if (peers.length > 0) parts.push(ratios('ratios, claim to finished', compared(drain)));
-  if (peers.length > 0) parts.push(ratios('ratios, enqueue to finished', compared(whole)));
+  if (pairs.length > 0) {
+    parts.push(ratios('ratios, claim to finished', compared(drain)));
+    parts.push(ratios('ratios, enqueue to finished', compared(whole)));
+  }
   return `${parts.join('\n\n')}\n`;
 }

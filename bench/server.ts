@@ -10,26 +10,26 @@ export interface BenchServer {
   readonly url: string;
   readonly pid: number;
   readonly version: string;
-  /** An empty database; answers its URL. What was changed before is on disk by then. */
+  /** Creates an empty database after a checkpoint, and returns its URL. */
   createDatabase(name: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
-  /** Keeps a transaction with a snapshot open in that database; answers how it ends. */
+  /** Opens a transaction with a snapshot in that database, and returns a function that ends it. */
   pinSnapshot(url: string): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
-/** Durable as Postgres is by default. The WAL has room, so that no checkpoint falls into a measurement. */
+/** Durable, as by default. The WAL is large enough that no checkpoint starts during a measurement. */
 export const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' };
 
 const CHECKPOINT = 'checkpoint';
-const COUNT_GUESTS = 'select count(*)::integer as guests from pg_stat_activity where datname = $1';
-const GUESTS_GO_WITHIN_MS = 5_000;
+const COUNT_CONNECTIONS = 'select count(*)::integer as connections from pg_stat_activity where datname = $1';
+const CONNECTIONS_END_WITHIN_MS = 5_000;
 const POLL_MS = 20;
 
-/** A server of its own in a temporary folder. */
+/** Starts a Postgres server in a temporary folder. */
 export async function startServer(): Promise<BenchServer> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-  // As root the server runs as another user, who has to get in.
+  // Under root, the server runs as another user, who must be able to enter the folder.
   await chmod(folder, 0o755);
   const children = openChildren();
   const clean = async () => {
@@ -52,7 +52,7 @@ export async function startServer(): Promise<BenchServer> {
         return url.href;
       },
       async dropDatabase(name) {
-        await untilAlone(admin, name);
+        await waitForConnections(admin, name);
         await admin.query(`drop database ${pg.escapeIdentifier(name)} with (force)`);
       },
       pinSnapshot,
@@ -75,11 +75,11 @@ async function pinSnapshot(connectionString: string): Promise<() => Promise<void
   return () => client.end();
 }
 
-/** A pool says that it has ended a moment before the server knows. */
-async function untilAlone(admin: pg.Client, database: string): Promise<void> {
-  for (let waited = 0; waited < GUESTS_GO_WITHIN_MS; waited += POLL_MS) {
-    const { rows } = await admin.query<{ guests: number }>(COUNT_GUESTS, [database]);
-    if (rows[0]?.guests === 0) return;
+/** Waits for the connections of pools, which report their end a moment before the server notices it. */
+async function waitForConnections(admin: pg.Client, database: string): Promise<void> {
+  for (let waited = 0; waited < CONNECTIONS_END_WITHIN_MS; waited += POLL_MS) {
+    const { rows } = await admin.query<{ connections: number }>(COUNT_CONNECTIONS, [database]);
+    if (rows[0]?.connections === 0) return;
     await wait(POLL_MS);
   }
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-/** One keep-alive connection that asks one thing after another, with nothing of an SDK's cost. */
+/** A keep-alive connection that sends one request after another, without the cost of an SDK. */
 export interface SqsConnection {
-  ask(action: string, input: object): Promise<unknown>;
+  request(action: string, input: object): Promise<unknown>;
   close(): void;
 }
 
@@ -26,7 +26,7 @@ export async function openConnection(port: number): Promise<SqsConnection> {
   socket.on('close', () => settle?.reject(new Error('SQS closed the connection')));
 
   return {
-    ask: (action, input) => {
+    request: (action, input) => {
       const body = JSON.stringify(input);
       socket.write(
         `POST / HTTP/1.1\r\nhost: sqs\r\nx-amz-target: AmazonSQS.${action}\r\n` +
@@ -43,7 +43,7 @@ export async function openConnection(port: number): Promise<SqsConnection> {
   };
 }
 
-/** The answer once all of it has arrived; the server always gives its length. */
+/** Returns the answer once it is complete; the server always sends its length. */
 function wholeAnswer(read: Buffer): { status: number; body: string } | undefined {
   const headEnd = read.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { type ProcessStat, readProcessStat } from './process-stat.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Linux counts processor time in hundredths of a second. */
-const TICK_MS = 10;
 
 export interface Emulator {
   readonly port: number;
-  /** From the spawn until it said that it listens. */
+  /** From the spawn until the emulator listens. */
   readonly startMs: number;
   /** User and system time so far. */
   cpuMs(): Promise<number>;
@@ -18,7 +17,7 @@ export interface Emulator {
   stop(): Promise<void>;
 }
 
-/** Builds the emulator into a folder as the package ships it, and gives its entry. */
+/** Builds the emulator into a folder as the package ships it, and returns its entry point. */
 export async function buildEmulator(folder: string): Promise<string> {
   execFileSync(process.execPath, [
     join(ROOT, 'node_modules/typescript/bin/tsc'),
@@ -38,7 +37,7 @@ export async function startEmulator(main: string, dataFile?: string): Promise<Em
   return {
     port: (JSON.parse(line) as { port: number }).port,
     startMs,
-    cpuMs: () => cpuOf(`/proc/${child.pid}/stat`, 11),
+    cpuMs: async () => (await statOf(child.pid ?? 'none')).cpuMs,
     megabytes: async (of) => {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return (Number(new RegExp(`${of}:\\s+(\\d+)`).exec(status)?.[1]) * 1024) / 1e6;
@@ -51,19 +50,18 @@ export async function startEmulator(main: string, dataFile?: string): Promise<Em
   };
 }
 
-/** User and system time of all the processes that this one started and that have ended. */
-export function endedCpuMs(): Promise<number> {
-  return cpuOf('/proc/self/stat', 13);
+/** Returns the user and system time of all ended child processes, in milliseconds. */
+export async function endedCpuMs(): Promise<number> {
+  return (await statOf('self')).reapedCpuMs;
 }
 
-async function cpuOf(file: string, first: number): Promise<number> {
-  const stat = await readFile(file, 'utf8');
-  // What follows the name is the state, the parent, and so on (proc(5)).
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[first]) + Number(fields[first + 1])) * TICK_MS;
+async function statOf(pid: number | string): Promise<ProcessStat> {
+  const stat = await readProcessStat(pid);
+  if (stat === undefined) throw new Error(`/proc has no process ${pid}, whose processor time is measured`);
+  return stat;
 }
 
-/** How long a Node process takes that does nothing but say so. */
+/** Returns how long a Node process takes until its first output, in milliseconds. */
 export async function startNode(): Promise<number> {
   const start = performance.now();
   const child = spawn(process.execPath, ['-e', 'console.log()'], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -7,7 +7,7 @@ import { buildEmulator, type Emulator, endedCpuMs, startEmulator, startNode } fr
 const CLIENTS = 4;
 const BATCH = 10;
 const STARTS = 15;
-/** As long as a message of ours: a job's id, claim and epoch. */
+/** With the length of a message of Millrace: a job's id, claim and epoch. */
 const BODY = 'x'.repeat(170);
 
 export interface SqsOptions {
@@ -16,7 +16,7 @@ export interface SqsOptions {
   readonly print: (text: string) => void;
 }
 
-/** Measures the SQS emulator as the package ships it: its start, its memory, and messages a second by four clients. */
+/** Measures the SQS emulator as the package ships it: start, memory, and messages per second with four clients. */
 export async function runSqs({ messages, runs, print }: SqsOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-sqs-'));
   try {
@@ -33,7 +33,7 @@ export async function runSqs({ messages, runs, print }: SqsOptions): Promise<voi
   }
 }
 
-/** Wall clock as the least of many: whatever is above it is the machine's other work. Processor time on average. */
+/** Wall time is the minimum of many starts, the one with the least other work; processor time is the mean. */
 async function measureStart(main: string): Promise<string> {
   const node = await measureStarts(async () => [await startNode(), 0]);
   const emulator = await measureStarts(async () => {
@@ -45,12 +45,12 @@ async function measureStart(main: string): Promise<string> {
   const own = emulator.map((all, index) => (all - (node[index] ?? 0)).toFixed(0));
   const [ms, cpu] = node.map((one) => one.toFixed(0));
   return (
-    `start: ${own[0]} ms (${own[1]} ms of a processor, the stop included) after Node's own ${ms} ms (${cpu} ms); ` +
+    `start: ${own[0]} ms (${own[1]} ms of CPU, including the stop) besides ${ms} ms (${cpu} ms) of Node itself; ` +
     `idle ${own[2]} MB`
   );
 }
 
-/** Milliseconds, processor milliseconds, megabytes. */
+/** Returns milliseconds, processor milliseconds and megabytes. */
 async function measureStarts(start: () => Promise<[number, number]>): Promise<number[]> {
   const cpu = await endedCpuMs();
   const results: [number, number][] = [];
@@ -68,13 +68,13 @@ async function measureRates(kept: string, emulator: Emulator, messages: number):
   for (const client of clients) client.close();
   await emulator.stop();
   const rate = ({ seconds, cpuSeconds }: Cost) =>
-    `${(messages / seconds).toFixed(0)}/s (${(messages / cpuSeconds).toFixed(0)} a processor second)`;
-  return `${kept}: send ${rate(sent)}, receive and delete ${rate(drained)}, at most ${peak.toFixed(0)} MB`;
+    `${(messages / seconds).toFixed(0)}/s (${(messages / cpuSeconds).toFixed(0)} per CPU second)`;
+  return `${kept}: send ${rate(sent)}, receive and delete ${rate(drained)}, peak ${peak.toFixed(0)} MB`;
 }
 
 interface Cost {
   readonly seconds: number;
-  /** The emulator's own. */
+  /** Of the emulator. */
   readonly cpuSeconds: number;
 }
 
@@ -86,7 +86,7 @@ async function timed(emulator: Emulator, work: () => Promise<unknown>): Promise<
 
 async function createQueue(port: number): Promise<string> {
   const client = await openConnection(port);
-  const { QueueUrl } = (await client.ask('CreateQueue', { QueueName: 'bench' })) as { QueueUrl: string };
+  const { QueueUrl } = (await client.request('CreateQueue', { QueueName: 'bench' })) as { QueueUrl: string };
   client.close();
   return QueueUrl;
 }
@@ -94,23 +94,23 @@ async function createQueue(port: number): Promise<string> {
 async function send(client: SqsConnection, QueueUrl: string, messages: number): Promise<void> {
   const Entries = Array.from({ length: BATCH }, (_, index) => ({ Id: String(index), MessageBody: BODY }));
   for (let count = 0; count < messages / CLIENTS / BATCH; count += 1) {
-    await client.ask('SendMessageBatch', { QueueUrl, Entries });
+    await client.request('SendMessageBatch', { QueueUrl, Entries });
   }
 }
 
 async function drainAll(clients: readonly SqsConnection[], QueueUrl: string, messages: number): Promise<void> {
   const counts = await Promise.all(clients.map((client) => drain(client, QueueUrl)));
   const got = counts.reduce((sum, count) => sum + count, 0);
-  if (got !== messages) throw new Error(`${messages} messages were sent, and ${got} received`);
+  if (got !== messages) throw new Error(`sent ${messages} messages and received ${got}`);
 }
 
 async function drain(client: SqsConnection, QueueUrl: string): Promise<number> {
   for (let count = 0; ; ) {
-    const answer = await client.ask('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: BATCH });
+    const answer = await client.request('ReceiveMessage', { QueueUrl, MaxNumberOfMessages: BATCH });
     const { Messages = [] } = answer as { Messages?: { ReceiptHandle: string }[] };
     if (Messages.length === 0) return count;
     const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
-    await client.ask('DeleteMessageBatch', { QueueUrl, Entries });
+    await client.request('DeleteMessageBatch', { QueueUrl, Entries });
     count += Messages.length;
   }
 }

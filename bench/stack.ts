@@ -11,7 +11,7 @@ import noOpWide from './handlers/no-op-wide.ts';
 
 export interface StackOptions {
   readonly jobs: number;
-  /** How many jobs are enqueued alone, to see how long each waits for its start. */
+  /** How many jobs are enqueued one by one, to measure the time from enqueue to start. */
   readonly singles: number;
   readonly print: (text: string) => void;
 }
@@ -27,10 +27,10 @@ const READ_WAITS = `
     from millrace.jobs where id = any($1::bigint[]) order by ms`;
 const LONGEST_PAUSE_MS = 200;
 const POLL_MS = 25;
-/** The counts are written every 50 ms. */
+/** `count-requests.ts` writes its counts every 50 ms. */
 const COUNTS_LATE_MS = 150;
 
-/** The whole local stack: database, SQS, dispatcher and handlers in processes of their own. */
+/** Measures the whole local stack: database, SQS, dispatcher and handlers in separate processes. */
 export async function runStack(options: StackOptions): Promise<void> {
   const project = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   await chmod(project, 0o755);
@@ -50,7 +50,7 @@ export async function runStack(options: StackOptions): Promise<void> {
       await drain(stack.db, { ...options, jobs: 200, print: () => undefined, jobType, read });
       await drain(stack.db, { ...options, jobType, read });
     }
-    await single(stack.db, options);
+    await measureSingles(stack.db, options);
     await stack.close();
   } finally {
     await children.close();
@@ -66,19 +66,19 @@ interface Drain extends StackOptions {
 async function drain(db: Database, { jobs, print, jobType, read }: Drain): Promise<void> {
   const before = await read();
   const { rows } = await db.query<{ all: number }>(COUNT_OPEN, [jobType]);
-  const begun = performance.now();
+  const started = performance.now();
   await inBatches(jobs, (payloads) =>
     db.query(ENQUEUE_MANY, [JSON.stringify(payloads.map((payload) => ({ job_type: jobType, payload })))]),
   );
   const again = await untilDone(db, jobType, (rows[0]?.all ?? 0) + jobs);
-  const seconds = (performance.now() - begun) / 1000;
+  const seconds = (performance.now() - started) / 1000;
   await wait(COUNTS_LATE_MS);
   const after = await read();
   const requests = Object.entries(after).map(([action, count]) => [action, count - (before[action] ?? 0)] as const);
   const total = requests.reduce((sum, [, count]) => sum + count, 0);
   const parts = requests.filter(([, count]) => count > 0).map(([action, count]) => `${action} ${count}`);
-  print(`${jobType.padEnd(12)}${(jobs / seconds).toFixed(0).padStart(6)} jobs/s, ${again} run again`);
-  print(`${''.padEnd(12)}${(total / jobs).toFixed(3).padStart(6)} SQS requests a job (${parts.join(', ')})`);
+  print(`${jobType.padEnd(12)}${(jobs / seconds).toFixed(0).padStart(6)} jobs/s, ${again} attempted again`);
+  print(`${''.padEnd(12)}${(total / jobs).toFixed(3).padStart(6)} SQS requests per job (${parts.join(', ')})`);
 }
 
 async function untilDone(db: Database, jobType: string, jobs: number): Promise<number> {
@@ -89,8 +89,8 @@ async function untilDone(db: Database, jobType: string, jobs: number): Promise<n
   }
 }
 
-/** One job after the other, at random moments of the dispatcher's round. */
-async function single(db: Database, { singles, print }: StackOptions): Promise<void> {
+/** Enqueues one job after another, at random moments of the dispatcher's round. */
+async function measureSingles(db: Database, { singles, print }: StackOptions): Promise<void> {
   const ids: string[] = [];
   for (let number = 0; number < singles; number++) {
     const { rows } = await db.query<{ id: string }>(ENQUEUE_ONE, [noOp.jobType]);

@@ -52,7 +52,7 @@ export class Millrace extends Construct {
     super(scope, id);
     const inStack = Stack.of(this).node.findAll();
     if (inStack.some((one) => one instanceof Millrace && one !== this)) {
-      throw new Error('a stack can contain one Millrace: give the other one its own stack and stage');
+      throw new Error('a stack can contain one Millrace: give the other its own stack and stage');
     }
     this.stage = props.stage;
     const plans = props.handlers.map((entry) => planHandler(props.stage, entry));

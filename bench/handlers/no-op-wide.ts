@@ -1,6 +1,6 @@
 import { defineHandler } from '../../core/handler/handler.ts';
 
-/** Does nothing, set for throughput: full batches, and enough in flight that a round never waits for room. */
+/** Does nothing, tuned for throughput: full batches, and enough jobs in flight that a round never waits. */
 export default defineHandler({
   jobType: 'no_op_wide',
   payload: { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } },

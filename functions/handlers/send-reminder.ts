@@ -9,8 +9,8 @@ const ONE_LINE = /^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u;
  * Sends a reminder by mail through the server of `SMTP_URL`.
  *
  * Idempotent as far as SMTP allows. When the process dies after the server accepted the mail and before the job is
- * recorded as succeeded, the next attempt sends the same mail with the same Message-ID. Most mailboxes show it once, and
- * its headers reveal the duplicate. After the job is recorded as succeeded, the mail is never sent again.
+ * recorded as succeeded, the next attempt sends the same mail again with the same Message-ID. Most mailboxes show it
+ * once. After the job is recorded as succeeded, the mail is never sent again.
  */
 export default defineHandler({
   jobType: 'send_reminder',

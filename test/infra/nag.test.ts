@@ -52,7 +52,7 @@ describe.each<[string, Context, Readonly<Record<string, number>>]>([
     const template = Template.fromStack(stack);
     expect(report.pluginReports.flatMap(({ violations }) => violations.map(({ ruleName }) => ruleName))).toEqual([]);
     for (const [type, count] of Object.entries(counts)) template.resourceCountIs(type, count);
-  });
+  }, 300_000);
 });
 
 it('fails the synthesis when a resource breaks a rule', async () => {
@@ -62,4 +62,4 @@ it('fails the synthesis when a resource breaks a rule', async () => {
   new Queue(stack, 'Open');
 
   expect(() => app.synth()).toThrow();
-});
+}, 300_000);

@@ -20,7 +20,7 @@ it('counts the resources of the template', () => {
   const check = () => checkSize(small, 2);
 
   expect(check).toThrow('handlers: 2 handlers make 501 resources');
-});
+}, 300_000);
 
 it('warns when a stack exceeds 80 % of the limit of CloudFormation', () => {
   const [fair, large] = [stackOf(400), stackOf(401)];
@@ -33,7 +33,7 @@ it('warns when a stack exceeds 80 % of the limit of CloudFormation', () => {
     '*',
     Match.stringLikeRegexp('22 handlers make 401 resources, and CloudFormation allows 500'),
   );
-});
+}, 300_000);
 
 it('refuses a stack above the limit of CloudFormation and names the fix', () => {
   const reason =

@@ -1,4 +1,4 @@
-"""Creates a stack from the template on standard input: create-stack.py <stack>. Ends with what moto answers."""
+"""Creates a stack from the template on standard input and prints its status: create-stack.py <stack>."""
 
 import sys
 

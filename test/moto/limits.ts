@@ -1,8 +1,8 @@
 import type { Made } from './made.ts';
 
 /**
- * Everything that moto 5.2.5 cannot take of the template. The product knows nothing of it. The test fails on an entry
- * that a later moto can take.
+ * Everything in the template that moto 5.2.5 does not support. The product contains none of it. The test fails for an
+ * entry that a later moto supports.
  */
 
 export interface Template {
@@ -17,19 +17,19 @@ interface TemplateResource {
 
 interface Refused {
   readonly type: string;
-  /** Of what moto says, in its answer or in its log, when the resource is left in. */
+  /** Part of moto's answer or log when the template contains the resource. */
   readonly answer: string;
 }
 
-/** Taken out of the template, which is refused with them in it. */
+/** Resources that moto refuses; removed from the template. */
 export const REFUSED: readonly Refused[] = [
-  // The migrate and registry steps. Besides, their functions would need Docker.
+  // The migrate and registry steps. Their functions would also require Docker.
   { type: 'Custom::Trigger', answer: 'Object of type LambdaVersion is not JSON serializable' },
-  // It names the alarms, which are not made.
+  // It refers to the alarms, which moto does not create.
   { type: 'AWS::CloudWatch::Dashboard', answer: 'Fn::GetAtt references undefined resource MillraceAlarms' },
 ];
 
-/** Passed over without a word. */
+/** Resource types that moto skips without an error. */
 export const NOT_MADE: readonly string[] = [
   'AWS::ApiGatewayV2::Api',
   'AWS::ApiGatewayV2::Integration',
@@ -48,7 +48,7 @@ interface NotKept {
   lost(made: Made): boolean;
 }
 
-/** Of resources that are made. */
+/** Properties that moto loses of resources that it creates. */
 export const NOT_KEPT: readonly NotKept[] = [
   {
     what: 'RedriveAllowPolicy of a dead-letter queue',
@@ -59,13 +59,13 @@ export const NOT_KEPT: readonly NotKept[] = [
     lost: ({ functions }) => Object.values(functions).every(({ Architectures }) => Architectures[0] === 'x86_64'),
   },
   {
-    what: 'the form of policies that are part of a role',
+    what: 'the format of inline policies of a role',
     lost: ({ roles }) => Object.values(roles).some(({ policies }) => typeof policies.invoke === 'string'),
   },
 ];
 
-/** The template without what is refused, save one type. */
-export function takeable({ Resources, ...rest }: Template, save?: string): Template {
+/** Returns the template without the refused resource types, except `save`. */
+export function supported({ Resources, ...rest }: Template, save?: string): Template {
   const refused = new Set(REFUSED.map(({ type }) => type).filter((type) => type !== save));
   const kept = Object.entries(Resources).filter(([, { Type }]) => !refused.has(Type));
   const names = new Set(kept.map(([name]) => name));

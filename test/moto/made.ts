@@ -9,18 +9,18 @@ interface Policy {
   readonly Statement: readonly Statement[];
 }
 
-/** What moto made of a stack, as its own answers tell. */
+/** What moto created for a stack, according to its APIs. */
 export interface Made {
-  /** Of moto. */
+  /** Version of moto. */
   readonly version: string;
   readonly status: string;
-  /** Logical id to type. */
+  /** Type by logical id. */
   readonly resources: Readonly<Record<string, string>>;
-  /** Name to attributes. */
+  /** Attributes by name. */
   readonly queues: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly functions: Readonly<Record<string, { readonly Role: string; readonly Architectures: readonly string[] }>>;
   readonly mappings: readonly { readonly FunctionArn: string }[];
-  /** ARN to policies by name; those that are part of the role itself come back as a text. */
+  /** Policies by name, by ARN of the role; moto returns inline policies as text. */
   readonly roles: Readonly<Record<string, { readonly policies: Readonly<Record<string, Policy | string>> }>>;
   readonly schedules: readonly unknown[];
   readonly logGroups: Readonly<Record<string, { readonly retentionInDays?: number }>>;

@@ -7,20 +7,20 @@ import { freePort } from '../../local/processes/ports.ts';
 import { eventually } from '../support/eventually.ts';
 
 export interface Moto {
-  /** As the CDK command names it: account and region. */
+  /** Account and region in the format of the CDK command. */
   readonly account: string;
-  /** Runs `npx cdk`; throws what it prints when it fails. */
+  /** Runs `npx cdk` and returns its output; throws when it fails. */
   cdk(...args: readonly string[]): Promise<string>;
-  /** Runs a script beside this file, and answers what it prints; its input is given. */
+  /** Runs a script in this folder with `input`, and returns its output. */
   python(script: string, args: readonly string[], input?: string): Promise<string>;
-  /** Everything that the server has printed so far. */
+  /** Returns the output of the server so far. */
   log(): Promise<string>;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const REGION = 'us-east-1';
 
-/** Starts the moto of the folder `MILLRACE_MOTO` on loopback; its files lie in `folder`. */
+/** Starts the moto in the folder `MILLRACE_MOTO` on loopback, with its files in `folder`. */
 export async function startMoto(children: Children, folder: string): Promise<Moto> {
   const bin = process.env.MILLRACE_MOTO;
   if (bin === undefined) throw new Error('MILLRACE_MOTO is not set: start with .ci/moto-template.sh');
@@ -34,7 +34,7 @@ export async function startMoto(children: Children, folder: string): Promise<Mot
   await eventually(async () => (await fetch(`${endpoint}/moto-api/data.json`)).text(), { timeout: 60_000 });
   const environment = {
     ...{ PATH: process.env.PATH ?? '', HOME: home, AWS_REGION: REGION, AWS_DEFAULT_REGION: REGION },
-    // moto takes a template's address apart at dots, unless it is on this name.
+    // moto splits the host name of a template's URL at dots, except for localhost.
     ...{ AWS_ENDPOINT_URL: endpoint, AWS_ENDPOINT_URL_S3_FOR_CLOUDFORMATION: `http://localhost:${port}` },
     ...{ AWS_ACCESS_KEY_ID: 'moto', AWS_SECRET_ACCESS_KEY: 'moto', AWS_EC2_METADATA_DISABLED: 'true' },
     ...{ CDK_DISABLE_CLI_TELEMETRY: 'true', CI: 'true', NO_COLOR: '1' },

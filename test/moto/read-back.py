@@ -1,4 +1,4 @@
-"""Prints as JSON what moto made of a stack: read-back.py <stack>. The endpoint comes from the environment."""
+"""Prints as JSON what moto created for a stack: read-back.py <stack>. The endpoint comes from the environment."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ print(
             "version": version("moto"),
             "status": described["StackStatus"],
             "outputs": described.get("Outputs", []),
-            # moto names those that it does not make, without a type.
+            # moto lists the resources that it does not create without a type.
             "resources": {one["LogicalResourceId"]: one["ResourceType"] for one in resources if one.get("ResourceType")},
             "queues": dict(queues()),
             "functions": {one["FunctionName"]: one for one in every("lambda", "list_functions", "Functions")},

@@ -6,7 +6,7 @@ import { loadCatalog } from '../../core/handler/catalog.ts';
 import { planHandler } from '../../infra/plan/handler-plan.ts';
 import { openChildren } from '../../local/processes/children.ts';
 import { EXISTING, synthesise } from '../infra/synthesise.ts';
-import { NOT_KEPT, NOT_MADE, REFUSED, type Template, takeable } from './limits.ts';
+import { NOT_KEPT, NOT_MADE, REFUSED, supported, type Template } from './limits.ts';
 import { type Made, readBack } from './made.ts';
 import { startMoto } from './moto.ts';
 
@@ -14,7 +14,7 @@ const STAGE = 'moto';
 const STACK = `millrace-${STAGE}`;
 const ROOT = resolve(import.meta.dirname, '../..');
 
-// With a number of its own wherever the two of the product have the usual one.
+// Sets every option that the two handlers of the product leave at its default.
 const UNUSUAL = `
 import { z } from 'zod';
 import { defineHandler } from '../../core/handler/handler.ts';
@@ -40,8 +40,8 @@ const whole = JSON.parse(await readFile(templateFile, 'utf8')) as Template;
 const plans = (await loadCatalog(handlers)).handlers.map((entry) => planHandler(STAGE, entry));
 const made = await deploy();
 
-it('takes the template, with nothing missing but what is listed', () => {
-  const wanted = Object.entries(takeable(whole).Resources).map(([name, { Type }]) => [name, Type] as const);
+it('moto creates every resource of the template except the listed ones', () => {
+  const wanted = Object.entries(supported(whole).Resources).map(([name, { Type }]) => [name, Type] as const);
   const types = new Set(wanted.map(([, type]) => type));
 
   const missing = wanted.filter(([name, type]) => made.resources[name] !== type);
@@ -52,25 +52,25 @@ it('takes the template, with nothing missing but what is listed', () => {
   expect([...types]).toEqual(expect.arrayContaining([...NOT_MADE]));
   const count = Object.keys(made.resources).length;
   console.log(
-    `moto ${made.version} took the template: ${count} resources of ${plans.length} handlers; ${missing.length} it does not make`,
+    `moto ${made.version} created the template: ${count} resources for ${plans.length} handlers; ${missing.length} not created`,
   );
 });
 
-it.each(REFUSED)('refuses $type still', async ({ type, answer }) => {
+it.each(REFUSED)('moto still refuses $type', async ({ type, answer }) => {
   const name = `${STACK}again${REFUSED.findIndex((one) => one.type === type)}`;
-  const template = JSON.stringify(takeable(whole, type)).replaceAll(`${STACK}-`, `${name}-`);
+  const template = JSON.stringify(supported(whole, type)).replaceAll(`${STACK}-`, `${name}-`);
   const before = (await moto.log()).length;
 
-  const said = await moto.python('create-stack.py', [name], template).catch(String);
+  const answered = await moto.python('create-stack.py', [name], template).catch(String);
 
-  expect(`${said}\n${(await moto.log()).slice(before)}`).toContain(answer);
+  expect(`${answered}\n${(await moto.log()).slice(before)}`).toContain(answer);
 });
 
-it.each(NOT_KEPT)('loses still: $what', ({ lost }) => {
+it.each(NOT_KEPT)('moto still loses $what', ({ lost }) => {
   expect(lost(made)).toBe(true);
 });
 
-it('makes a log group that ends for each function', () => {
+it('each function has a log group with a retention of 30 days', () => {
   const retentions = Object.keys(made.functions)
     .filter((name) => name.startsWith(`${STACK}-`) && !name.includes('AWSCDK'))
     .map((name) => [name, made.logGroups[`/aws/lambda/${name}`]?.retentionInDays]);
@@ -80,7 +80,7 @@ it('makes a log group that ends for each function', () => {
 });
 
 describe.each(plans)('handler $name', (plan) => {
-  it('has its queue', () => {
+  it('has a queue with the planned attributes', () => {
     expect(made.queues[plan.queueName]).toMatchObject({
       VisibilityTimeout: String(plan.visibilityTimeout),
       MessageRetentionPeriod: String(plan.retention),
@@ -92,7 +92,7 @@ describe.each(plans)('handler $name', (plan) => {
     });
   });
 
-  it('has its dead-letter queue', () => {
+  it('has a dead-letter queue with the planned attributes', () => {
     expect(made.queues[plan.deadLetterQueueName]).toMatchObject({
       QueueArn: arnOf(plan.deadLetterQueueName),
       MessageRetentionPeriod: String(plan.deadLetterRetention),
@@ -101,7 +101,7 @@ describe.each(plans)('handler $name', (plan) => {
     expect(made.queues[plan.deadLetterQueueName]).not.toHaveProperty('RedrivePolicy');
   });
 
-  it('has its function, with code', () => {
+  it('has a function with the planned settings and code', () => {
     expect(made.functions[plan.queueName]).toMatchObject({
       Runtime: 'nodejs24.x',
       Handler: 'index.handler',
@@ -114,7 +114,7 @@ describe.each(plans)('handler $name', (plan) => {
     });
   });
 
-  it('has one mapping', () => {
+  it('has one mapping with the planned settings', () => {
     const mappings = made.mappings.filter(({ FunctionArn }) => FunctionArn.endsWith(`:function:${plan.queueName}`));
 
     expect(mappings).toEqual([
@@ -129,7 +129,7 @@ describe.each(plans)('handler $name', (plan) => {
     ]);
   });
 
-  it('has a role for its own log, secret and queue, and for nothing else', () => {
+  it('has a role for its own log, secret and queue only', () => {
     const { Role } = made.functions[plan.queueName] ?? { Role: 'none' };
     const policies = Object.values(made.roles[Role]?.policies ?? {});
     const resources = policies.flatMap((policy) =>
@@ -148,7 +148,7 @@ function arnOf(queue: string): string {
   return `arn:aws:sqs:us-east-1:123456789012:${queue}`;
 }
 
-/** Those of the product and one more, in a folder from which they import as from their own. */
+/** Copies the handlers of the product and adds one, in a folder with the same import paths. */
 async function makeHandlersFolder(): Promise<string> {
   const clone = join(folder, 'clone');
   const made = join(clone, 'functions', 'handlers');
@@ -159,9 +159,9 @@ async function makeHandlersFolder(): Promise<string> {
   return made;
 }
 
-/** The real commands, with what moto refuses taken out between synth and deploy. */
+/** Runs `cdk deploy` with the template of the synth without the resources that moto refuses. */
 async function deploy(): Promise<Made> {
-  await writeFile(templateFile, JSON.stringify(takeable(whole)));
+  await writeFile(templateFile, JSON.stringify(supported(whole)));
   await bootstrapping;
   await moto.cdk('deploy', STACK, '--require-approval=never', '--app', assembly);
   return readBack(moto, STACK);

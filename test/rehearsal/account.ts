@@ -8,8 +8,8 @@ import { ListScheduleGroupsCommand, ListSchedulesCommand, SchedulerClient } from
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Cloud } from './ministack.ts';
 
-/** Everything in the account that a stage may leave behind, by name. */
-export async function whatIsThere(cloud: Cloud): Promise<string[]> {
+/** Returns the names of everything in the account that a stage could leave behind. */
+export async function listLeftovers(cloud: Cloud): Promise<string[]> {
   const lambda = new LambdaClient(cloud.client);
   const sqs = new SQSClient(cloud.client);
   const scheduler = new SchedulerClient(cloud.client);
@@ -32,7 +32,7 @@ export async function whatIsThere(cloud: Cloud): Promise<string[]> {
   }
 }
 
-/** When the code of a function was changed last. */
+/** Returns when the code of a function was last changed. */
 export async function changedAt(cloud: Cloud, functionName: string): Promise<Date> {
   const client = new LambdaClient(cloud.client);
   const { LastModified } = await client.send(new GetFunctionConfigurationCommand({ FunctionName: functionName }));
@@ -40,7 +40,7 @@ export async function changedAt(cloud: Cloud, functionName: string): Promise<Dat
   return new Date(LastModified ?? Number.NaN);
 }
 
-/** By the wire: for this one question the client of CloudWatch Logs would be a dependency. */
+/** Without an SDK: the client of CloudWatch Logs would be a dependency for this one request. */
 async function logGroups({ endpoint, client }: Cloud): Promise<string[]> {
   const scope = `${client.credentials.accessKeyId}/20260101/${client.region}/logs/aws4_request`;
   const headers = {

@@ -1,10 +1,10 @@
 import { ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { invoke } from './by-hand.ts';
 import type { Deployment } from './deployment.ts';
+import { invoke } from './operator.ts';
 
-/** Makes a job look as if it had died yesterday, so that its message is late enough to be missed. */
+/** Backdates the death of a job by a day, so that the mirror treats its message as missing. */
 export async function dieYesterday({ query }: Deployment, jobId: string): Promise<void> {
   await query(
     `update millrace.dead_letters
@@ -13,20 +13,20 @@ export async function dieYesterday({ query }: Deployment, jobId: string): Promis
   );
 }
 
-/** Has the mirror look into every queue now, and not in a quarter of an hour. */
+/** Makes the mirror sweep every queue now, not in a quarter of an hour. */
 export async function sweepNow({ query, cloud }: Deployment): Promise<void> {
   await query(`update millrace.dead_letter_queues set swept_at = swept_at - interval '1 hour'`);
   await invoke(cloud, 'millrace-rehearsal-dlq-mirror');
 }
 
-/** Where the message came from; it is visible to others again at once. */
+/** Waits for the dead letter's message and returns the ARN of its source queue. The message stays visible. */
 export async function untilDeadMessage(deployment: Deployment): Promise<string | undefined> {
   const client = new SQSClient(deployment.cloud.client);
-  const { ObedientDeadLetterQueue } = await deployment.outputs();
-  const question = { QueueUrl: ObedientDeadLetterQueue, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
+  const { RecordingDeadLetterQueue } = await deployment.outputs();
+  const request = { QueueUrl: RecordingDeadLetterQueue, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] };
   const message = await eventually(
     async () => {
-      const { Messages = [] } = await client.send(new ReceiveMessageCommand(question as never));
+      const { Messages = [] } = await client.send(new ReceiveMessageCommand(request as never));
       expect(Messages).toHaveLength(1);
       return Messages[0];
     },

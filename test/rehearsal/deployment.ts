@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import pg from 'pg';
 import { openChildren } from '../../local/processes/children.ts';
-import { cdk, type Ended, millrace } from './commands.ts';
+import { cdk, millrace, type Result } from './commands.ts';
 import { type Cloud, startMiniStack } from './ministack.ts';
 import { type SecureDatabase, startSecureDatabase } from './postgres.ts';
 
@@ -12,27 +12,27 @@ const STAGE = 'rehearsal';
 const STACK = `millrace-${STAGE}`;
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** A cloud, a database, and a folder of handlers that is deployed from the one to work on the other. */
+/** A cloud, a database, and a folder of handlers that is deployed to the cloud and uses the database. */
 export interface Deployment {
   readonly cloud: Cloud;
   readonly folder: string;
-  /** ARN of a secret of the owner whose password is not that of the database. */
+  /** ARN of a secret of the owner with a wrong password. */
   readonly wrongSecret: string;
-  /** A handler file, new or in place of another. */
+  /** Writes a new handler file or replaces one. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
-  bootstrap(): Promise<Ended>;
-  deploy(...options: readonly string[]): Promise<Ended>;
-  synthesise(): Promise<Ended>;
-  /** What was synthesised last, so that it begins at once. */
-  deploySynthesised(): Promise<Ended>;
-  diff(): Promise<Ended>;
-  destroy(): Promise<Ended>;
-  /** `millrace doctor` against the folder of handlers as it is now, with the database. */
-  doctor(): Promise<Ended>;
-  /** What the last deployment told, by name. */
+  bootstrap(): Promise<Result>;
+  deploy(...options: readonly string[]): Promise<Result>;
+  synthesise(): Promise<Result>;
+  /** Deploys the result of the last `synthesise`, so that the deployment starts at once. */
+  deploySynthesised(): Promise<Result>;
+  diff(): Promise<Result>;
+  destroy(): Promise<Result>;
+  /** Runs `millrace doctor` with the current folder of handlers and the database. */
+  doctor(): Promise<Result>;
+  /** Returns the outputs of the last deployment by name. */
   outputs(): Promise<Readonly<Record<string, string>>>;
-  /** As the owner of the database. */
+  /** Runs a query as the owner of the database. */
   query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   readonly pool: pg.Pool;
   remove(): Promise<void>;
@@ -49,7 +49,7 @@ export async function prepareDeployment(): Promise<Deployment> {
   ]);
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => undefined);
-  const secrets = await nameDatabase(cloud, database);
+  const secrets = await createSecrets(cloud, database);
   const outputs = join(folder, 'outputs.json');
   const deploy = ['deploy', STACK, '--require-approval=never', '--outputs-file', outputs];
   const assembly = join(folder, 'cdk.out');
@@ -82,7 +82,7 @@ export async function prepareDeployment(): Promise<Deployment> {
   };
 }
 
-/** Like the one of a clone: its files import what they need as those of the product do. */
+/** Makes a folder like that of a clone, so that handler files have the same imports as those of the product. */
 async function makeHandlersFolder(folder: string): Promise<string> {
   const handlers = join(folder, 'clone', 'functions', 'handlers');
   await mkdir(handlers, { recursive: true });
@@ -92,8 +92,8 @@ async function makeHandlersFolder(folder: string): Promise<string> {
   return handlers;
 }
 
-/** The two secrets, as somebody makes them who has a database already, and one with a slip in it. */
-async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase) {
+/** Creates the two secrets of an existing database, and a secret with a wrong password. */
+async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatabase) {
   const client = new SecretsManagerClient(cloud.client);
   const create = async (Name: string, username: string, password: string): Promise<string> => {
     const SecretString = JSON.stringify({ username, password });
@@ -101,7 +101,7 @@ async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase) {
   };
   const { username, password } = new URL(url);
   const databaseOwnerSecret = await create('owner', username, password);
-  const databaseRuntimeSecret = await create('runtime', 'rehearsal_functions', 'what the functions know');
+  const databaseRuntimeSecret = await create('runtime', 'rehearsal_functions', 'password-of-functions');
   const wrong = await create('wrong', username, `not ${password}`);
   client.destroy();
   const context = {
@@ -112,7 +112,7 @@ async function nameDatabase(cloud: Cloud, { url, port, ca }: SecureDatabase) {
 }
 
 function context(chosen: Readonly<Record<string, string>>): string[] {
-  // MiniStack runs functions on the processor that there is.
+  // MiniStack runs functions on the processor of this machine.
   const all = { stage: STAGE, architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
   return Object.entries(all).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 }

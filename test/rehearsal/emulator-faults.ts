@@ -6,13 +6,13 @@ import { CfnAlarm, CfnCompositeAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IConstruct } from 'constructs';
 
 /**
- * Everything that the rehearsal does otherwise than one would on AWS, because of MiniStack 1.5.33. The product knows
- * nothing of it. With another version of MiniStack: see what is no longer needed. Faults about which nothing has to be
- * done stand in `docs/decisions/0026-rehearsal.md`, with these.
+ * Everything that the rehearsal does differently from AWS because of MiniStack 1.5.33. The product contains none of it.
+ * After an upgrade of MiniStack, check which parts are still required. `docs/decisions/0026-rehearsal.md` lists these
+ * faults, and others that require no workaround.
  */
 
 interface Fault {
-  /** What a deployment is answered when nothing is done about it. */
+  /** The error of a deployment without the workaround. */
   readonly answer: string;
   avoid(resource: CfnResource): void;
 }
@@ -34,26 +34,26 @@ const IN_TEMPLATES: readonly Fault[] = [
   },
 ];
 
-/** Changes the stack into one that MiniStack takes. */
+/** Changes the stack into one that MiniStack accepts. */
 export function avoidFaults(stack: IConstruct): void {
   for (const resource of stack.node.findAll().filter(CfnResource.isCfnResource)) {
     for (const { avoid } of IN_TEMPLATES) avoid(resource);
   }
 }
 
-/** MiniStack does not know this question, and a mirror that gets no answer misses no message. */
+/** MiniStack does not support this action. Without an answer, the mirror does not restore missing messages. */
 const MOVE_TASKS = 'AmazonSQS.ListMessageMoveTasks';
-const OF_A_CONNECTION = ['host', 'connection', 'content-length', 'transfer-encoding'];
+const CONNECTION_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding'];
 
-/** SQS for the functions: that of MiniStack, and nothing was ever moved. */
-export async function openSqs(endpoint: string): Promise<{ readonly endpoint: string; close(): void }> {
+/** Starts a proxy to the SQS of MiniStack, which reports no move tasks. */
+export async function openSqsProxy(endpoint: string): Promise<{ readonly endpoint: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
     if (request.headers['x-amz-target'] === MOVE_TASKS) {
       response.end(JSON.stringify({ Results: [] }));
       return;
     }
-    const headers = Object.entries(request.headers).filter(([name]) => !OF_A_CONNECTION.includes(name));
+    const headers = Object.entries(request.headers).filter(([name]) => !CONNECTION_HEADERS.includes(name));
     const answer = await fetch(`${endpoint}${request.url}`, {
       ...{ method: request.method ?? 'POST', body },
       headers: Object.fromEntries(headers) as Record<string, string>,
@@ -71,5 +71,5 @@ export async function openSqs(endpoint: string): Promise<{ readonly endpoint: st
   };
 }
 
-/** Functions run as processes in a folder that MiniStack makes, where Lambda has them in this one. */
+/** Folder of a function on Lambda. MiniStack runs functions in another one. */
 export const TASK_ROOT = '/var/task';

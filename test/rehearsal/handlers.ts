@@ -1,21 +1,21 @@
-/** Answers its version and notes what it did in the file `note`; a job with `until` is dead until there is such one. */
-export function obedient(version: number): string {
+/** Returns its version and appends the job id to the file `note`. Throws DeadLetter until the file `until` exists. */
+export function recording(version: number): string {
   return handler(
-    'obedient',
-    `if (payload.until && !existsSync(payload.until)) throw new DeadLetter('nobody has come');
+    'recording',
+    `if (payload.until && !existsSync(payload.until)) throw new DeadLetter('the file is missing');
     await wait(payload.ms ?? 0, undefined, { signal });
     if (payload.note) appendFileSync(payload.note, jobId + '\\n');
     return { version: ${version} };`,
-    // What is killed in the middle is soon found to be, and soon tried again.
+    // Short, so that a stopped attempt is soon rescued and retried.
     "timeout: '5s', retry: retry.schedule(['1s']),",
   );
 }
 
-/** Fails and asks for another try in an hour, unless there is a file as `until` says. */
-export function unlucky(): string {
+/** Fails with a backoff of an hour until the file `until` exists. */
+export function failing(): string {
   return handler(
-    'unlucky',
-    "if (!payload.until || !existsSync(payload.until)) throw new Error('no luck today');",
+    'failing',
+    "if (!payload.until || !existsSync(payload.until)) throw new Error('the file is missing');",
     "retry: retry.schedule(['1h']),",
   );
 }

@@ -3,7 +3,7 @@ import { createApiKey } from '../../core/access/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Deployment } from './deployment.ts';
 
-/** The schedule ticks once a minute. */
+/** The schedule invokes the dispatcher once a minute. */
 const PATIENCE = { timeout: 200_000, interval: 500 };
 
 interface Job {
@@ -18,7 +18,7 @@ export async function insertJob(deployment: Deployment, jobType: string, payload
   return insertJobs(deployment, jobType, payload, 1);
 }
 
-/** As an application would; answers the lowest id. */
+/** Inserts jobs as an application does; returns the lowest id. */
 export async function insertJobs(
   { query }: Deployment,
   jobType: string,
@@ -38,21 +38,21 @@ export async function untilJob(deployment: Deployment, id: string, wanted: Parti
   const text = 'select status, attempts, result, last_error, next_retry_at from millrace.jobs where id = $1';
   return eventually(async () => {
     const [job] = await deployment.query<Job & Record<string, unknown>>(text, [id]);
-    expect(job, await lastWords(deployment)).toMatchObject(wanted);
+    expect(job, await latestLog(deployment)).toMatchObject(wanted);
     return job!;
   }, PATIENCE);
 }
 
-/** Waits for the only row of an answer. */
+/** Waits until the query returns one row, and returns it. */
 export async function untilRow(deployment: Deployment, text: string, values: readonly unknown[]): Promise<unknown> {
   return eventually(async () => {
     const rows = await deployment.query(text, values);
-    expect(rows, await lastWords(deployment)).toHaveLength(1);
+    expect(rows, await latestLog(deployment)).toHaveLength(1);
     return rows[0];
   }, PATIENCE);
 }
 
-/** Attempts that had begun by then and had not ended. */
+/** Counts the attempts that ran at that time. */
 export async function countInFlight({ query }: Deployment, at: Date): Promise<number> {
   const rows = await query(
     `with attempts as (select started_at, finished_at from millrace.jobs
@@ -63,17 +63,17 @@ export async function countInFlight({ query }: Deployment, at: Date): Promise<nu
   return rows.length;
 }
 
-/** What the functions logged last. */
-async function lastWords({ cloud }: Deployment): Promise<string> {
+/** Returns the latest log lines of the functions. */
+async function latestLog({ cloud }: Deployment): Promise<string> {
   return (await cloud.log()).slice(-5_000);
 }
 
-/** By the API, which wakes the dispatcher at once; answers its id. */
+/** Enqueues a job with the API, which invokes the dispatcher at once; returns its id. */
 export async function postJob(deployment: Deployment, jobType: string, payload: object): Promise<string> {
   return String((await (await openApi(deployment))('/jobs', { job_type: jobType, payload })).id);
 }
 
-/** Posts to the deployed API with a key of its own. The domain of its URL is that of AWS, so the path names it. */
+/** Returns a function that posts to the deployed API with a new key. The path names the API, as its domain is AWS. */
 export async function openApi(deployment: Deployment) {
   const { secret } = await createApiKey(deployment.pool, {
     name: crypto.randomUUID(),

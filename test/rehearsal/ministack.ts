@@ -3,37 +3,37 @@ import { join } from 'node:path';
 import type { Children } from '../../local/processes/children.ts';
 import { freePort } from '../../local/processes/ports.ts';
 import { eventually } from '../support/eventually.ts';
-import { openSqs, TASK_ROOT } from './emulator-faults.ts';
+import { openSqsProxy, TASK_ROOT } from './emulator-faults.ts';
 
-/** What stands for AWS in the rehearsal. */
+/** The emulator of AWS in the rehearsal. */
 export interface Cloud {
   readonly endpoint: string;
-  /** As the CDK command names it: account and region. */
+  /** Account and region in the format of the CDK command. */
   readonly account: string;
-  /** For the CDK command. */
+  /** Environment of the CDK command. */
   readonly environment: Readonly<Record<string, string>>;
-  /** For clients of the SDK. */
+  /** Configuration of SDK clients. */
   readonly client: {
     readonly endpoint: string;
     readonly region: string;
     readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
   };
-  /** Everything it has printed so far, the functions' own lines among it. */
+  /** Returns its output so far, including the logs of functions. */
   log(): Promise<string>;
-  /** Ends what stands before it; itself it is a child. */
+  /** Closes the SQS proxy. MiniStack itself is one of `children`. */
   close(): void;
 }
 
 const REGION = 'us-east-1';
 const KEY = 'rehearsal';
 
-/** Starts the MiniStack at `MILLRACE_MINISTACK` on loopback; its files lie in `folder`. */
+/** Starts the MiniStack at `MILLRACE_MINISTACK` on loopback, with its files in `folder`. */
 export async function startMiniStack(children: Children, folder: string): Promise<Cloud> {
   const command = process.env.MILLRACE_MINISTACK;
   if (command === undefined) throw new Error('MILLRACE_MINISTACK is not set: start with `npm run rehearse`');
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
-  const sqs = await openSqs(endpoint);
+  const sqs = await openSqsProxy(endpoint);
   const bin = await makeNode(folder, sqs.endpoint);
   const home = join(folder, 'home');
   await mkdir(home);
@@ -65,8 +65,8 @@ export async function startMiniStack(children: Children, folder: string): Promis
 }
 
 /**
- * The `node` that MiniStack finds first: it runs functions in a folder of its own, where Lambda has `/var/task`. In a
- * mount namespace of its own each process sees it there, and this machine's `/var` is as it was.
+ * Writes the `node` that MiniStack finds first in its PATH. MiniStack runs functions in its own folder, and Lambda in
+ * `/var/task`. In a mount namespace, each process sees its folder there, and `/var` of this machine stays unchanged.
  */
 async function makeNode(folder: string, sqs: string): Promise<string> {
   const bin = join(folder, 'bin');

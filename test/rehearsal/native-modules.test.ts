@@ -7,7 +7,7 @@ import { bundleFunction } from '../../infra/bundle/bundle-function.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-/** Where an ELF file says for which machine it is: 183 is AArch64, 62 is x86-64. */
+/** Offset of the machine in an ELF file: 183 is AArch64, 62 is x86-64. */
 const MACHINE = 18;
 
 function bundleWith(modules: string[], architecture: Architecture): string {
@@ -26,11 +26,11 @@ function bundleWith(modules: string[], architecture: Architecture): string {
 }
 
 it.each([
-  [Architecture.ARM_64, 'arm64', 183],
-  [Architecture.X86_64, 'x64', 62],
+  ['arm64', Architecture.ARM_64, 183],
+  ['x64', Architecture.X86_64, 62],
 ])(
-  'installs a native module for the architecture of the function',
-  (architecture, cpu, machine) => {
+  'installs a native module for %s, the architecture of the function',
+  (cpu, architecture, machine) => {
     const folder = bundleWith(['oxc-parser'], architecture);
 
     const binding = join(

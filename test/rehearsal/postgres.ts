@@ -8,7 +8,7 @@ import type { Children } from '../../local/processes/children.ts';
 
 const run = promisify(execFile);
 
-/** A Postgres with TLS, and the certificate of the authority that has signed its own. */
+/** A Postgres with TLS, and the certificate of the authority that signed its certificate. */
 export interface SecureDatabase extends PostgresServer {
   readonly ca: string;
 }

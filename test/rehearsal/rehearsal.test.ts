@@ -1,26 +1,26 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { changedAt, whatIsThere } from './account.ts';
-import { disableMapping, invoke, removeRedrivePolicy } from './by-hand.ts';
+import { changedAt, listLeftovers } from './account.ts';
 import { ROLLED_BACK } from './commands.ts';
 import { dieYesterday, sweepNow, untilDeadMessage } from './dead-letters.ts';
 import { type Deployment, prepareDeployment } from './deployment.ts';
-import { obedient, unlucky } from './handlers.ts';
+import { failing, recording } from './handlers.ts';
 import { countInFlight, insertJob, insertJobs, openApi, postJob, untilJob, untilRow } from './jobs.ts';
+import { disableMapping, invoke, removeRedrivePolicy } from './operator.ts';
 
 let deployment: Deployment;
 let deadJob: string;
 
 beforeAll(async () => {
   deployment = await prepareDeployment();
-  await deployment.writeHandler('obedient.ts', obedient(1));
-  await deployment.writeHandler('unlucky.ts', unlucky());
+  await deployment.writeHandler('recording.ts', recording(1));
+  await deployment.writeHandler('failing.ts', failing());
 });
 
 afterAll(() => deployment?.remove());
 
-it('deploys into an account that was bootstrapped', async () => {
+it('deploys into a bootstrapped account', async () => {
   const bootstrapped = await deployment.bootstrap();
   const deployed = await deployment.deploy();
 
@@ -30,9 +30,9 @@ it('deploys into an account that was bootstrapped', async () => {
   expect(await deployment.outputs()).toMatchObject({ ApiUrl: expect.stringMatching(/^https:/) });
 });
 
-it('runs a job that was inserted by SQL, and one that came by the API', async () => {
-  const bySql = await insertJob(deployment, 'obedient', {});
-  const byApi = await postJob(deployment, 'obedient', {});
+it('runs a job from SQL and a job from the API', async () => {
+  const bySql = await insertJob(deployment, 'recording', {});
+  const byApi = await postJob(deployment, 'recording', {});
 
   const first = await untilJob(deployment, bySql, { status: 'succeeded' });
   const second = await untilJob(deployment, byApi, { status: 'succeeded' });
@@ -40,7 +40,7 @@ it('runs a job that was inserted by SQL, and one that came by the API', async ()
   expect([first, second]).toMatchObject(Array(2).fill({ attempts: 1, result: { version: 1 } }));
 });
 
-it('reaches the database by TLS alone, as the login of the functions', async () => {
+it('connects to the database with TLS only, with the login of the functions', async () => {
   const connections = await deployment.query(`
     select distinct usename, ssl from pg_stat_ssl join pg_stat_activity using (pid)
       where application_name in ('millrace-dispatcher', 'millrace-handler', 'millrace-api')`);
@@ -48,28 +48,28 @@ it('reaches the database by TLS alone, as the login of the functions', async () 
   expect(connections).toEqual([{ usename: 'rehearsal_functions', ssl: true }]);
 });
 
-it('leaves a failed job a time for its next try', async () => {
-  const id = await postJob(deployment, 'unlucky', {});
+it('gives a failed job a time for its next attempt', async () => {
+  const id = await postJob(deployment, 'failing', {});
 
   const job = await untilJob(deployment, id, { status: 'failed' });
 
-  expect(job).toMatchObject({ attempts: 1, last_error: 'no luck today', next_retry_at: expect.any(Date) });
+  expect(job).toMatchObject({ attempts: 1, last_error: 'the file is missing', next_retry_at: expect.any(Date) });
 });
 
-it('ends in its first attempt a job that is beyond help', async () => {
-  deadJob = await postJob(deployment, 'obedient', { until: join(deployment.folder, 'somebody') });
+it('makes a job a dead letter in its first attempt when the handler throws DeadLetter', async () => {
+  deadJob = await postJob(deployment, 'recording', { until: join(deployment.folder, 'present') });
 
   await untilJob(deployment, deadJob, { status: 'dead_letter', attempts: 1 });
 });
 
 it.each([
-  ['a database that is not reachable', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(nothing answers/],
+  ['an unreachable database', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(nothing answers/],
   [
     'a wrong secret',
     () => `databaseOwnerSecret=${deployment.wrongSecret}`,
     /authentication failed .*\(user and password/,
   ],
-])('tells in a sentence of %s, and rolls back to what there was', async (_case, context, sentence) => {
+])('reports %s in one sentence and rolls back', async (_case, context, sentence) => {
   const { code, output } = await deployment.deploy('--context', context());
 
   expect(code).toBe(1);
@@ -77,14 +77,14 @@ it.each([
   expect(output).toMatch(ROLLED_BACK);
 });
 
-it('finds nothing to change in what it has deployed', async () => {
+it('shows no differences after a deployment', async () => {
   const { code, output } = await deployment.diff();
 
   expect(output).toMatch(/There were no differences/);
   expect(code).toBe(0);
 });
 
-it('has SQS move the message of a dead job to the dead-letter queue, and mirrors it', async () => {
+it('mirrors the message of a dead job, which SQS moved to the dead-letter queue', async () => {
   const source = await untilDeadMessage(deployment);
   const row = await untilRow(
     deployment,
@@ -92,46 +92,46 @@ it('has SQS move the message of a dead job to the dead-letter queue, and mirrors
     [deadJob],
   );
 
-  expect(source).toMatch(/:millrace-rehearsal-obedient$/);
-  expect(row).toEqual({ queue_name: 'millrace-rehearsal-obedient-dlq', status: 'open' });
+  expect(source).toMatch(/:millrace-rehearsal-recording$/);
+  expect(row).toEqual({ queue_name: 'millrace-rehearsal-recording-dlq', status: 'open' });
 });
 
-it('redrives it by the API', async () => {
-  await writeFile(join(deployment.folder, 'somebody'), '');
+it('redrives the dead letter with the API', async () => {
+  await writeFile(join(deployment.folder, 'present'), '');
 
   await (await openApi(deployment))('/admin/redrives', { id: [deadJob] });
 
   expect(await untilJob(deployment, deadJob, { status: 'succeeded' })).toMatchObject({ attempts: 1 });
 });
 
-it('is found to be as the code says, until somebody changes it by hand', async () => {
+it('doctor finds no difference until an operator changes the deployment', async () => {
   const { cloud } = deployment;
 
   const before = await deployment.doctor();
-  const restorePolicy = await removeRedrivePolicy(cloud, 'millrace-rehearsal-obedient');
-  const restoreMapping = await disableMapping(cloud, 'millrace-rehearsal-unlucky');
-  await deployment.query(`delete from millrace.handlers where job_type = 'unlucky'`);
+  const restorePolicy = await removeRedrivePolicy(cloud, 'millrace-rehearsal-recording');
+  const restoreMapping = await disableMapping(cloud, 'millrace-rehearsal-failing');
+  await deployment.query(`delete from millrace.handlers where job_type = 'failing'`);
   const changed = await deployment.doctor();
   await Promise.all([restorePolicy(), restoreMapping(), invoke(cloud, 'millrace-rehearsal-registry')]);
   const restored = await deployment.doctor();
 
   expect(before.code, before.output).toBe(0);
   expect(changed.code).toBe(8);
-  expect(changed.output).toContain('millrace-rehearsal-obedient: the dead-letter queue is not set, the code says');
-  expect(changed.output).toContain('millrace-rehearsal-unlucky: the mapping is Disabled, the code says Enabled');
-  expect(changed.output).toContain('unlucky is in the code and not registered');
+  expect(changed.output).toContain('millrace-rehearsal-recording: the dead-letter queue is not set, the code says');
+  expect(changed.output).toContain('millrace-rehearsal-failing: the mapping is Disabled, the code says Enabled');
+  expect(changed.output).toContain('failing is in the code and not registered');
   expect(restored.code, restored.output).toBe(0);
 });
 
-it('loses no job when a changed handler is deployed in the middle of 1,000', async () => {
+it('loses no job when a changed handler is deployed while 1,000 jobs run', async () => {
   const note = join(deployment.folder, 'effects');
-  await deployment.writeHandler('obedient.ts', obedient(2));
+  await deployment.writeHandler('recording.ts', recording(2));
   await deployment.synthesise();
-  const first = await insertJobs(deployment, 'obedient', { ms: 1200, note }, 1000);
+  const first = await insertJobs(deployment, 'recording', { ms: 1200, note }, 1000);
   await untilRow(deployment, 'select from millrace.jobs where id >= $1 and started_at is not null limit 1', [first]);
 
   const { code, output } = await deployment.deploySynthesised();
-  const switched = await changedAt(deployment.cloud, 'millrace-rehearsal-obedient');
+  const switched = await changedAt(deployment.cloud, 'millrace-rehearsal-recording');
 
   expect(code, output).toBe(0);
   const done = await untilRow(
@@ -145,56 +145,56 @@ it('loses no job when a changed handler is deployed in the middle of 1,000', asy
   expect(new Set((await readFile(note, 'utf8')).trim().split('\n')).size).toBe(1000);
 });
 
-it('refuses to remove a handler that has unfinished jobs, and leaves at work what worked', async () => {
-  await deployment.removeHandler('unlucky.ts');
+it('refuses to remove a handler with unfinished jobs, and keeps the deployment running', async () => {
+  await deployment.removeHandler('failing.ts');
 
   const refused = await deployment.deploy();
-  await deployment.writeHandler('unlucky.ts', unlucky());
+  await deployment.writeHandler('failing.ts', failing());
   const found = await deployment.doctor();
-  const id = await insertJob(deployment, 'unlucky', { until: join(deployment.folder, 'somebody') });
+  const id = await insertJob(deployment, 'failing', { until: join(deployment.folder, 'present') });
 
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
-    'unlucky has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
-      'drain=unlucky and let them wait for it, as dead letters after 24 hours',
+    'failing has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
+      'drain=failing and let them wait for it, as dead letters after 24 hours',
   );
   expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);
   await untilJob(deployment, id, { status: 'succeeded' });
 });
 
-it('removes it when that is meant, and its jobs wait', async () => {
-  await deployment.removeHandler('unlucky.ts');
+it('removes a handler in drain, whose jobs wait', async () => {
+  await deployment.removeHandler('failing.ts');
 
-  const { code, output } = await deployment.deploy('--context', 'drain=unlucky');
-  const left = await whatIsThere(deployment.cloud);
+  const { code, output } = await deployment.deploy('--context', 'drain=failing');
+  const left = await listLeftovers(deployment.cloud);
 
   expect(code, output).toBe(0);
-  expect(left.filter((name) => name.includes('unlucky'))).toEqual([]);
-  expect(left).toContain('mapping of millrace-rehearsal-obedient');
-  expect(await deployment.query('select job_type from millrace.handlers')).toEqual([{ job_type: 'obedient' }]);
-  const waiting = await deployment.query(`select status from millrace.jobs where job_type = 'unlucky' and slot = 0`);
+  expect(left.filter((name) => name.includes('failing'))).toEqual([]);
+  expect(left).toContain('mapping of millrace-rehearsal-recording');
+  expect(await deployment.query('select job_type from millrace.handlers')).toEqual([{ job_type: 'recording' }]);
+  const waiting = await deployment.query(`select status from millrace.jobs where job_type = 'failing' and slot = 0`);
   expect(waiting).toEqual([{ status: 'failed' }]);
 });
 
-it('leaves nothing in the account when it is destroyed', async () => {
-  deadJob = await postJob(deployment, 'obedient', { until: join(deployment.folder, 'nobody') });
+it('leaves nothing in the account when the stack is destroyed', async () => {
+  deadJob = await postJob(deployment, 'recording', { until: join(deployment.folder, 'missing') });
   await untilJob(deployment, deadJob, { status: 'dead_letter' });
 
   const { output } = await deployment.destroy();
 
   expect(output).toMatch(/✅ {2}millrace-rehearsal: destroyed/);
-  expect(await whatIsThere(deployment.cloud)).toEqual([]);
+  expect(await listLeftovers(deployment.cloud)).toEqual([]);
 });
 
-it('can be deployed again, and fills the dead-letter queues anew', async () => {
+it('refills the dead-letter queues when the stack is deployed again', async () => {
   const { code, output } = await deployment.deploy();
-  const id = await postJob(deployment, 'obedient', {});
+  const id = await postJob(deployment, 'recording', {});
   await dieYesterday(deployment, deadJob);
   await sweepNow(deployment);
   await sweepNow(deployment);
 
   expect(code, output).toBe(0);
   expect(await untilJob(deployment, id, { status: 'succeeded' })).toMatchObject({ result: { version: 2 } });
-  expect(await untilDeadMessage(deployment)).toMatch(/:millrace-rehearsal-obedient$/);
+  expect(await untilDeadMessage(deployment)).toMatch(/:millrace-rehearsal-recording$/);
 });

@@ -13,9 +13,9 @@ export interface Clone {
 }
 
 /**
- * Copies what is deployed into `folder`. Each command runs in a network without anything and sees the packages mounted
- * into the clone, since a link would lead the bundler to this folder.
- * @throws the refusal of `unshare` where no such namespace can be made.
+ * Copies the deployed sources into `folder`. Each command runs without network, with the packages mounted into the
+ * clone: a symbolic link would lead the bundler out of it.
+ * @throws Error of `unshare` where the machine does not allow such a namespace.
  */
 export async function makeClone(folder: string): Promise<Clone> {
   const packages = join(folder, 'node_modules');
@@ -38,7 +38,7 @@ export async function makeClone(folder: string): Promise<Clone> {
   };
 }
 
-/** Everything in a folder, by path from there, as bytes in base64. */
+/** Returns every file of a folder in base64, by path from the folder. */
 export async function contentsOf(folder: string): Promise<Readonly<Record<string, string>>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -26,13 +26,13 @@ const folder = await mkdtemp(join(tmpdir(), 'millrace-synth-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 const one = await makeClone(join(folder, 'one'));
 const other = await makeClone(join(folder, 'another', 'and-deeper'));
-// Beside the clones, where no package.json says what kind of file theirs are.
+// Outside the clones, so that no package.json determines the module type of the assets.
 const out = join(folder, 'cdk.out');
-const said = await one.run('cdk', 'synth', '--quiet', '--output', out);
+const printed = await one.run('cdk', 'synth', '--quiet', '--output', out);
 const STACK = 'millrace-dev';
 
 describe('CDK-03: cdk synth without network, Docker and credentials', () => {
-  it('has no network', async () => {
+  it('runs without network', async () => {
     const { stdout } = await one.run('cat', '/proc/net/dev');
 
     const devices = stdout.split('\n').filter((line) => line.includes(':'));
@@ -40,12 +40,12 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(devices.map((line) => line.split(':')[0]?.trim())).toEqual(['lo']);
   });
 
-  it('is quiet', () => {
-    // The command ends its silence with an empty line.
-    expect(`${said.stdout}${said.stderr}`.trim()).toBe('');
+  it('prints nothing', () => {
+    // Except an empty line at the end.
+    expect(`${printed.stdout}${printed.stderr}`.trim()).toBe('');
   });
 
-  it('gives the same assets and the same template in another folder', async () => {
+  it('produces the same assets and template in another folder', async () => {
     await other.run('cdk', 'synth', '--quiet', '--output', `${out}-other`);
 
     const [ours, theirs] = await Promise.all([out, `${out}-other`].map(assembled));
@@ -59,7 +59,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(Object.keys(ours ?? {}).length).toBeGreaterThan(10);
   });
 
-  it('names no folder of this machine in an asset', async () => {
+  it('writes no path of this machine into an asset', async () => {
     const texts = Object.entries(await assembled(out)).map(([path, text]) => [path, decode(text)] as const);
     const sources = texts
       .filter(([path]) => path.endsWith('.map'))
@@ -70,7 +70,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(sources.filter((source) => /^(\/|\.\.)/.test(source))).toEqual([]);
   });
 
-  it('puts every migration beside the function that makes them', async () => {
+  it('copies every migration beside the function that runs them', async () => {
     const asset = await assetOf('Millrace/Migrate/Function');
 
     const migrations = await readdir(join(asset, 'migrations'));
@@ -79,7 +79,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(migrations).toContain('0001_foundation.sql');
   });
 
-  it('makes functions that load and export their handler', async () => {
+  it('produces functions that load and export their handler', async () => {
     const { Resources } = await readJson<Template>(`${STACK}.template.json`);
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
 
@@ -100,7 +100,7 @@ async function assetOf(construct: string): Promise<string> {
   return join(out, found?.source.path ?? `no asset of ${construct}`);
 }
 
-/** The template, the list of its assets, and the assets: what a deployment takes of a synth. */
+/** Returns what a deployment uses of a synth: the template, the list of its assets, and the assets. */
 async function assembled(assembly: string): Promise<Record<string, string>> {
   const all = Object.entries(await contentsOf(assembly));
   return Object.fromEntries(all.filter(([path]) => /^asset\.|\.(template|assets)\.json$/.test(path)));
@@ -110,13 +110,13 @@ function decode(base64: string): string {
   return Buffer.from(base64, 'base64').toString();
 }
 
-/** Type of what a function's file exports, in a process with the environment that the template gives it. */
+/** Loads a function's file in a process with its environment, and returns the type of its export. */
 function load({ Code, Handler, Environment }: LambdaFunction): string {
   const asset = join(out, `asset.${Code.S3Key.replace('.zip', '')}`);
-  // What CDK brings for the steps of a deployment takes the SDK of Lambda; ours have all that they need.
+  // Functions of CDK use the SDK that Lambda provides; ours contain all their dependencies.
   const [module, name] = Handler.split('.');
-  const ofCdk = existsSync(join(asset, `${module}.js`));
-  const file = join(asset, `${module}.${ofCdk ? 'js' : 'mjs'}`);
+  const isCdk = existsSync(join(asset, `${module}.js`));
+  const file = join(asset, `${module}.${isCdk ? 'js' : 'mjs'}`);
   const script = `const exported = await import(${JSON.stringify(file)});
     console.log(typeof exported.${name});
     process.exit(0);`;
@@ -125,7 +125,7 @@ function load({ Code, Handler, Environment }: LambdaFunction): string {
   });
   const env = {
     ...{ PATH: process.env.PATH, AWS_REGION: 'eu-central-1', ...Object.fromEntries(variables) },
-    ...(ofCdk && { NODE_PATH: resolve('node_modules') }),
+    ...(isCdk && { NODE_PATH: resolve('node_modules') }),
   };
   return execFileSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' }).trim();
 }

@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Cloud } from './ministack.ts';
 
-/** Takes the redrive policy off a queue, as somebody may in the AWS console. Answers what puts it back. */
+/** Removes the redrive policy of a queue, as an operator could. Returns a function that restores it. */
 export async function removeRedrivePolicy(cloud: Cloud, queueName: string): Promise<() => Promise<void>> {
   const client = new SQSClient(cloud.client);
   const { QueueUrl } = await client.send(new GetQueueUrlCommand({ QueueName: queueName }));
@@ -25,7 +25,7 @@ export async function removeRedrivePolicy(cloud: Cloud, queueName: string): Prom
   return () => set(Attributes?.RedrivePolicy ?? '').finally(() => client.destroy());
 }
 
-/** Disables the mapping of a function. Answers what enables it again. */
+/** Disables the mapping of a function. Returns a function that enables it again. */
 export async function disableMapping(cloud: Cloud, functionName: string): Promise<() => Promise<void>> {
   const client = new LambdaClient(cloud.client);
   const { EventSourceMappings = [] } = await client.send(
