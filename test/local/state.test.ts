@@ -72,7 +72,7 @@ it.each(['', '{', 'null', '[]', '{"pid":"1"}', '{"pid":1,"processStart":"x"}'])(
     await mkdir(join(project, '.millrace'));
     await writeFile(statePath(project), text);
 
-    await expect(findState(project)).rejects.toThrow(/dev\.json is not what npm start writes: delete it/);
+    await expect(findState(project)).rejects.toThrow(/dev\.json was not written by npm start: delete it/);
   },
 );
 

@@ -17,7 +17,7 @@ it('tells an error on one line that cannot drive the terminal, and when it goes 
 
   const line = lineOf(JSON.stringify(log));
 
-  expect(line).toContain(`failed       attempt 1  E: ${shown.slice(0, -4)}…  (again in 5 s)`);
+  expect(line).toContain(`failed       attempt 1  E: ${shown.slice(0, -4)}…  (retry in 5 s)`);
 });
 
 it.each([
@@ -33,22 +33,25 @@ it.each([
   [{ event: 'mirrored', queue, dead: 3 }, /^\S+ {2}a-dlq +holds 3 dead letters$/],
   [
     { event: 'mirrored', queue, dead: 1, stray: 2, left: 1, moved_on: 4, released: 5 },
-    /holds 1 dead letter, 2 strays, 1 undecided message; 4 removed whose jobs have moved on; 5 never ran: due again$/,
+    /holds 1 dead letter, 2 strays, 1 undecided message; 4 deleted: their jobs are no longer dead; 5 released: their jobs never ran$/,
   ],
-  [{ event: 'mirrored', queue, moved_on: 1 }, /a-dlq +1 removed whose jobs have moved on$/],
-  [{ event: 'mirror_not_covered', queue, seen: 5, depth: 7 }, /a-dlq +saw 5 of 7 messages; the others have to wait/],
+  [{ event: 'mirrored', queue, moved_on: 1 }, /a-dlq +1 deleted: their jobs are no longer dead$/],
+  [
+    { event: 'mirror_not_covered', queue, seen: 5, depth: 7 },
+    /a-dlq +saw 5 of 7 messages; the others wait for a later run$/,
+  ],
   [{ event: 'dead_letter_queue_missing', queue, reason: 'deploy' }, /a-dlq +the queue is missing: deploy$/],
   [
     { event: 'carriers_sent', dispatch_id: '9', jobs: 1, sent: 1 },
-    /a +claim 9: 1 of 1 missing message of dead jobs sent anew$/,
+    /a +claim 9: 1 of 1 missing message of dead jobs sent again$/,
   ],
   [
     { event: 'carriers_sent', dispatch_id: '9', jobs: 3, sent: 2, reason: 'no' },
-    /2 of 3 missing messages .* anew: no$/,
+    /2 of 3 missing messages .* again: no$/,
   ],
   [
     { event: 'mirror_failed', queue, error: { name: 'E', message: wild } },
-    /a-dlq +cannot be looked into: E: a\ufffd.2Jb c.*…$/,
+    /a-dlq +cannot be read: E: a\ufffd.2Jb c.*…$/,
   ],
   [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
 ])('tells of dead-letter queues what an operator wants to know: %j', (log, expected) => {

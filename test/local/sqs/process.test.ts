@@ -133,7 +133,7 @@ describe('the process', () => {
     blocker.close();
 
     expect(code).toBe(3);
-    expect(stderr).toBe(`Port ${port} is taken: give SQS another with --port.\n`);
+    expect(stderr).toBe(`Port ${port} is in use: choose another for SQS with --port.\n`);
   });
 
   it('refuses a data file that another one has open', async () => {
