@@ -7,11 +7,11 @@ const shown = `a\ufffd[2Jb c${'x'.repeat(291)}…`;
 
 function lineOf(message: string): string {
   const event = { kind: 'log', functionName: 'millrace-local-a', message } as const;
-  // Our own colours.
+  // Without the colours of the line itself.
   return stripVTControlCharacters(eventLine(event, new Date()) ?? '');
 }
 
-it('tells an error on one line that cannot drive the terminal, and when it goes on', () => {
+it('a failed attempt is one line without control characters, with the time until the retry', () => {
   const error = { name: 'E', message: wild, stack: 'E: a\n    at b' };
   const log = { level: 'warn', event: 'job_failed', job_id: '7', job_type: 'a', attempt: 1, error, retry_delay_s: 5 };
 
@@ -21,9 +21,13 @@ it('tells an error on one line that cannot drive the terminal, and when it goes 
 });
 
 it.each([
-  ['printed', wild, shown],
-  ['threw', `Invoke Error\t${JSON.stringify({ errorType: 'E', errorMessage: wild })}`, `E: ${shown.slice(0, -4)}…`],
-])('tells what a function %s in the same way', (_how, message, expected) => {
+  ['a line that a function printed', wild, shown],
+  [
+    'an error that a function threw',
+    `Invoke Error\t${JSON.stringify({ errorType: 'E', errorMessage: wild })}`,
+    `E: ${shown.slice(0, -4)}…`,
+  ],
+])('%s is one line without control characters', (_how, message, expected) => {
   expect(lineOf(message).endsWith(`  ${expected}`)).toBe(true);
 });
 
@@ -54,13 +58,13 @@ it.each([
     /a-dlq +cannot be read: E: a\ufffd.2Jb c.*…$/,
   ],
   [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
-])('tells of dead-letter queues what an operator wants to know: %j', (log, expected) => {
+])('an event of a dead-letter queue is described for the operator: %j', (log, expected) => {
   const line = lineOf(JSON.stringify({ level: 'info', ...log }));
 
   expect(line).toMatch(expected);
 });
 
-it('is silent about a dead-letter queue that is empty', () => {
+it('an empty dead-letter queue is not shown', () => {
   const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
 
   expect(line).toBe('');
