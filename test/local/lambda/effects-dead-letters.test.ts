@@ -30,7 +30,7 @@ async function untilDead(effects: Effects, count: number) {
 // "If your function fails to process a message multiple times, Amazon SQS can send it to a dead-letter queue." and
 // "maxReceiveCount: The number of times a message is delivered to the source queue before being moved to the
 // dead-letter queue." (Creating and configuring an Amazon SQS event source mapping; SetQueueAttributes)
-it.concurrent('a message that crashes the function uses up the receives of its whole batch, and SQS moves all ten', async () => {
+it.concurrent('a message that crashes the function uses up the receives of its batch, SQS moves all', async () => {
   const effects = await poison(CRASH_ON_POISON);
 
   const dead = await untilDead(effects, 10);

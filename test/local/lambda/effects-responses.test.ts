@@ -97,7 +97,7 @@ it.concurrent('a response that is not JSON keeps the whole batch in the queue, w
 
 // "To avoid reprocessing successfully processed messages in a failed batch, you can configure your event source mapping
 // to make only the failed messages visible again."
-it.concurrent('only the messages that a response names become visible again, after the visibility timeout', async () => {
+it.concurrent('only the messages that a response names become visible, after the visibility timeout', async () => {
   const effects = await answerOnce("{ batchItemFailures: [{ itemIdentifier: id('b') }] }");
 
   const seen = await eventually(() => {

@@ -44,7 +44,7 @@ it.concurrent('a mapping receives more messages than the reserved concurrency al
 
 // "If the invocation fails due to throttling […] Lambda continues to retry the message until the message's timestamp
 // exceeds your queue's visibility timeout" (Handling errors for an SQS event source)
-it.concurrent('a throttled batch runs without another receive if a slot becomes free within its visibility timeout', async () => {
+it.concurrent('a throttled batch runs in the same receive if a slot is free within its visibility', async () => {
   const effects = await contend(800);
 
   await eventually(() => expect(effects.seen()).toHaveLength(2), PATIENT);
@@ -55,7 +55,7 @@ it.concurrent('a throttled batch runs without another receive if a slot becomes 
 });
 
 // "[…] at which point Lambda drops the message."
-it.concurrent('a batch that is throttled for its visibility timeout becomes visible with one more receive', async () => {
+it.concurrent('a batch throttled for its visibility timeout becomes visible with one more receive', async () => {
   const effects = await openEffects({
     spec: { reservedConcurrency: 0 },
     maxReceiveCount: 2,

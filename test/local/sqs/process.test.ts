@@ -16,7 +16,7 @@ afterEach(endEmulators);
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('a killed emulator', () => {
-  it('continues from its data file after a restart: ready, delayed and in-flight messages, counts, dead letters, URLs', async () => {
+  it('keeps ready, delayed and in-flight messages, counts, dead letters and URLs in its data file', async () => {
     const data = join(folder, 'states.sqlite');
     const first = await startEmulator('--data', data);
     const { source, dlq, sourceArn } = await first.world.pair(2, 600);
