@@ -96,8 +96,9 @@ it.concurrent.each<[string, string]>([
 
   expect(dead.map(({ Body }) => Body).sort()).toEqual(BODIES);
   expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 });
-  const failures = effects.events.filter(({ kind }) => kind === 'init-failed');
-  expect(failures.length).toBeGreaterThanOrEqual(2);
+  // On a loaded machine SQS moves the messages before the second process has failed.
+  const failures = () => effects.events.filter(({ kind }) => kind === 'init-failed').length;
+  await eventually(() => expect(failures()).toBeGreaterThanOrEqual(2), PATIENT);
   await effects.close();
 });
 
