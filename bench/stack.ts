@@ -42,7 +42,7 @@ export async function runStack(options: StackOptions): Promise<void> {
   const children = openChildren();
   try {
     const { signal } = new AbortController();
-    const quiet = { onEvent: () => undefined, say: () => undefined, stop: signal, halt: signal };
+    const quiet = { onEvent: () => undefined, printLine: () => undefined, stop: signal, halt: signal };
     const stack = await openStack({ children, project, retryFactor: 1, ...quiet });
     options.print(`\nthe whole local stack, ${options.jobs} jobs`);
     const read = () => readCounts(counts);

@@ -10,20 +10,20 @@ export interface FolderLock {
 }
 
 const SQLITE_BUSY = 5;
-const TAKE = 'pragma locking_mode = exclusive; begin exclusive';
 
-const TRIES = 8;
+const ACQUIRE_LOCK = 'pragma locking_mode = exclusive; begin exclusive';
+const LOCK_ATTEMPTS = 8;
 
 /**
- * Takes a lock that one process at a time can hold; undefined when another one has it. Node has no file locks of its
- * own, SQLite has: the system lets go of it however its holder ends, so that there is nothing stale to judge.
+ * Acquires a lock that only one process can hold; undefined if another process holds it. Node has no file locks,
+ * SQLite has: the operating system releases them however the process ends, so no lock is ever stale.
  */
 export async function lockFolder(file: string): Promise<FolderLock | undefined> {
   mkdirSync(dirname(file), { recursive: true });
   for (let attempt = 1; ; attempt++) {
     const lock = tryLock(file);
-    if (lock !== undefined || attempt === TRIES) return lock;
-    // Two that try at the very same moment can both be refused, since each sees the other on its way to the lock.
+    if (lock !== undefined || attempt === LOCK_ATTEMPTS) return lock;
+    // Two processes that try at the same moment can block each other, and both are refused.
     await wait(20 + Math.random() * 60);
   }
 }
@@ -31,7 +31,7 @@ export async function lockFolder(file: string): Promise<FolderLock | undefined> 
 function tryLock(file: string): FolderLock | undefined {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    database.exec(TAKE);
+    database.exec(ACQUIRE_LOCK);
     return { release: () => database.close() };
   } catch (error) {
     database.close();
@@ -40,9 +40,9 @@ function tryLock(file: string): FolderLock | undefined {
   }
 }
 
-/** Throws away what earlier starts left in `data`, save the files whose name begins with `keep`. */
+/** Deletes everything in the data folder except the files whose name begins with `keep`. */
 export async function emptyFolder(data: string, keep: string): Promise<void> {
-  // A database whose starter was killed this moment may still write.
+  // A Postgres whose parent was killed a moment ago may still write.
   await endLeftovers(join(data, 'postgres')).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

@@ -5,28 +5,29 @@ import { enqueue } from '../core/jobs/enqueue.ts';
 import { isUnused } from '../core/postgres/epoch.ts';
 import type { Stack } from './stack.ts';
 
-/** The jobs of a first start, which show a job's whole life within a minute. */
+/** The jobs inserted by the first start: they show the life of a job within a minute. */
 export interface Samples {
-  /** Id of the job whose source image appears only after its first failure. */
+  /** Id of the job whose source image is created only after the job's first failure. */
   readonly late: string;
-  /** Puts that image in its place. */
-  bringLateImage(): Promise<void>;
+  /** Creates that image. */
+  createLateImage(): Promise<void>;
 }
 
 /**
- * Inserts the sample jobs into a database that never had a job: one of each handler succeeds, one fails and is retried,
- * one dies at its only attempt. Undefined when there is nothing to do, or the project has other handlers.
+ * Inserts the sample jobs into a database that never had a job: one job of each handler succeeds, one fails and is
+ * retried, one becomes a dead letter at its only attempt. Undefined if the database had jobs before, or the project
+ * lacks a sample handler.
  */
 export async function insertSamples(stack: Stack): Promise<Samples | undefined> {
   const definitionOf = (type: string) => stack.handlers.list().find(({ definition }) => definition.jobType === type);
   const reminder = definitionOf('send_reminder')?.definition;
   const thumbnail = definitionOf('make_thumbnail')?.definition;
   const folder = join(stack.services.filesFolder, 'samples');
-  const bringLateImage = () => writeFile(join(folder, 'late.png'), samplePng());
+  const createLateImage = () => writeFile(join(folder, 'late.png'), samplePng());
   if (reminder === undefined || thumbnail === undefined) return undefined;
   if (!(await isUnused(stack.db))) {
-    // Its job may have failed in a start that ended before it could bring the image.
-    if ((await readdir(folder).catch(() => [])).length > 0) await bringLateImage();
+    // An earlier start may have stopped after the job failed and before it created the image.
+    if ((await readdir(folder).catch(() => [])).length > 0) await createLateImage();
     return undefined;
   }
   const base = `${stack.services.files.url}/samples`;
@@ -41,13 +42,13 @@ export async function insertSamples(stack: Stack): Promise<Samples | undefined> 
   await enqueue(stack.db, thumbnail, images('meadow'));
   const late = await enqueue(stack.db, thumbnail, images('late'));
   await enqueue(stack.db, thumbnail, images('missing'), { maxAttempts: 1 });
-  return { late: late.id, bringLateImage };
+  return { late: late.id, createLateImage };
 }
 
 const WIDTH = 640;
 const HEIGHT = 480;
 
-/** A meadow under a sky, as a PNG of 8-bit RGB. */
+/** Returns a PNG in 8-bit RGB: a meadow under a sky. */
 function samplePng(): Buffer {
   const rows = Array.from({ length: HEIGHT }, (_, y) => Buffer.concat([Buffer.from([0]), pixels(y)]));
   const header = Buffer.alloc(13);

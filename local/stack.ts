@@ -23,15 +23,15 @@ import { REGION } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;
-  /** The project: its handlers are in `functions/handlers`, its data in `.millrace`. */
+  /** The project folder: its handlers are in `functions/handlers`, its data in `.millrace`. */
   readonly project: string;
-  /** Every retry delay is multiplied by this. */
+  /** Factor applied to every retry delay. */
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
-  readonly say: (line: string) => void;
-  /** Fired when nobody wants it any more: a start that is under way ends with its reason. */
+  readonly printLine: (line: string) => void;
+  /** Fired when the stack is to stop: a start in progress then throws the signal's reason. */
   readonly stop: AbortSignal;
-  /** Fired when everything is being killed. */
+  /** Fired when every child process is being killed. */
   readonly halt: AbortSignal;
 }
 
@@ -44,27 +44,27 @@ export interface Stack {
   readonly db: Database;
   readonly runner: Runner;
   readonly handlers: DeployedHandlers;
-  /** Lets running jobs finish, then stops everything. */
+  /** Waits for running jobs, then stops everything. */
   close(): Promise<void>;
 }
 
-/** The functions work under the role that they have in a deployment, not as the owner of the database. */
+/** Functions connect with the role they have in a deployment, not as the owner of the database. */
 const RUNTIME_LOGIN = 'millrace_functions';
-/** Longer than the slowest handler that we ship may take, shorter than anybody waits. */
+/** Longer than the timeout of the slowest handler in this repository, and short enough for an interactive Ctrl-C. */
 const DRAIN_MS = 35_000;
 
 const silent = openLog(() => undefined);
 
 /**
- * Starts the whole product on this machine: every part the real one, or one that speaks its protocol. What stands is
- * taken down again when a later part does not start.
+ * Starts the whole product on this machine: each part is the real one or speaks its protocol. If a part does not
+ * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, say, stop } = options;
+  const { children, project, onEvent, printLine, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
-  // Half of what a start costs, so it begins first.
+  // Bundling takes half the time of a start, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
   const services = open.adopt(await openServices({ ...options, data, otherSqs }), (started) => started.close());
   stop.throwIfAborted();
@@ -74,21 +74,21 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const startLambda = (port: number) => startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
-  const runner = open.adopt(await startOnUsualPort('lambda', startLambda, say), closeRunner);
+  const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
   const environment = {
-    ...(await ownEnvironment(project)),
+    ...(await readDotEnv(project)),
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
   const bundled = await bundling.first;
-  const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, say }), closeApi);
+  const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
   const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
-  // As the newest run we make the dispatcher leave after its round.
+  // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
   open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
   const all = open.move();
@@ -121,8 +121,8 @@ function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string
   };
 }
 
-/** What the project's own handlers need: the `.env` file beside its package.json, if there is one. */
-async function ownEnvironment(project: string): Promise<Record<string, string>> {
+/** Reads the variables of the project's handlers from the `.env` file beside its package.json, if it exists. */
+async function readDotEnv(project: string): Promise<Record<string, string>> {
   const text = await readFile(join(project, '.env'), 'utf8').catch(() => '');
   return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
 }

@@ -7,22 +7,22 @@ import { promisify } from 'node:util';
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';
 
-/** Of the emulators on this machine, which look at neither. */
+/** Region and credentials for the emulators, which check neither. */
 export const REGION = 'us-east-1';
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
 export interface HandlerState {
   readonly jobType: string;
-  /** Empty for a handler without one. */
+  /** Empty for a handler without a routing key. */
   readonly routingKey: string;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
 }
 
-/** Where the parts of a running stack are: `.millrace/dev.json`, for our own commands and for any other tool. */
+/** The addresses of a running stack, as in `.millrace/dev.json`: read by the `millrace` command and by other tools. */
 export interface DevState {
   readonly pid: number;
-  /** Tells the process from a later one with the same pid; opaque. */
+  /** Distinguishes the process from a later one with the same pid; opaque. */
   readonly processStart: string;
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
@@ -31,24 +31,24 @@ export interface DevState {
   readonly mailFolder: string;
   readonly smtpUrl: string;
   readonly filesUrl: string;
-  /** The HTTP API. It asks nobody on this machine for a credential. */
+  /** The HTTP API; it requires no credentials on this machine. */
   readonly apiUrl: string;
 }
 
 export interface FoundState {
-  /** The project: the folder that holds `.millrace`. */
+  /** The project folder, which contains `.millrace`. */
   readonly folder: string;
   readonly state: DevState;
 }
 
 const run = promisify(execFile);
 
-/** `project` is the folder that holds `.millrace`. */
+/** Returns the path of the state file of a project folder. */
 export function statePath(project: string): string {
   return join(project, '.millrace', 'dev.json');
 }
 
-/** Replaces the file as a whole; only our user may read it, since the database's password is in it. */
+/** Replaces the file atomically. Only the current user can read it, because it contains the database password. */
 export async function writeState(project: string, state: Omit<DevState, 'processStart'>): Promise<void> {
   const path = statePath(project);
   const draft = `${path}.${randomUUID()}.new`;
@@ -63,8 +63,8 @@ export async function removeState(project: string): Promise<void> {
 }
 
 /**
- * The state of the nearest project at or above `from`; undefined when there is none. It may be of a stack that has
- * ended: see `isRunning`. Throws one sentence when the file cannot be understood.
+ * Returns the state of the nearest project at or above `from`, or undefined if no such project has one. The stack may
+ * have stopped since: see `isRunning`. Throws if the file cannot be parsed.
  */
 export async function findState(from: string = process.cwd()): Promise<FoundState | undefined> {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
@@ -74,7 +74,7 @@ export async function findState(from: string = process.cwd()): Promise<FoundStat
   }
 }
 
-/** The state of exactly this project. */
+/** Returns the state of this project; undefined if it has none. */
 export async function readState(project: string): Promise<DevState | undefined> {
   const path = statePath(project);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -83,7 +83,7 @@ export async function readState(project: string): Promise<DevState | undefined> 
   });
   if (text === undefined) return undefined;
   const state = parse(text);
-  if (state === undefined) throw new Error(`${path} is not what npm start writes: delete it and start again.`);
+  if (state === undefined) throw new Error(`${path} was not written by npm start: delete it and start again.`);
   return state;
 }
 
@@ -98,16 +98,19 @@ function parse(text: string): DevState | undefined {
   }
 }
 
-/** Whether the process that wrote the state lives: not a zombie, and not another one that got its pid. */
+/** Returns whether the process that wrote the state runs: a zombie or another process with its pid does not count. */
 export async function isRunning({ pid, processStart }: Pick<DevState, 'pid' | 'processStart'>): Promise<boolean> {
   return processStart !== '' && (await processStartOf(pid)) === processStart;
 }
 
-/** Undefined when there is no such process or it is a zombie. Ticks count from the boot, so the boot belongs to it. */
+/**
+ * Identifies a process by its start; undefined if it does not exist or is a zombie. Linux counts the start from the
+ * boot, so the identity of the boot is part of the result.
+ */
 async function processStartOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-    // The second field is the program's name in brackets, and may hold anything; the start is the 22nd.
+    // The second field is the program's name in brackets, which may contain spaces; the start time is the 22nd field.
     const fields = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ');
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
     return fields === undefined || /^[ZX]/.test(fields[0] ?? '') ? undefined : `${boot.trim()}/${fields[19]}`;

@@ -1,16 +1,16 @@
 export interface StopRequests {
-  /** Fired by the first request, with what asked for it as its reason: let running jobs finish and stop. */
+  /** Fired by the first request, with its source as the reason: stop after running jobs have finished. */
   readonly stop: AbortSignal;
-  /** Fired by the second: stop at once. */
+  /** Fired by the second request: stop at once. */
   readonly halt: AbortSignal;
 }
 
-/** npm passes Ctrl-C on to us, although the terminal has sent it to all of us already. */
+/** After Ctrl-C the signal arrives twice: from the terminal, which sends it to the process group, and from npm. */
 const SAME_REQUEST_MS = 250;
 
 /**
- * What asks this process to stop: signals, and a reader of its output that went away. A second Ctrl-C, or the same
- * signal again, asks to stop at once; a terminal that closes sends several different ones, which are one request.
+ * Listens for requests to stop this process: signals, and a closed output. A second Ctrl-C, or the same signal again,
+ * requests to stop at once. A terminal that closes sends several different signals, which count as one request.
  */
 export function listenForStop(): StopRequests {
   const stop = new AbortController();
@@ -27,14 +27,14 @@ export function listenForStop(): StopRequests {
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
-    // Without this the command line would end us at once, and running jobs with us.
+    // The command's own listener would exit at once and end running jobs.
     stream.removeAllListeners('error');
-    stream.on('error', () => stop.abort('nobody reads what it prints'));
+    stream.on('error', () => stop.abort('its output was closed'));
   }
   return { stop: stop.signal, halt: halt.signal };
 }
 
-/** Resolves when the signal fires, also when it has fired already. */
+/** Resolves when the signal fires, or immediately if it has fired. */
 export function fired(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -14,11 +14,11 @@ import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
 
 export interface UpOptions {
-  /** Throw away what earlier starts left. */
+  /** Delete the data of earlier starts. */
   readonly fresh: boolean;
   /** Divide every retry delay by 60. */
   readonly fastRetries: boolean;
-  /** The project: the folder with `functions/handlers`. */
+  /** The project folder, which contains `functions/handlers`. */
   readonly cwd: string;
 }
 
@@ -27,37 +27,38 @@ const EXIT_NO_PROJECT = 2;
 const EXIT_ALREADY_RUNNING = 5;
 const EXIT_INTERRUPTED = 130;
 const LOCK = 'lock';
-const LAST_WORDS_MS = 100;
+const EXIT_DELAY_MS = 100;
 
 /**
- * Runs the product on this machine until it is told to stop; resolves with the exit code, and ends the process soon
- * after.
+ * Runs the product on this machine until it is requested to stop. Resolves with the exit code; the process exits
+ * shortly after.
  */
 export async function up(options: UpOptions): Promise<number> {
   const project = options.cwd;
   if (!(await isFolder(join(project, 'functions', 'handlers')))) {
-    return refuse(EXIT_NO_PROJECT, `there is no folder functions/handlers in ${project}: start Millrace in a project`);
+    return refuse(EXIT_NO_PROJECT, `no folder functions/handlers in ${project}: start Millrace in a project folder`);
   }
   const data = join(project, '.millrace');
   if (await isFile(data)) {
-    return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, for Millrace keeps its data in a folder there`);
+    return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
   }
   const lock = await lockFolder(join(data, LOCK));
-  if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await whoRuns(project));
+  if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
   const requests = listenForStop();
   const children = openChildren();
-  keepGoing();
+  surviveUncaughtErrors();
   try {
     if (options.fresh) await emptyFolder(data, LOCK);
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live(options, children, requests), killed]);
-    if (requests.halt.aborted) say('stopped at once; jobs that were running come back when their lease is over');
+    if (requests.halt.aborted)
+      printLine('stopped at once; jobs that were running are retried when their leases expire');
     return code;
   } finally {
     await children.close();
     await removeState(project);
     lock.release();
-    endSoon();
+    exitSoon();
   }
 }
 
@@ -70,8 +71,8 @@ async function live(options: UpOptions, children: Children, requests: StopReques
     await stack.handlers.sync();
     await publishState(project, stack);
   };
-  // Before the first look at the files: one that is saved while all this starts would be missed.
-  const endWatch = await watchSources(join(project, 'functions'), reload, say);
+  // Before the files are read for the first time, so that a file saved during the start is not missed.
+  const endWatch = await watchSources(join(project, 'functions'), reload, printLine);
   try {
     starting = start(options, children, requests).catch((error: unknown) => {
       if (requests.stop.aborted) return undefined;
@@ -80,12 +81,12 @@ async function live(options: UpOptions, children: Children, requests: StopReques
     if ((await starting) === undefined) return EXIT_INTERRUPTED;
     await fired(requests.stop);
     const time = new Date().toTimeString().slice(0, 8);
-    say(`${time}  stopping: ${requests.stop.reason}; running jobs may finish (Ctrl-C again stops at once)`);
+    printLine(`${time}  stopping: ${requests.stop.reason}; waiting for running jobs (Ctrl-C again stops at once)`);
   } finally {
     await endWatch();
   }
   await (await starting)?.close();
-  if (!requests.halt.aborted) say('stopped');
+  if (!requests.halt.aborted) printLine('stopped');
   return 0;
 }
 
@@ -96,23 +97,23 @@ async function start(
 ): Promise<Stack> {
   const failed = new Set<unknown>();
   let samples: Samples | undefined;
-  const bringLateImage = () => samples && failed.has(samples.late) && void samples.bringLateImage();
+  const createLateImage = () => samples && failed.has(samples.late) && void samples.createLateImage();
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
     const line = eventLine(event, new Date());
-    if (line !== undefined) say(line);
+    if (line !== undefined) printLine(line);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
     if (log?.event !== 'job_failed') return;
     failed.add(log.job_id);
-    bringLateImage();
+    createLateImage();
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
-  const stack = await openStack({ children, project, retryFactor, onEvent, say, ...requests });
+  const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
   samples = await insertSamples(stack);
-  bringLateImage();
+  createLateImage();
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  say(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
+  printLine(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
   return stack;
 }
 
@@ -135,15 +136,15 @@ async function publishState(project: string, stack: Stack): Promise<void> {
   });
 }
 
-async function whoRuns(project: string): Promise<string> {
+async function describeRunning(project: string): Promise<string> {
   const other = await readState(project).catch(() => undefined);
   if (other === undefined || !(await isRunning(other))) {
-    return 'Millrace is being started in this folder by another process: see its banner';
+    return 'another process is starting Millrace in this folder: see its output';
   }
   const database = new URL(other.databaseUrl);
   database.password = '';
   return (
-    `Millrace already runs in this folder, as process ${other.pid}: database ${database.href} ` +
+    `Millrace already runs in this folder as process ${other.pid}: database ${database.href} ` +
     `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
   );
 }
@@ -162,16 +163,16 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Handler files are read in this process too: what one of them left to fail later must not stop the others. */
-function keepGoing(): void {
+/** This process imports handler files too: an error that one of them raises later must not stop the others. */
+function surviveUncaughtErrors(): void {
   process.on('uncaughtException', (error: unknown) => {
-    say(`something failed outside of any job: ${error instanceof Error ? error.stack : String(error)}`);
+    printLine(`uncaught error outside of any job: ${error instanceof Error ? error.stack : String(error)}`);
   });
 }
 
-/** A timer or socket that a handler file opened when it was read would hold us up for ever. */
-function endSoon(): void {
-  setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
+/** A timer or socket opened by a handler file at import would otherwise keep this process running. */
+function exitSoon(): void {
+  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref();
 }
 
 function refuse(code: number, sentence: string): number {
@@ -179,6 +180,6 @@ function refuse(code: number, sentence: string): number {
   return code;
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }

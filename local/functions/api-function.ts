@@ -10,24 +10,24 @@ import { startGateway } from './gateway.ts';
 
 export interface Api {
   readonly url: string;
-  /** Puts in place what was bundled last. */
+  /** Deploys the newest bundle, if it differs from the deployed one. */
   deploy(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface ApiOptions {
   readonly runner: Runner;
-  /** The folder of the bundles. */
+  /** The folder that contains the bundles. */
   readonly bundles: string;
-  /** What every function finds in its environment. */
+  /** Environment variables of every function. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly say: (line: string) => void;
+  readonly printLine: (line: string) => void;
 }
 
-/** The HTTP API: its function, and a gateway before it. */
-export async function startApi({ runner, bundles, environment, say }: ApiOptions): Promise<Api> {
+/** Starts the HTTP API: its function, behind a gateway. */
+export async function startApi({ runner, bundles, environment, printLine }: ApiOptions): Promise<Api> {
   const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
-  const gateway = await startOnUsualPort('api', start, say);
+  const gateway = await startOnUsualPort('api', start, printLine);
   const bundle = apiBundle(bundles);
   const own = { ...environment, ...apiEnvironment(gateway.url) };
   const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
@@ -44,7 +44,7 @@ export async function startApi({ runner, bundles, environment, say }: ApiOptions
   };
 }
 
-/** Whoever is on this machine may do everything, and nobody else gets through. */
+/** The API requires no key: it listens on the loopback address, so only programs of this machine reach it. */
 function apiEnvironment(url: string): Record<string, string> {
   return {
     MILLRACE_API_AUTH: 'none',

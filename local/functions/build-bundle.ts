@@ -3,23 +3,23 @@ import { type BuildFailure, build, type Message } from 'esbuild';
 import { bundleOptions } from '../../infra/bundle/options.ts';
 
 export interface BundleRequest {
-  /** The file whose exports the runner calls, absolute or relative to the working folder. */
+  /** The file that exports the handler, absolute or relative to the working folder. */
   entry: string;
-  /** Ends in `.mjs`; its source map is put beside it. */
+  /** Ends in `.mjs`; the source map is written beside it. */
   outFile: string;
   /** Import specifier to absolute path, e.g. `#handler` to one handler file. */
   alias?: Readonly<Record<string, string>>;
-  /** Packages with machine code, which are taken from `node_modules` when it runs. */
+  /** Packages with native code, which the function loads from `node_modules` at run time. */
   nativeModules?: readonly string[] | undefined;
 }
 
 export interface Bundle {
-  /** Absolute paths of the sources in it, outside `node_modules`: what to watch. */
+  /** Absolute paths of its sources outside `node_modules`: the files to watch. */
   sources: string[];
   bytes: number;
 }
 
-/** Bundles one function as a deployment would. Throws `BundleError` with the file and line of what does not compile. */
+/** Bundles one function as a deployment does. Throws `BundleError` with file and line if a source does not compile. */
 export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await build({

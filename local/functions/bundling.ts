@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { stop as endBundler } from 'esbuild';
+import { stop as stopBundler } from 'esbuild';
 import { functionName } from '../../core/handler/naming.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
@@ -11,15 +11,15 @@ import { bundleScheduled, type ScheduledSpec } from './schedules.ts';
 export const API_FUNCTION = functionName(STAGE, 'api');
 
 export interface Bundling {
-  /** What a start needs. May be left alone when something else does not start. */
+  /** The bundles of a start. A rejection needs no handler if the start fails elsewhere. */
   readonly first: Promise<{ readonly handlers: HandlerBundles; readonly scheduled: readonly ScheduledSpec[] }>;
-  /** The handlers as they are now, and the API that knows them. One call at a time, after `first`. */
+  /** Bundles the handlers again, and the API that validates their payloads. One call at a time, after `first`. */
   again(): Promise<HandlerBundles>;
 }
 
 /**
- * Bundles every function of a project into `folder`. The bundler's process would hold 270 MB until somebody saves a
- * file, so it ends after each time; it is back within a moment.
+ * Bundles every function of a project into `folder`. The bundler's process occupies 270 MB, so it is stopped after
+ * each use; it restarts within milliseconds.
  */
 export function beginBundling(project: string, folder: string): Bundling {
   const bundleAll = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
@@ -28,24 +28,24 @@ export function beginBundling(project: string, folder: string): Bundling {
     await bundleApi(folder, handlers);
     return handlers;
   };
-  const first = thenEnd(async () => {
+  const first = thenStopBundler(async () => {
     const [handlers, scheduled] = await Promise.all([bundleHandlers(), bundleScheduled(folder)]);
     return { handlers, scheduled };
   });
   first.catch(() => undefined);
-  return { first, again: () => thenEnd(bundleHandlers) };
+  return { first, again: () => thenStopBundler(bundleHandlers) };
 }
 
-async function thenEnd<T>(work: () => Promise<T>): Promise<T> {
+async function thenStopBundler<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    await endBundler();
+    await stopBundler();
   }
 }
 
-/** Bundles the function behind the gateway into `folder`, with every handler whose payloads it checks. */
-export async function bundleApi(folder: string, { handlers }: HandlerBundles): Promise<void> {
+/** Bundles the API's function into `folder`, with every handler whose payloads it validates. */
+async function bundleApi(folder: string, { handlers }: HandlerBundles): Promise<void> {
   const bundle = apiBundle(folder);
   const catalog = join(dirname(bundle), 'catalog.ts');
   await mkdir(dirname(catalog), { recursive: true });
@@ -55,7 +55,7 @@ export async function bundleApi(folder: string, { handlers }: HandlerBundles): P
   await buildBundle({ entry, outFile: bundle, alias: { [catalogAlias]: catalog }, nativeModules });
 }
 
-/** Where it is put. */
+/** Returns the path of the API's bundle. */
 export function apiBundle(folder: string): string {
   return join(folder, API_FUNCTION, 'index.mjs');
 }

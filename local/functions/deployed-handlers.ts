@@ -14,43 +14,43 @@ import { ensureQueues } from './handler-queues.ts';
 
 export interface HandlersDeps {
   readonly project: string;
-  /** Reads and bundles what the folder holds now. */
+  /** Reads and bundles the handler files in the folder. */
   readonly bundle: () => Promise<HandlerBundles>;
   readonly runner: Runner;
   readonly sqs: SQSClient;
   readonly db: Database;
-  /** What every function finds in its environment. */
+  /** Environment variables of every function. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Every retry delay is multiplied by this before it goes into the registry. */
+  /** Factor applied to every retry delay before it is written to the registry. */
   readonly retryFactor: number;
-  readonly say: (line: string) => void;
+  readonly printLine: (line: string) => void;
 }
 
 interface DeployedVersion extends Registration {
-  /** Whatever the running function and its mapping were made of; differs when either has to be replaced. */
+  /** Contents of the function and of its mapping: a difference means that the deployed one must be replaced. */
   readonly code: string;
   readonly mapping: string;
 }
 
 interface State {
   readonly deployed: Map<string, DeployedVersion>;
-  /** What was said about broken files and still holds: it is said once. */
+  /** Complaints about files that are still broken; each is printed once. */
   complaints: ReadonlySet<string>;
-  /** After the first round every change is told. */
+  /** Set after the first sync: from then on every change is printed. */
   started: boolean;
 }
 
 export interface DeployedHandlers {
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly list: () => readonly Registration[];
   /**
-   * Makes queues, functions, mappings and registry what the folder says, or what was bundled of it already. Calls are
-   * served one after another.
+   * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls
+   * run one after another.
    */
   sync(bundled?: HandlerBundles): Promise<void>;
 }
 
-/** Deploys the handlers of a folder to one machine, and again whenever `sync` is called. */
+/** Deploys the handlers of a folder to this machine whenever `sync` is called. */
 export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   const state: State = { deployed: new Map(), complaints: new Set(), started: false };
   let last: Promise<void> = Promise.resolve();
@@ -67,20 +67,20 @@ async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundle
   const { deployed } = state;
   const refused = await Promise.all(bundled.handlers.map((handler) => deployOrRefuse(deps, state, handler)));
   const complaints = [...bundled.complaints, ...refused.flat()];
-  for (const line of complaints) if (!state.complaints.has(line)) deps.say(line);
+  for (const line of complaints) if (!state.complaints.has(line)) deps.printLine(line);
   state.complaints = new Set(complaints);
-  // A file that is broken just now keeps what was deployed of it; a file that is gone takes its handler along.
+  // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
   for (const [name, { functionName }] of deployed) {
     if (bundled.present.has(name)) continue;
     deps.runner.removeFunction(functionName);
     deployed.delete(name);
-    deps.say(`${name} was removed; its jobs wait`);
+    deps.printLine(`${name} was removed; its jobs stay in the database`);
   }
   await registerHandlers(deps.db, [...deployed.values()]);
   state.started = true;
 }
 
-/** What is to be said about a handler that cannot be deployed, if anything. */
+/** Deploys a handler; returns a complaint if that fails. */
 async function deployOrRefuse(deps: HandlersDeps, state: State, handler: BundledHandler): Promise<string[]> {
   try {
     await deploy(deps, state, handler);
@@ -112,7 +112,7 @@ async function deploy(deps: HandlersDeps, { deployed, started }: State, handler:
   const before = deployed.get(name);
   const changed = install(deps.runner, { spec, mapping, before, next });
   deployed.set(name, next);
-  if (changed && started) deps.say(`${name} was ${before ? 'reloaded' : 'added'}`);
+  if (changed && started) deps.printLine(`${name} was ${before ? 'reloaded' : 'added'}`);
 }
 
 function mappingOf(
@@ -131,7 +131,7 @@ interface Change {
   readonly next: DeployedVersion;
 }
 
-/** Answers whether there was anything to do. */
+/** Installs a change; returns false if function and mapping are up to date. */
 function install(runner: Runner, { spec, mapping, before, next }: Change): boolean {
   if (before?.mapping !== next.mapping) {
     if (before) runner.removeFunction(spec.name);

@@ -16,18 +16,18 @@ export interface GatewayOptions {
   readonly functionName: string;
 }
 
-/** What API Gateway takes at most, of a body and of the request line with its headers. */
-const MOST_BYTES = 10_000_000;
-const MOST_HEADER_BYTES = 10_240;
+/** Limits of API Gateway: the body, and the request line with the headers. */
+const MAX_BODY_BYTES = 10_000_000;
+const MAX_HEADER_BYTES = 10_240;
 
-/** Serves a function on 127.0.0.1 as an HTTP API does: each request becomes an event of format 2.0. */
+/** Serves a function on 127.0.0.1 as an API Gateway HTTP API does: each request becomes an event of format 2.0. */
 export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
-  const server = createServer({ maxHeaderSize: MOST_HEADER_BYTES }, (request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     answer(runner, functionName, request, response).catch((error: unknown) => {
       refuse(response, 500, error instanceof Error ? error.message : String(error));
     });
   });
-  server.on('clientError', refuseUnread);
+  server.on('clientError', refuseUnparsed);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;
@@ -61,13 +61,13 @@ async function answer(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** Undefined when it is too large; what follows of it is not read. */
+/** Reads the body; undefined if it is too large, the rest is then not read. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MOST_BYTES) return undefined;
+    if (size > MAX_BODY_BYTES) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -97,23 +97,23 @@ function toEvent(request: IncomingMessage, body: Buffer): object {
   };
 }
 
-/** As the gateway itself answers, when there is nothing of the function's to give. */
+/** Answers in the format of the gateway's own errors. */
 function refuse(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) return void response.destroy();
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ message }));
 }
 
-/** What is no request in HTTP never comes to a response; by itself Node would answer it without a body. */
-function refuseUnread({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers a request that Node cannot parse, on its socket; by default Node answers without a body. */
+function refuseUnparsed({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
-  const status = UNREAD[code ?? ''] ?? '400 Bad Request';
+  const status = PARSE_ERRORS[code ?? ''] ?? '400 Bad Request';
   const body = JSON.stringify({ message: status.slice('000 '.length) });
   const fields = ['content-type: application/json', `content-length: ${body.length}`, 'connection: close'];
   socket.end(`HTTP/1.1 ${[status, ...fields].join('\r\n')}\r\n\r\n${body}`);
 }
 
-const UNREAD: Readonly<Record<string, string>> = {
+const PARSE_ERRORS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };

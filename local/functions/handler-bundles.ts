@@ -15,35 +15,35 @@ export interface BundledHandler extends HandlerEntry {
 
 export interface HandlerBundles {
   readonly handlers: readonly BundledHandler[];
-  /** One line a file that gives no handler, with the file, the line and the reason. */
+  /** One line for each file without a valid handler: file, line and reason. */
   readonly complaints: readonly string[];
-  /** Names of the handlers whose file is there, broken or not. */
+  /** Names of the handlers whose file exists, broken or not. */
   readonly present: ReadonlySet<string>;
 }
 
 export interface HandlerFolders {
   readonly project: string;
-  /** The folder with the handler files. */
+  /** The folder that contains the handler files. */
   readonly folder: string;
-  /** Where bundles are put. */
+  /** The folder to which bundles are written. */
   readonly bundles: string;
 }
 
-/** File systems take their time from a clock that moves in steps. */
+/** Resolution of the clock that file systems use for timestamps, with a margin. */
 const CLOCK_STEP_MS = 20;
 
-/** What a bundle was made of, so that it is made again only when one of its sources was saved. */
+/** The sources of a bundle, which is built again only if one of them was saved. */
 interface Made {
   readonly sources: readonly string[];
   readonly signature: string;
 }
 
 /**
- * Reads and bundles every handler file of a folder, as often as it is called; a broken one costs the others nothing.
+ * Returns a function that reads and bundles every handler file of a folder. A broken file does not affect the others.
  */
 export function openBundler({ project, folder, bundles }: HandlerFolders): () => Promise<HandlerBundles> {
   const made = new Map<string, Made>();
-  // A file that loops or ends the process at import would take everything with it that runs here.
+  // The probe imports each file in another process: at import a file may loop, or exit its process.
   const probe = openProbe();
   return async () => {
     const { handlers, failures } = await loadCatalog(folder, probe);
@@ -84,7 +84,7 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
   return { ...entry, functionName, bundle };
 }
 
-/** Undefined when one of them was saved since `begun`: the bundle may have the old text or the new. */
+/** Returns undefined if a source was saved since `begun`: the bundle may contain its old or its new text. */
 async function signatureOf(sources: readonly string[], begun = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   const stats = await Promise.all(sources.map((source) => stat(source).catch(() => undefined)));
   if (stats.some((file) => file !== undefined && file.mtimeMs >= begun)) return undefined;

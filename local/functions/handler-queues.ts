@@ -25,7 +25,7 @@ export function openSqsClient(endpoint: string, region: string): SQSClient {
   return new SQSClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 10 });
 }
 
-/** Makes a handler's queue and dead-letter queue, or brings those that are there to the definition's values. */
+/** Creates a handler's queue and dead-letter queue, or updates existing ones to the values of the definition. */
 export async function ensureQueues(
   client: SQSClient,
   stage: string,
@@ -56,7 +56,7 @@ async function createQueue(client: SQSClient, name: string, attributes: Record<s
     return QueueUrl ?? '';
   } catch (error) {
     if (!(error instanceof QueueNameExists)) throw error;
-    // The definition was changed since the queue was made.
+    // The definition was changed after the queue was created.
     const { QueueUrl = '' } = await client.send(new CreateQueueCommand({ QueueName: name }));
     await client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: attributes }));
     return QueueUrl;

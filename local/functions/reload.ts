@@ -2,25 +2,26 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** Editors write a file in several steps: only when it has been quiet for a moment is it read. */
+/** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
 
 /**
- * Calls `reload` after something under `folder` was saved; a call that fails is told by `say`. Returns what ends it,
- * which waits for a call under way.
+ * Calls `reload` after a file under `folder` was saved, and prints a line if it fails. Returns a function that stops
+ * the watch and waits for a call in progress.
  */
 export async function watchSources(
   folder: string,
   reload: () => Promise<void>,
-  say: (line: string) => void,
+  printLine: (line: string) => void,
 ): Promise<() => Promise<void>> {
-  const tell = (error: unknown) => say(`reload failed: ${error instanceof Error ? error.message : String(error)}`);
+  const reportFailure = (error: unknown) =>
+    printLine(`reload failed: ${error instanceof Error ? error.message : String(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   const folders = watchFolders(folder, () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      last = last.then(folders.update).then(reload).catch(tell);
+      last = last.then(folders.update).then(reload).catch(reportFailure);
     }, QUIET_MS);
   });
   await folders.update();
@@ -32,8 +33,8 @@ export async function watchSources(
 }
 
 /**
- * One watch a folder. Node's own recursive one watches each file on Linux, and sees nothing more of a file that was
- * replaced by another, which is how many editors save.
+ * Watches each folder by itself. On Linux, Node's recursive watch watches each file and misses changes after a file
+ * was replaced by another, which is how many editors save.
  */
 function watchFolders(root: string, onChange: () => void) {
   const watchers = new Map<string, FSWatcher>();
@@ -41,15 +42,15 @@ function watchFolders(root: string, onChange: () => void) {
   const add = (folder: string): void => {
     if (closed || watchers.has(folder)) return;
     const watcher = watch(folder, onChange);
-    const forget = () => {
+    const remove = () => {
       watcher.close();
       watchers.delete(folder);
     };
-    watcher.on('error', forget);
+    watcher.on('error', remove);
     watchers.set(folder, watcher);
   };
   return {
-    /** Folders that came are watched, those that went are not. */
+    /** Starts to watch new folders and stops watching deleted ones. */
     update: async (): Promise<void> => {
       const folders = new Set([root, ...(await subfolders(root))]);
       for (const [folder, watcher] of watchers) {

@@ -5,7 +5,7 @@ import type { FunctionSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
 
-/** A function that a schedule wakes, as it is deployed. */
+/** A function that a schedule invokes, without its environment. */
 export type ScheduledSpec = Omit<FunctionSpec, 'environment'>;
 
 export interface Schedule {
@@ -13,13 +13,13 @@ export interface Schedule {
 }
 
 const TICK_MS = 60_000;
-/** Files in `functions/`. */
-const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
+/** Names of the files in `functions/`, without `.ts`. */
+const SCHEDULED = ['dispatcher', 'dlq-mirror'] as const;
 
-/** Bundles every function that is woken by the clock. */
+/** Bundles every scheduled function. */
 export function bundleScheduled(bundles: string): Promise<ScheduledSpec[]> {
   return Promise.all(
-    WOKEN.map(async (file) => {
+    SCHEDULED.map(async (file) => {
       const name = functionName(STAGE, file);
       const bundle = join(bundles, name, 'index.mjs');
       const entry = join(import.meta.dirname, '../..', 'functions', `${file}.ts`);
@@ -29,7 +29,7 @@ export function bundleScheduled(bundles: string): Promise<ScheduledSpec[]> {
   );
 }
 
-/** Adds the functions and wakes each now and every minute, as EventBridge does. */
+/** Adds the functions to the runner and invokes each at once and every minute, as EventBridge does. */
 export function startSchedules(
   runner: Runner,
   functions: readonly ScheduledSpec[],

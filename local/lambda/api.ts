@@ -13,7 +13,7 @@ export interface ApiDeps {
 
 interface Call {
   deps: ApiDeps;
-  /** The last part of the path. */
+  /** The identifier in the path: of a function or of a mapping. */
   id: string;
   query: URLSearchParams;
   headers: IncomingMessage['headers'];
@@ -43,7 +43,7 @@ const ROUTES: Route[] = [
   ['PUT', /^\/2015-03-31\/event-source-mappings\/([^/]+)$/, updateMapping],
 ];
 
-/** The part of Lambda's HTTP API that runs functions and steers their mappings. */
+/** Serves the part of Lambda's HTTP API that invokes functions and manages event source mappings. */
 export function answerApi(deps: ApiDeps): RequestListener {
   return (request, response) => {
     const requestId = randomUUID();
@@ -98,7 +98,7 @@ async function invoke({ deps, id, headers, body, requestId }: Call): Promise<Ans
     return { status: 202 };
   }
   if (type !== 'RequestResponse') {
-    throw new ServiceError(400, 'InvalidParameterValueException', `InvocationType ${type} is not one of the known`);
+    throw new ServiceError(400, 'InvalidParameterValueException', `InvocationType ${type} is unknown`);
   }
   const { payload: answerBody, functionError } = toAnswer(await deps.functions.invoke(name, payload, requestId));
   const executed = { 'X-Amz-Executed-Version': '$LATEST' };
@@ -136,7 +136,7 @@ function functionConfiguration({ functions }: ApiDeps, name: string): Record<str
   };
 }
 
-/** Zero is the brake: nothing runs, and what the mappings hold comes back when its visibility ends. */
+/** Zero stops the function: messages that a mapping has received return to the queue when their visibility ends. */
 function putConcurrency({ deps, id, body }: Call): Answer {
   const name = functionName(id);
   deps.functions.reserve(name, readConcurrency(body));
@@ -184,7 +184,7 @@ function findMapping({ mappings }: ApiDeps, uuid: string): Mapping {
   return mapping;
 }
 
-/** A name, `name:$LATEST`, a partial or a whole ARN. */
+/** Reads a name, `name:$LATEST`, a partial or a full ARN. */
 function functionName(id: string): string {
   return /(?:^|function:)([^:]+)(?::\$LATEST)?$/.exec(id)?.[1] ?? id;
 }

@@ -1,10 +1,10 @@
 import { parseJson } from './parse-json.ts';
 
 /**
- * Which messages of a batch must stay in the queue, by what the function returned (JSON text) with partial batch
- * responses switched on. As Lambda reads it: null, `{}`, and an empty, null or missing list mean that all succeeded.
- * Text that is not JSON, an item with another key, and an identifier that is null, empty or not of this batch fail the
- * whole batch.
+ * Returns the ids of the messages of a batch that must stay in the queue, by the function's response (JSON text) with
+ * partial batch responses enabled. As in Lambda, null, `{}`, and an empty, null or missing list mean that all
+ * succeeded. Text that is not JSON, an item with another key, and an identifier that is null, empty or not in the batch
+ * fail the whole batch.
  */
 export function failedMessages(body: string, messageIds: readonly string[]): ReadonlySet<string> {
   const all = new Set(messageIds);
@@ -19,7 +19,7 @@ export function failedMessages(body: string, messageIds: readonly string[]): Rea
   return failed;
 }
 
-/** The list of failures, or undefined if the answer cannot be read. */
+/** Returns the list of failures; undefined if the response is invalid. */
 function readFailures(body: string): unknown[] | undefined {
   const answer = parseJson(body);
   if (answer === null) return [];

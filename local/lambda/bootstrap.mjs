@@ -1,4 +1,4 @@
-// The runtime inside an execution environment: asks the Lambda Runtime API for events and calls the handler. Plain
+// The runtime inside an execution environment: fetches events from the Lambda Runtime API and calls the handler. Plain
 // JavaScript, because stripping types costs each environment 18 MB and 30 ms.
 import http from 'node:http';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ async function fail(path, error, errorType) {
   await call('POST', path, JSON.stringify(report));
 }
 
-/** What went wrong outside the handler's own promise ends the process, as on AWS. */
+/** An error outside the handler's promise ends the process, as on AWS. */
 function endWith(errorType, code) {
   return (error) => {
     const path = requestId === undefined ? 'init/error' : `invocation/${requestId}/error`;
@@ -84,7 +84,7 @@ async function runOne(handler) {
   let answer;
   try {
     answer = JSON.stringify((await handler(JSON.parse(text), context)) ?? null);
-    if (answer === undefined) throw new TypeError('the handler returned what JSON cannot say');
+    if (answer === undefined) throw new TypeError('the handler returned a value that JSON cannot represent');
   } catch (error) {
     await fail(`invocation/${requestId}/error`, error);
     return;

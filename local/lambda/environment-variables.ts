@@ -9,11 +9,11 @@ export interface VariablesRequest {
   region: string;
   /** `host:port` of the environment's Runtime API. */
   runtimeApi: string;
-  /** The function's own variables; they win. */
+  /** The function's own variables; they override those of Lambda. */
   own: Readonly<Record<string, string>>;
 }
 
-/** The whole environment of a function's process: what Lambda sets, then the function's own. Nothing of ours. */
+/** Returns the environment of a function's process: Lambda's variables and the function's own, none of this process. */
 export function environmentVariables(request: VariablesRequest): Record<string, string> {
   const { functionName, bundle, memoryMb, region, runtimeApi, own } = request;
   return {
@@ -31,7 +31,7 @@ export function environmentVariables(request: VariablesRequest): Record<string, 
     AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
     AWS_REGION: region,
     AWS_DEFAULT_REGION: region,
-    // The SDK signs with them; nobody checks.
+    // The SDK requires credentials for its signature; the emulators do not check it.
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
     ...own,

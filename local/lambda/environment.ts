@@ -8,7 +8,7 @@ import { type NextInvocation, openRuntimeApi, type RuntimeApi } from './runtime-
 
 const BOOTSTRAP = fileURLToPath(new URL('bootstrap.mjs', import.meta.url));
 
-/** Lambda cuts a log line here too. */
+/** Lambda splits longer log lines too. */
 const LONGEST_LINE = 262_144;
 
 export interface EnvironmentOptions {
@@ -17,7 +17,7 @@ export interface EnvironmentOptions {
   bundle: string;
   memoryMb: number;
   region: string;
-  /** The runtime's main module; default: ours. */
+  /** Main module of the runtime; default: bootstrap.mjs. */
   bootstrap?: string | undefined;
   variables: Readonly<Record<string, string>>;
   onLog: (stream: 'stdout' | 'stderr', line: string, requestId?: string) => void;
@@ -28,17 +28,17 @@ interface Phase {
   limitMs: number;
   timer: NodeJS.Timeout;
   stopWatching: () => void;
-  /** What the runtime has said so far. */
-  said?: InvocationResult;
-  /** Why we killed it. */
+  /** The result that the runtime has reported. */
+  reported?: InvocationResult;
+  /** Why the process was killed. */
   cause?: 'timeout' | 'out-of-memory';
-  /** undefined: initialised. */
-  resolve: (outcome: InvocationResult | undefined) => void;
+  /** Receives undefined once the runtime is initialised. */
+  resolve: (result: InvocationResult | undefined) => void;
 }
 
 /**
- * One execution environment: a process that runs one invocation at a time, is stopped between them, and is killed with
- * its process group when its time or memory is over.
+ * One execution environment: a process that runs one invocation at a time, is stopped (SIGSTOP) between them, and is
+ * killed with its process group when it exceeds its time or memory.
  */
 export class Environment {
   readonly #options: EnvironmentOptions;
@@ -46,7 +46,7 @@ export class Environment {
   #child: Child | undefined;
   #phase: Phase | undefined;
   #gone = false;
-  /** Whose lines the process writes; a line may be read after its invocation has ended. */
+  /** Request id of the newest invocation; a line may be read after its invocation has ended. */
   #requestId: string | undefined;
 
   constructor(options: EnvironmentOptions) {
@@ -57,18 +57,18 @@ export class Environment {
     return this.#child?.pid;
   }
 
-  /** False once the process has ended, or was told to. */
+  /** False once the process has ended or was killed. */
   get alive(): boolean {
     return !this.#gone;
   }
 
-  /** Starts the process and waits until the runtime asks for work: undefined, or how that failed. */
+  /** Starts the process and waits until the runtime requests its first event. Returns undefined, or the failure. */
   async start(requestId: string, limitMs: number): Promise<InvocationResult | undefined> {
     const api = await openRuntimeApi({
       onNext: () => this.#finish(),
-      onResponse: (id, body) => this.#say(id, { kind: 'success', body }),
-      onError: (id, body) => this.#say(id, { kind: 'error', error: parseError(body) }),
-      onInitError: (body) => this.#say(requestId, { kind: 'init-failed', error: parseError(body) }),
+      onResponse: (id, body) => this.#record(id, { kind: 'success', body }),
+      onError: (id, body) => this.#record(id, { kind: 'error', error: parseError(body) }),
+      onInitError: (body) => this.#record(requestId, { kind: 'init-failed', error: parseError(body) }),
     });
     this.#api = api;
     return new Promise((resolve) => {
@@ -85,7 +85,7 @@ export class Environment {
     });
   }
 
-  /** Runs one invocation to its end, which is the runtime's next request or the end of the process. */
+  /** Runs one invocation, which ends with the runtime's next request or with the process. */
   run(invocation: NextInvocation, limitMs: number): Promise<InvocationResult> {
     return new Promise((resolve) => {
       if (this.#gone) {
@@ -93,11 +93,11 @@ export class Environment {
         return;
       }
       const { requestId } = invocation;
-      const silent: InvocationResult = {
+      const noResponse: InvocationResult = {
         kind: 'error',
         error: { errorType: 'Runtime.NoResponse', errorMessage: `RequestId: ${requestId} Error: no response` },
       };
-      this.#begin({ requestId, limitMs, resolve: (outcome) => resolve(outcome ?? silent) });
+      this.#begin({ requestId, limitMs, resolve: (result) => resolve(result ?? noResponse) });
       this.#child?.kill('SIGCONT');
       this.#api?.deliver(invocation);
     });
@@ -136,29 +136,29 @@ export class Environment {
     };
   }
 
-  #say(requestId: string, outcome: InvocationResult): void {
-    if (this.#phase?.requestId === requestId) this.#phase.said ??= outcome;
+  #record(requestId: string, result: InvocationResult): void {
+    if (this.#phase?.requestId === requestId) this.#phase.reported ??= result;
   }
 
-  #finish(outcome = this.#phase?.said): void {
+  #finish(result = this.#phase?.reported): void {
     const phase = this.#phase;
     this.#phase = undefined;
     if (!phase) return;
     clearTimeout(phase.timer);
     phase.stopWatching();
-    // Stopped before anybody hears of the answer, so that nothing the handler left behind goes on.
+    // Stopped before the result is returned, so that no timer or promise of the handler runs on.
     if (!this.#gone) this.#child?.kill('SIGSTOP');
-    phase.resolve(outcome);
+    phase.resolve(result);
   }
 
   #end(exit: { code: number | null; signal: NodeJS.Signals | null }): void {
     this.#gone = true;
     this.#api?.close();
-    if (this.#phase) this.#finish(this.#phase.said ?? endingOf(this.#phase, exit));
+    if (this.#phase) this.#finish(this.#phase.reported ?? resultOfExit(this.#phase, exit));
   }
 }
 
-function endingOf({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof exited>[1]): InvocationResult {
+function resultOfExit({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof exited>[1]): InvocationResult {
   switch (cause) {
     case 'timeout':
       return { kind: cause, error: timedOut(requestId, limitMs / 1000) };
@@ -169,13 +169,13 @@ function endingOf({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof 
   }
 }
 
-/** What Lambda tells V8, in MB: not knowing of the limit, it puts its collections off until the process is killed. */
+/** Returns the heap options that Lambda passes to V8: without them V8 delays collections beyond the memory limit. */
 function heapLimits(memoryMb: number): string[] {
   const young = Math.floor(memoryMb / 10);
   return [`--max-semi-space-size=${Math.floor(young / 2)}`, `--max-old-space-size=${memoryMb - young}`];
 }
 
-/** Calls `onLine` with each whole line of `stream`, and with what is left at its end. */
+/** Calls `onLine` with each complete line of `stream`, and with the rest at its end. */
 function onLines(stream: Readable, onLine: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');

@@ -1,39 +1,40 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { sleep } from './retry-throttled.ts';
 
-/** The longest that SQS lets a receive wait. */
+/** The longest wait of a receive in SQS. */
 export const LONG_POLL_SECONDS = 20;
-const ASK_EVERY_MS = 100;
-/** What Lambda hands over at most. */
-const FULL_BYTES = 6 * 1024 * 1024;
+const POLL_MS = 100;
+/** Largest payload of an invocation in Lambda. */
+const MAX_BYTES = 6 * 1024 * 1024;
 
 export interface Filling {
   readonly batchSize: number;
   readonly windowSeconds: number;
-  /** Receives at most so many messages, and waits so many whole seconds for the first. */
+  /** Receives up to `most` messages and waits up to `waitSeconds` (a whole number) for the first. */
   readonly receive: (most: number, waitSeconds: number) => Promise<Message[]>;
-  /** Ends the batch as it is. */
+  /** Closes the batch as it is. */
   readonly signal: AbortSignal;
 }
 
 /**
- * One batch: the messages at hand, and what comes within the window that begins with them. As on AWS, it is ready when
- * its size, its window or 6 MB is reached, so nothing waits while there are messages.
+ * Collects one batch: the messages received first, and those that arrive within the window, which begins with them. As
+ * on AWS, the batch is complete when it reaches its size, its window or 6 MB, so it never waits while messages are
+ * visible.
  */
 export async function fillBatch(first: readonly Message[], filling: Filling): Promise<Message[]> {
   const { batchSize, windowSeconds, receive, signal } = filling;
   const messages = [...first];
   const until = Date.now() + windowSeconds * 1000;
   let bytes = sizeOf(messages);
-  while (messages.length > 0 && messages.length < batchSize && bytes < FULL_BYTES && !signal.aborted) {
+  while (messages.length > 0 && messages.length < batchSize && bytes < MAX_BYTES && !signal.aborted) {
     const left = until - Date.now();
     if (left <= 0) break;
     const wait = Math.min(Math.floor(left / 1000), LONG_POLL_SECONDS);
     const more = await receive(batchSize - messages.length, wait);
     messages.push(...more);
     bytes += sizeOf(more);
-    // SQS waits whole seconds only; in the rest of the window we ask now and then.
-    if (more.length === 0 && wait === 0) await sleep(Math.min(left, ASK_EVERY_MS), signal);
+    // SQS waits whole seconds only; the rest of the window is polled.
+    if (more.length === 0 && wait === 0) await sleep(Math.min(left, POLL_MS), signal);
   }
   return messages;
 }

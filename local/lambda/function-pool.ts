@@ -4,10 +4,10 @@ import { Environment } from './environment.ts';
 import { type InvocationResult, summarize } from './invocation-result.ts';
 import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
-/** Lambda gives an init ten seconds; one that fails or needs more starts again within the function's own timeout. */
+/** Lambda limits an init to ten seconds; one that fails or takes longer is repeated within the function's timeout. */
 const INIT_LIMIT_MS = 10_000;
 const IDLE_LIMIT_MS = 60_000;
-/** As many idle environments are kept however long nothing happens. */
+/** Number of idle environments that are kept without a time limit. */
 const KEPT_IDLE = 2;
 
 export interface PoolOptions {
@@ -26,7 +26,7 @@ export class FunctionPool {
   readonly spec: FunctionSpec;
   readonly #options: PoolOptions;
   readonly #all = new Set<Environment>();
-  /** Oldest first; the newest is taken, so that what is too many grows old. */
+  /** Oldest first. The newest is used next, so surplus environments reach the idle limit. */
   readonly #idle: { environment: Environment; since: number }[] = [];
   readonly #running = new Set<Promise<unknown>>();
   readonly #idleLimitMs: number;
@@ -41,17 +41,17 @@ export class FunctionPool {
     this.#reaper = setInterval(() => this.#reap(), this.#idleLimitMs / 6).unref();
   }
 
-  /** `payload` is JSON text. Never throws: what goes wrong is an outcome. */
+  /** Invokes the function with `payload`, a JSON text. Never throws: a failure is part of the result. */
   async invoke(payload: string, requestId: string = randomUUID()): Promise<InvocationResult> {
     const run = this.#invoke(payload, requestId);
     this.#running.add(run);
-    const outcome = await run;
+    const result = await run;
     this.#running.delete(run);
-    this.#report(outcome, requestId);
-    return outcome;
+    this.#report(result, requestId);
+    return result;
   }
 
-  /** Invocations at work. */
+  /** Number of running invocations. */
   get running(): number {
     return this.#running.size;
   }
@@ -60,7 +60,7 @@ export class FunctionPool {
     return [...this.#all].flatMap(({ pid, alive }) => (alive && pid !== undefined ? [pid] : []));
   }
 
-  /** No environment is kept any more; resolves when what runs has finished. */
+  /** Stops the idle environments and keeps none from now on; resolves when running invocations have finished. */
   async drain(): Promise<void> {
     this.#retired = true;
     clearInterval(this.#reaper);
@@ -68,7 +68,7 @@ export class FunctionPool {
     await Promise.all(this.#running);
   }
 
-  /** Ends what runs, and what would start. */
+  /** Kills running environments, and those that would start later. */
   kill(): void {
     this.#killed = true;
     for (const environment of this.#all) environment.kill();
@@ -80,13 +80,13 @@ export class FunctionPool {
     if ('kind' in environment) return environment;
     const limitMs = spec.timeoutSeconds * 1000;
     const deadlineMs = Date.now() + limitMs;
-    const outcome = await environment.run({ requestId, payload, deadlineMs, functionArn, traceId: traceId() }, limitMs);
+    const result = await environment.run({ requestId, payload, deadlineMs, functionArn, traceId: traceId() }, limitMs);
     if (environment.alive && !this.#retired) this.#idle.push({ environment, since: Date.now() });
     else this.#discard(environment);
-    return outcome;
+    return result;
   }
 
-  /** A warm environment or a new one; or how the start failed. */
+  /** Returns a warm or a new environment, or the failure of its start. */
   async #acquire(requestId: string): Promise<Environment | InvocationResult> {
     for (let next = this.#idle.pop(); next; next = this.#idle.pop()) {
       if (next.environment.alive) return next.environment;
@@ -129,16 +129,16 @@ export class FunctionPool {
     }
   }
 
-  #report(outcome: InvocationResult, requestId: string): void {
-    if (outcome.kind === 'success' || outcome.kind === 'error' || outcome.kind === 'throttled' || this.#killed) return;
+  #report(result: InvocationResult, requestId: string): void {
+    if (result.kind === 'success' || result.kind === 'error' || result.kind === 'throttled' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
       timeout: () => `timed out after ${timeoutSeconds} s and was killed`,
       'out-of-memory': () => `used more than its ${memoryMb} MB and was killed`,
-      exit: () => outcome.error.errorMessage.replace(/^RequestId: \S+ Error: /, ''),
-      'init-failed': () => summarize(outcome.error),
+      exit: () => result.error.errorMessage.replace(/^RequestId: \S+ Error: /, ''),
+      'init-failed': () => summarize(result.error),
     };
-    this.#options.onEvent({ kind: outcome.kind, functionName, message: messages[outcome.kind](), requestId });
+    this.#options.onEvent({ kind: result.kind, functionName, message: messages[result.kind](), requestId });
   }
 }
 

@@ -5,9 +5,9 @@ import { type InvocationResult, throttled } from './invocation-result.ts';
 import { retryThrottled } from './retry-throttled.ts';
 import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
-/** Lambda waits one minute, then two, before it tries a failed asynchronous invocation again. */
+/** Lambda retries a failed asynchronous invocation after one minute, then after two. */
 const EVENT_RETRY_MS = [60_000, 120_000];
-/** Six hours, then it drops an event that was throttled all the time. */
+/** Lambda drops an event that was throttled for six hours. */
 const LONGEST_EVENT_AGE_MS = 21_600_000;
 
 export class FunctionNotFoundError extends Error {
@@ -24,12 +24,12 @@ export interface FunctionTableOptions {
   eventRetryMs?: readonly number[];
 }
 
-/** The functions by name, each with its present pool; pools that were replaced finish what runs. */
+/** The functions by name, each with its current pool; replaced pools finish their running invocations. */
 export class FunctionTable {
   readonly #options: FunctionTableOptions;
   readonly #pools = new Map<string, FunctionPool>();
   readonly #retired = new Set<FunctionPool>();
-  /** The most invocations at a time, where there is a limit; it outlives a replaced version. */
+  /** Reserved concurrency by function; a limit also applies after the function is replaced. */
   readonly #reserved = new Map<string, number>();
   readonly #closing = new AbortController();
 
@@ -38,7 +38,7 @@ export class FunctionTable {
   }
 
   add(spec: FunctionSpec): void {
-    if (this.#pools.has(spec.name)) throw new Error(`function ${spec.name} exists; replace it`);
+    if (this.#pools.has(spec.name)) throw new Error(`function ${spec.name} exists: replace it`);
     this.#pools.set(spec.name, this.#pool(spec));
     this.reserve(spec.name, spec.reservedConcurrency);
   }
@@ -58,13 +58,13 @@ export class FunctionTable {
     return this.#find(name).spec;
   }
 
-  /** Undefined: no limit. Throws if there is no such function. */
+  /** Returns the reserved concurrency; undefined means no limit. Throws if the function does not exist. */
   reservedConcurrency(name: string): number | undefined {
     this.#find(name);
     return this.#reserved.get(name);
   }
 
-  /** From now on; invocations at work finish. Throws if there is no such function. */
+  /** Sets the reserved concurrency; running invocations finish. Throws if the function does not exist. */
   reserve(name: string, concurrency: number | undefined): void {
     this.#find(name);
     if (concurrency === undefined) this.#reserved.delete(name);
@@ -79,14 +79,14 @@ export class FunctionTable {
     return `arn:aws:lambda:${this.#options.region}:${this.#options.accountId}:function:${name}`;
   }
 
-  /** `payload` is JSON text. Never throws; a function that is not there any more is an error like its own. */
+  /** Invokes with `payload`, a JSON text. Never throws: the removal of the function is reported as a function error. */
   async invoke(name: string, payload: string, requestId?: string): Promise<InvocationResult> {
     const pool = this.#pools.get(name);
     if (pool) return this.#run(pool, payload, requestId);
     return { kind: 'error', error: { errorType: 'ResourceNotFoundException', errorMessage: this.#notFound(name) } };
   }
 
-  /** As `Event`: nobody waits, and a failure is tried again as often as the function says. Throws if there is none. */
+  /** Invokes as `Event`: without waiting, with the function's own retries. Throws if the function does not exist. */
   invokeLater(name: string, payload: string, requestId?: string): void {
     const pool = this.#find(name);
     void this.#invokeWithRetries(pool, payload, requestId);
@@ -97,18 +97,18 @@ export class FunctionTable {
     return pools.filter(({ spec }) => name === undefined || spec.name === name).flatMap((pool) => pool.pids());
   }
 
-  /** Keeps no environment and tries nothing again; resolves when what runs has finished. */
+  /** Stops idle environments and retries; resolves when running invocations have finished. */
   async drain(): Promise<void> {
     this.#closing.abort();
     await Promise.all([...this.#pools.values(), ...this.#retired].map((pool) => pool.drain()));
   }
 
-  /** Ends what runs. */
+  /** Kills running environments. */
   kill(): void {
     for (const pool of [...this.#pools.values(), ...this.#retired]) pool.kill();
   }
 
-  /** Refused when what is reserved for the function is at work, in versions that were replaced too. */
+  /** Throttles at the reserved concurrency, which includes invocations of replaced versions. */
   async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<InvocationResult> {
     const { name } = pool.spec;
     const reserved = this.#reserved.get(name);
@@ -119,18 +119,18 @@ export class FunctionTable {
   }
 
   async #invokeWithRetries(first: FunctionPool, payload: string, requestId?: string): Promise<void> {
-    let outcome = await this.#runLater(first, payload, requestId);
+    let result = await this.#runLater(first, payload, requestId);
     const delays = this.#options.eventRetryMs ?? EVENT_RETRY_MS;
     for (const delay of delays.slice(0, first.spec.eventRetries ?? 0)) {
-      if (outcome.kind === 'success') return;
+      if (result.kind === 'success') return;
       await sleep(delay, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
       const pool = this.#pools.get(first.spec.name);
       if (this.#closing.signal.aborted || !pool) return;
-      outcome = await this.#runLater(pool, payload, requestId);
+      result = await this.#runLater(pool, payload, requestId);
     }
   }
 
-  /** A throttled event waits for its turn. */
+  /** Invokes for an event, and retries while that is throttled. */
   #runLater(pool: FunctionPool, payload: string, requestId?: string): Promise<InvocationResult> {
     const end = Date.now() + LONGEST_EVENT_AGE_MS;
     return retryThrottled({

@@ -1,16 +1,16 @@
 import { parseJson } from './parse-json.ts';
 
-/** How an invocation ended. `body` is JSON text as the function sent it. */
+/** The result of an invocation. `body` is the JSON text that the function sent. */
 export type InvocationResult =
   | { kind: 'success'; body: string }
-  /** The function reported an error and lives on. */
+  /** The function reported an error; its environment stays. */
   | { kind: 'error'; error: FunctionError }
-  /** It was not run: as many as are reserved for the function run already. */
+  /** The function was not run: its reserved concurrency is in use. */
   | { kind: 'throttled'; error: FunctionError }
-  /** The environment ended with it. */
+  /** The environment ended with the invocation. */
   | { kind: 'init-failed' | 'timeout' | 'exit' | 'out-of-memory'; error: FunctionError };
 
-/** The payload that Lambda gives for a failed invocation. */
+/** The payload that Lambda returns for a failed invocation. */
 export interface FunctionError {
   errorType: string;
   errorMessage: string;
@@ -45,7 +45,7 @@ export function throttled(): InvocationResult {
   return { kind: 'throttled', error: { errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' } };
 }
 
-/** Reads the error that a runtime posted; whatever it is, it becomes one. */
+/** Parses the error that a runtime posted; any text results in an error. */
 export function parseError(body: string): FunctionError {
   const posted = parseJson(body);
   if (typeof posted !== 'object' || posted === null) return { errorType: 'Runtime.Unknown', errorMessage: body };
@@ -58,7 +58,7 @@ export function parseError(body: string): FunctionError {
   };
 }
 
-/** One line for people: the message, and the first place of the stack that is neither Node's nor the runtime's. */
+/** Describes an error in one line: its message, and the first position in the stack outside Node and the runtime. */
 export function summarize({ errorType, errorMessage, trace = [] }: FunctionError): string {
   const place = trace.find((line) => /^\s*at .*:\d+:\d+\)?$/.test(line) && !/node:|\/bootstrap\.mjs:/.test(line));
   const where = place?.match(/\(?((?:file:\/\/)?\/[^()]+:\d+):\d+\)?$/)?.[1]?.replace('file://', '');
@@ -66,20 +66,20 @@ export function summarize({ errorType, errorMessage, trace = [] }: FunctionError
 }
 
 /**
- * The payload of an Invoke answer (always JSON text), and the value of its X-Amz-Function-Error.
- * Throws `TooManyRequestsException` for what was not run.
+ * Returns the payload of an Invoke response (always JSON text) and the value of its X-Amz-Function-Error. Throws
+ * `TooManyRequestsException` for a throttled invocation.
  */
-export function toAnswer(outcome: InvocationResult): { payload: string; functionError?: string } {
-  if (outcome.kind === 'throttled') {
-    throw new ServiceError(429, 'TooManyRequestsException', outcome.error.errorMessage);
+export function toAnswer(result: InvocationResult): { payload: string; functionError?: string } {
+  if (result.kind === 'throttled') {
+    throw new ServiceError(429, 'TooManyRequestsException', result.error.errorMessage);
   }
-  if (outcome.kind !== 'success') return { payload: JSON.stringify(outcome.error), functionError: 'Unhandled' };
-  if (parseJson(outcome.body) !== undefined) return { payload: outcome.body };
+  if (result.kind !== 'success') return { payload: JSON.stringify(result.error), functionError: 'Unhandled' };
+  if (parseJson(result.body) !== undefined) return { payload: result.body };
   const error = { errorType: 'Runtime.InvalidResponse', errorMessage: 'the response is not JSON' };
   return { payload: JSON.stringify(error), functionError: 'Unhandled' };
 }
 
-/** An error of the Lambda service, as its clients read it. */
+/** An error response of the Lambda API. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: string;

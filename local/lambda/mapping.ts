@@ -11,7 +11,7 @@ export interface MappingChange {
   maximumConcurrency?: number;
 }
 
-/** An event source mapping: settings that can change while it runs, and its poller. */
+/** An event source mapping: a poller, and settings that can change while it runs. */
 export class Mapping {
   readonly uuid = randomUUID();
   readonly #poller: Poller;
@@ -33,7 +33,7 @@ export class Mapping {
     return this.#state;
   }
 
-  /** Returns the state on the way; as on AWS the change is done some time later. */
+  /** Returns the transitional state; as on AWS, the change is complete some time later. */
   update({ enabled, ...settings }: MappingChange): MappingState {
     this.#spec = { ...this.#spec, ...settings };
     this.lastModified = new Date();
@@ -44,7 +44,7 @@ export class Mapping {
     return enabled ? 'Enabling' : 'Disabling';
   }
 
-  /** Asks for no more messages; resolves when the batches at work are done. */
+  /** Stops receiving; resolves when the running batches have finished. */
   async stop(): Promise<void> {
     this.#state = 'Disabling';
     await this.#poller.stop();

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Resident memory of a process in MB, or 0 when it is gone. */
+/** Returns the resident memory of a process in MB; 0 if the process has ended. */
 async function residentMb(pid: number): Promise<number> {
   try {
     const text =
@@ -19,18 +19,18 @@ async function residentMb(pid: number): Promise<number> {
 }
 
 /**
- * Calls `onExceeded` once when the process holds more than `limitMb`; returns what ends the watch. V8's own limit does
- * not count buffers (300 MB of them passed one of 128), so the resident set is read, every 50 ms.
+ * Calls `onExceeded` once if the process uses more than `limitMb`; returns a function that ends the watch. V8's limit
+ * does not count buffers (300 MB of them fitted into a limit of 128 MB), so the resident set is read every 50 ms.
  */
 export function watchMemory(pid: number, limitMb: number, onExceeded: () => void): () => void {
   let watching = true;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const used = await residentMb(pid);
     if (!watching) return;
     if (used > limitMb) onExceeded();
-    else timer = setTimeout(look, platform() === 'linux' ? 50 : 500);
+    else timer = setTimeout(check, platform() === 'linux' ? 50 : 500);
   };
-  let timer = setTimeout(look, 50);
+  let timer = setTimeout(check, 50);
   return () => {
     watching = false;
     clearTimeout(timer);

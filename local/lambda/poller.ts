@@ -7,16 +7,16 @@ import { retryDelayMs, retryThrottled, sleep } from './retry-throttled.ts';
 import type { MappingSpec, RunnerEvent } from './specs.ts';
 import { type SqsRecord, toEvents, toSqsRecord } from './sqs-record.ts';
 
-const MOST_PER_RECEIVE = 10;
-/** So many lanes keep asking when nothing comes. */
+const MAX_PER_REQUEST = 10;
+/** Number of lanes that keep polling an empty queue. */
 const IDLE_LANES = 1;
-/** Some eight seconds, in which a server that was killed is back; what is not deleted runs again. */
+/** About eight seconds, in which a killed server restarts; a message that is not deleted is delivered again. */
 const DELETE_ATTEMPTS = 8;
-/** An answer under way when we stop brings messages that would be hidden from all until their visibility ends. */
+/** Time to wait on stop for a receive in progress: its messages would be hidden until their visibility ends. */
 const HANG_UP_MS = 100;
 
 export interface PollerOptions {
-  /** Read anew for each batch, so that an update holds from the next one on. */
+  /** Called for each batch, so an update applies from the next batch on. */
   settings: () => MappingSpec;
   queues: QueueClient;
   invoke: (functionName: string, payload: string) => Promise<InvocationResult>;
@@ -24,25 +24,25 @@ export interface PollerOptions {
 }
 
 /**
- * Moves messages from a queue into a function. Each lane receives, invokes and deletes in turn, so that a batch is
- * never received without a free slot to run it; a lane that got something makes room for another one that asks.
+ * Moves messages from a queue to a function. Each lane receives, invokes and deletes in turn, so a batch is only
+ * received when a slot is free to run it. A lane that received messages opens another lane that polls.
  *
- * A batch that failed is left alone: its messages are visible again when their visibility ends, each with one receive
- * more. Lanes do not slow down for it, since Lambda does not where partial responses are switched on, and here they
- * always are. Only a function that cannot start, or is throttled, holds its lane back.
+ * The messages of a failed batch become visible when their visibility timeout ends, each with one more receive.
+ * Failures do not slow the lanes down: Lambda does not slow down with partial batch responses, which are always enabled
+ * here. Only a function that cannot start, or is throttled, delays its lane.
  */
 export class Poller {
   readonly #options: PollerOptions;
   readonly #lanes = new Set<Promise<void>>();
   #stop = new AbortController();
-  /** Ends the receives that still wait some time after the stop. */
+  /** Aborts receives that still wait some time after the stop. */
   #hangUp = new AbortController();
   #hangUpTimer: NodeJS.Timeout | undefined;
-  /** Lanes at work; counted apart, since two may end in one turn. */
+  /** Number of open lanes; counted separately from `#lanes`, because two may end in one turn of the event loop. */
   #open = 0;
-  /** Lanes that are asking now. */
-  #asking = 0;
-  /** Failures since the last good receive, over all lanes. */
+  /** Number of lanes that are receiving. */
+  #receiving = 0;
+  /** Failures since the last successful receive, over all lanes. */
   #outage = 0;
   #failedInits = 0;
 
@@ -58,8 +58,8 @@ export class Poller {
   }
 
   /**
-   * Asks no more; resolves when the batches at work are done. Started again before that, their lanes go on with it, so
-   * that there are never more than the maximum.
+   * Stops receiving; resolves when the running batches have finished. If `start` is called before that, their lanes
+   * continue, so the number of lanes never exceeds the maximum.
    */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -77,10 +77,10 @@ export class Poller {
 
   async #runLane(): Promise<void> {
     while (!this.#stop.signal.aborted && this.#open <= this.#options.settings().maximumConcurrency) {
-      this.#asking += 1;
+      this.#receiving += 1;
       const { messages, receivedAt } = await this.#collect();
-      this.#asking -= 1;
-      if (messages.length === 0 && this.#asking >= IDLE_LANES) break;
+      this.#receiving -= 1;
+      if (messages.length === 0 && this.#receiving >= IDLE_LANES) break;
       if (messages.length === 0) continue;
       this.#makeRoom();
       await this.#process(messages, receivedAt);
@@ -90,7 +90,7 @@ export class Poller {
 
   #makeRoom(): void {
     const { maximumConcurrency } = this.#options.settings();
-    if (!this.#stop.signal.aborted && this.#asking < IDLE_LANES && this.#open < maximumConcurrency) this.#openLane();
+    if (!this.#stop.signal.aborted && this.#receiving < IDLE_LANES && this.#open < maximumConcurrency) this.#openLane();
   }
 
   async #collect(): Promise<{ messages: Message[]; receivedAt: number }> {
@@ -105,18 +105,18 @@ export class Poller {
   async #receive(most: number, waitSeconds: number): Promise<Message[]> {
     const { queueUrl } = this.#options.settings();
     const { signal } = this.#hangUp;
-    const asked = Date.now();
+    const begun = Date.now();
     try {
       const messages = await this.#options.queues.receive(
         queueUrl,
-        Math.min(most, MOST_PER_RECEIVE),
+        Math.min(most, MAX_PER_REQUEST),
         waitSeconds,
         signal,
       );
-      if (this.#outage > 0) this.#tell('poll-recovered', `receives from ${queueUrl} again`);
+      if (this.#outage > 0) this.#emit('poll-recovered', `can receive from ${queueUrl} again`);
       this.#outage = 0;
-      // A server that does not wait would have us ask without a break.
-      if (messages.length === 0 && waitSeconds > 1 && Date.now() - asked < 1_000) await sleep(100, this.#stop.signal);
+      // Avoids a busy loop with a server that does not support long polling.
+      if (messages.length === 0 && waitSeconds > 1 && Date.now() - begun < 1_000) await sleep(100, this.#stop.signal);
       return messages;
     } catch (error) {
       if (signal.aborted) return [];
@@ -129,16 +129,16 @@ export class Poller {
   async #process(messages: readonly Message[], receivedAt: number): Promise<void> {
     const { functionName, queueUrl, queueArn } = this.#options.settings();
     for (const { records, payload } of toEvents(messages.map((message) => toSqsRecord(message, queueArn)))) {
-      // Once its messages are visible to others the batch is dropped, a receive spent without a run: throttling alone
-      // can fill a dead-letter queue.
-      const outcome = await retryThrottled({
+      // When its messages become visible again the batch is dropped. That costs a receive without a run: throttling
+      // alone can fill a dead-letter queue.
+      const result = await retryThrottled({
         invoke: () => this.#options.invoke(functionName, payload),
         until: async () => receivedAt + (await this.#visibilityMs(queueUrl)),
         signal: this.#stop.signal,
       });
-      if (outcome.kind === 'success') await this.#remove(succeeded(records, outcome.body));
-      // A function that cannot start would otherwise burn the receives of the whole queue in seconds.
-      this.#failedInits = outcome.kind === 'init-failed' ? this.#failedInits + 1 : 0;
+      if (result.kind === 'success') await this.#remove(succeeded(records, result.body));
+      // A function that cannot start would otherwise use up the receives of the whole queue within seconds.
+      this.#failedInits = result.kind === 'init-failed' ? this.#failedInits + 1 : 0;
       if (this.#failedInits > 0) await sleep(retryDelayMs(this.#failedInits), this.#stop.signal);
     }
   }
@@ -153,8 +153,8 @@ export class Poller {
   }
 
   async #remove(receiptHandles: readonly string[]): Promise<void> {
-    for (let from = 0; from < receiptHandles.length; from += MOST_PER_RECEIVE) {
-      await this.#removeBatch(receiptHandles.slice(from, from + MOST_PER_RECEIVE));
+    for (let from = 0; from < receiptHandles.length; from += MAX_PER_REQUEST) {
+      await this.#removeBatch(receiptHandles.slice(from, from + MAX_PER_REQUEST));
     }
   }
 
@@ -173,13 +173,13 @@ export class Poller {
     if (left.length > 0) this.#fail(`cannot delete ${left.length} messages from ${queueUrl}: ${reason}`);
   }
 
-  /** One line an outage, whatever fails in it. */
+  /** Reports one failure for each outage. */
   #fail(message: string): void {
     this.#outage += 1;
-    if (this.#outage === 1) this.#tell('poll-error', message);
+    if (this.#outage === 1) this.#emit('poll-error', message);
   }
 
-  #tell(kind: 'poll-error' | 'poll-recovered', message: string): void {
+  #emit(kind: 'poll-error' | 'poll-recovered', message: string): void {
     this.#options.onEvent({ kind, functionName: this.#options.settings().functionName, message });
   }
 }

@@ -9,14 +9,14 @@ import {
 
 export interface QueueClient {
   receive(queueUrl: string, most: number, waitSeconds: number, signal: AbortSignal): Promise<Message[]>;
-  /** At most ten receipt handles; returns those that were refused by no fault of ours, to be tried again. */
+  /** Deletes at most ten messages; returns the receipt handles to retry, which failed by an error of the server. */
   remove(queueUrl: string, receiptHandles: readonly string[]): Promise<string[]>;
-  /** The queue's visibility timeout. */
+  /** Returns the queue's visibility timeout. */
   visibilityMs(queueUrl: string): Promise<number>;
   close(): void;
 }
 
-/** What a mapping needs of SQS. It waits and tries again by its own rules, so the SDK does not. */
+/** Opens the SQS client of a mapping, without retries by the SDK: the mapping has its own. */
 export function openQueueClient(endpoint: string, region: string): QueueClient {
   const sqs = new SQSClient({
     endpoint,
@@ -26,7 +26,7 @@ export function openQueueClient(endpoint: string, region: string): QueueClient {
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     requestHandler: {
       connectionTimeout: 2_000,
-      // Longer than the longest poll. By default it only warns, and a hung server would hold a lane for ever.
+      // Longer than the longest poll. By default the SDK only warns, and a hung server would block a lane permanently.
       requestTimeout: 30_000,
       throwOnRequestTimeout: true,
       httpAgent: { maxSockets: 2_000 },

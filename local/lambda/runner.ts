@@ -13,43 +13,43 @@ import type { FunctionSpec, MappingSpec, RunnerEvent } from './specs.ts';
 export interface RunnerOptions {
   children: Children;
   sqsEndpoint: string;
-  /** Default: a free one. */
+  /** Default: any free port. */
   port?: number;
   region?: string;
   accountId?: string;
-  /** Main module of the runtime in the environments, such as that of `aws-lambda-ric`; default: our own. */
+  /** Main module of the runtime, for example that of `aws-lambda-ric`; default: bootstrap.mjs. */
   bootstrap?: string | undefined;
   onEvent?: (event: RunnerEvent) => void;
 }
 
 export interface Runner {
-  /** For any Lambda client. */
+  /** URL for Lambda clients. */
   readonly endpoint: string;
   readonly port: number;
-  /** Throws when there is one of this name. */
+  /** Adds a function. Throws if one with this name exists. */
   addFunction(spec: FunctionSpec): void;
-  /** New code: invocations at work finish on the old. */
+  /** Replaces the code of a function; running invocations finish with the old code. */
   replaceFunction(spec: FunctionSpec): void;
-  /** Returns its UUID. */
+  /** Adds an event source mapping and returns its UUID. */
   addMapping(spec: MappingSpec): string;
-  /** With its mappings; invocations at work finish. */
+  /** Removes a function and its mappings; running invocations finish. */
   removeFunction(name: string): void;
   /**
-   * Throws `FunctionNotFoundError`, and `ServiceError` when it is throttled; what goes wrong inside the function is
-   * `functionError`.
+   * Invokes a function; a failure of the function is returned as `functionError`. Throws `FunctionNotFoundError`, and
+   * `ServiceError` if the function is throttled.
    */
   invoke(
     name: string,
     payload: unknown,
     type: 'RequestResponse' | 'Event',
   ): Promise<{ payload: unknown; functionError?: string }>;
-  /** Process ids of the live environments. */
+  /** Returns the process ids of the live environments. */
   environments(functionName?: string): number[];
-  /** Stops polling, lets invocations at work finish up to `graceMs` (default 10,000), kills the rest. */
+  /** Stops polling, waits up to `graceMs` (default 10,000) for running invocations, and kills the rest. */
   close(options?: { graceMs?: number }): Promise<void>;
 }
 
-/** Runs functions in processes of their own behind the wire protocol of Lambda, and feeds them from SQS. */
+/** Runs functions in separate processes behind Lambda's wire protocol, and delivers messages from SQS to them. */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
   const { children, sqsEndpoint, port = 0, region = 'us-east-1', accountId = '000000000000' } = options;
   const { bootstrap, onEvent = () => {} } = options;
@@ -90,7 +90,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       clearTimeout(timer);
       functions.kill();
       queues.close();
-      // The last answers are still to be written.
+      // Wait one turn for the last responses to be written.
       await setImmediate();
       server.close();
       server.closeAllConnections();

@@ -2,17 +2,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** The next event for a runtime. */
 export interface NextInvocation {
   requestId: string;
   /** JSON text of the event. */
   payload: string;
-  /** Epoch milliseconds at which the environment is killed. */
+  /** Time at which the environment is killed, in epoch milliseconds. */
   deadlineMs: number;
   functionArn: string;
   traceId: string;
 }
 
-/** What a runtime says, in the order in which it says it. Bodies are as sent. */
+/** Receives the requests of a runtime, in their order. Bodies are unparsed. */
 export interface RuntimeListener {
   onNext(): void;
   onResponse(requestId: string, body: string): void;
@@ -23,14 +24,14 @@ export interface RuntimeListener {
 export interface RuntimeApi {
   /** `host:port`, the value of AWS_LAMBDA_RUNTIME_API. */
   readonly address: string;
-  /** Answers the runtime's waiting request for the next event. */
+  /** Responds to the runtime's pending request for the next event. */
   deliver(invocation: NextInvocation): void;
   close(): void;
 }
 
 const PREFIX = '/2018-06-01/runtime/';
 
-/** The Lambda Runtime API (2018-06-01) of one execution environment, on a port of its own. */
+/** Serves the Lambda Runtime API (2018-06-01) for one execution environment, on its own port. */
 export async function openRuntimeApi(listener: RuntimeListener): Promise<RuntimeApi> {
   let waiting: ServerResponse | undefined;
   const server = createServer((request, response) => {
@@ -42,7 +43,7 @@ export async function openRuntimeApi(listener: RuntimeListener): Promise<Runtime
     }
     receive(request, response, (body) => route(path, body, listener)).catch(() => response.destroy());
   });
-  // A frozen runtime must find its connection as it left it, however long that was.
+  // The connection of a stopped runtime must stay open, however long it is stopped.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.headersTimeout = 0;
@@ -90,9 +91,9 @@ function route(path: string, body: string, listener: RuntimeListener): boolean {
     listener.onInitError(body);
     return true;
   }
-  const [, requestId, what] = /^invocation\/([^/]+)\/(response|error)$/.exec(path) ?? [];
+  const [, requestId, kind] = /^invocation\/([^/]+)\/(response|error)$/.exec(path) ?? [];
   if (requestId === undefined) return false;
-  if (what === 'response') listener.onResponse(requestId, body);
+  if (kind === 'response') listener.onResponse(requestId, body);
   else listener.onError(requestId, body);
   return true;
 }

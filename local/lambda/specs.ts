@@ -1,3 +1,4 @@
+/** A function as it is deployed to the runner. */
 export interface FunctionSpec {
   name: string;
   /** Absolute path of the built `.mjs`. */
@@ -5,12 +6,13 @@ export interface FunctionSpec {
   timeoutSeconds: number;
   memoryMb: number;
   environment: Readonly<Record<string, string>>;
-  /** How often a failed asynchronous invocation is tried again, 0 to 2; default 0. */
+  /** Number of retries of a failed asynchronous invocation, 0 to 2; default 0. */
   eventRetries?: number;
-  /** At most so many invocations at a time, further ones are throttled; until it is changed. Default: no limit. */
+  /** Most concurrent invocations; more are throttled. PutFunctionConcurrency changes it. Default: no limit. */
   reservedConcurrency?: number;
 }
 
+/** An event source mapping from an SQS queue to a function. */
 export interface MappingSpec {
   functionName: string;
   queueUrl: string;
@@ -23,10 +25,11 @@ export interface MappingSpec {
   enabled?: boolean;
 }
 
+/** A log line of a function, or a failure that the runner observed. */
 export interface RunnerEvent {
   kind: 'log' | 'init-failed' | 'timeout' | 'exit' | 'out-of-memory' | 'poll-error' | 'poll-recovered';
   functionName: string;
-  /** One line for people; of a `log`, the line that the function wrote. */
+  /** A one-line description; for a `log`, the line that the function wrote. */
   message: string;
   requestId?: string;
   stream?: 'stdout' | 'stderr';

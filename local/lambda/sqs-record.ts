@@ -1,6 +1,6 @@
 import type { Message, MessageAttributeValue } from '@aws-sdk/client-sqs';
 
-/** The record of an SQS event as a function gets it. */
+/** A record of an SQS event, as Lambda passes it to a function. */
 export interface SqsRecord {
   messageId: string;
   receiptHandle: string;
@@ -23,7 +23,7 @@ export interface SqsRecordAttribute {
   dataType: string;
 }
 
-/** `queueArn` as the mapping has it; the region is its fourth part. */
+/** Converts a message to a record; the region is the fourth part of `queueArn`. */
 export function toSqsRecord(message: Message, queueArn: string): SqsRecord {
   const attributes = Object.entries(message.MessageAttributes ?? {});
   return {
@@ -50,17 +50,17 @@ function toAttribute({ StringValue, BinaryValue, DataType }: MessageAttributeVal
   };
 }
 
-/** Lambda hands over at most 6 MB at once; what does not fit makes another invocation. */
-const MOST_BYTES = 6 * 1024 * 1024 - 1024;
+/** A payload of Lambda is limited to 6 MB; the records that do not fit go into another invocation. */
+const MAX_BYTES = 6 * 1024 * 1024 - 1024;
 
-/** Cuts a batch into event payloads (JSON text) that fit, in order. */
+/** Splits a batch into event payloads (JSON text) within the limit, in order. */
 export function toEvents(records: readonly SqsRecord[]): { records: SqsRecord[]; payload: string }[] {
   const events: { records: SqsRecord[]; texts: string[]; bytes: number }[] = [];
   for (const record of records) {
     const text = JSON.stringify(record);
     const bytes = Buffer.byteLength(text) + 1;
     const last = events.at(-1);
-    if (last && last.bytes + bytes <= MOST_BYTES) {
+    if (last && last.bytes + bytes <= MAX_BYTES) {
       last.records.push(record);
       last.texts.push(text);
       last.bytes += bytes;

@@ -13,14 +13,14 @@ const CHANGE = z.object({
 
 const CONCURRENCY = z.object({ ReservedConcurrentExecutions: z.int().min(0) });
 
-/** Reads the body of PutFunctionConcurrency. Throws `InvalidParameterValueException` with what was expected. */
+/** Parses the body of PutFunctionConcurrency. Throws `InvalidParameterValueException` with the expected value. */
 export function readConcurrency(body: string): number {
   const parsed = CONCURRENCY.safeParse(parseJson(body));
   if (!parsed.success) throw invalid('ReservedConcurrentExecutions: expected a whole number, 0 or more');
   return parsed.data.ReservedConcurrentExecutions;
 }
 
-/** Reads the body of UpdateEventSourceMapping. Throws `InvalidParameterValueException` with what was expected. */
+/** Parses the body of UpdateEventSourceMapping. Throws `InvalidParameterValueException` with the expected value. */
 export function readChange(body: string, current: MappingSpec): MappingChange {
   const parsed = CHANGE.safeParse(parseJson(body === '' ? '{}' : body));
   if (!parsed.success) {
@@ -41,7 +41,7 @@ export function readChange(body: string, current: MappingSpec): MappingChange {
   };
 }
 
-/** An EventSourceMappingConfiguration. */
+/** Returns an EventSourceMappingConfiguration of the Lambda API. */
 export function toConfiguration(mapping: Mapping, functionArn: string): Record<string, unknown> {
   const { uuid, spec, state, lastModified } = mapping;
   return {

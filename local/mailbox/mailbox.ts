@@ -10,9 +10,9 @@ import { isStopped } from './stopped.ts';
 
 export interface Mailbox {
   readonly port: number;
-  /** For `SMTP_URL`. */
+  /** Value for `SMTP_URL`. */
   readonly url: string;
-  /** Lets a mail that is coming in be stored, for a second. */
+  /** Waits up to one second for mails that are being received. */
   close(): Promise<void>;
 }
 
@@ -20,8 +20,8 @@ const MAX_BYTES = 25_000_000;
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * An SMTP server on 127.0.0.1 that takes every mail for anybody, with or without a login, and delivers none. `port` is
- * the preferred one; it moves to the next free one. A mail is on disk before it is accepted.
+ * Starts an SMTP server on 127.0.0.1 that accepts every mail for any recipient, with or without a login, and delivers
+ * none. It uses the next free port if `port` is in use. A mail is on disk before it is accepted.
  */
 export async function startMailbox({ port, folder }: { port: number; folder: string }): Promise<Mailbox> {
   await mkdir(folder, { recursive: true });
@@ -39,13 +39,13 @@ export async function startMailbox({ port, folder }: { port: number; folder: str
     closeTimeout: CLOSE_WITHIN_MS,
     onAuth: ({ username }, _session, callback) => callback(null, { user: username ?? '' }),
     onConnect: (_session, callback) => refuseWhenStopped(callback),
-    // A client that keeps its connection would not notice otherwise.
+    // For clients that keep their connection open.
     onMailFrom: (_address, _session, callback) => refuseWhenStopped(callback),
     onData: (stream, session, callback) => {
       receive(folder, stream, session).then((id) => callback(null, `stored as ${id}`), callback);
     },
   });
-  // A client that hangs up in the middle is its own affair.
+  // A client that closes its connection during a mail needs no handling.
   server.on('error', () => undefined);
   const bound = await freePort(port);
   const listener = server.listen(bound, '127.0.0.1');
@@ -68,7 +68,7 @@ function refusal(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** What was being written when an earlier run was killed; its sender was not told that we have it. */
+/** Deletes mails that were being written when an earlier run was killed; they were not accepted. */
 async function removeDrafts(folder: string): Promise<void> {
   const drafts = (await readdir(folder)).filter((name) => name.startsWith('.') && name.endsWith('.new'));
   for (const name of drafts) await rm(join(folder, name), { force: true });

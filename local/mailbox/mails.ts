@@ -3,24 +3,24 @@ import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promis
 import { join } from 'node:path';
 import { type AddressObject, simpleParser } from 'mailparser';
 
-/** One mail as it arrived. Nothing is merged: the same mail sent twice is two of these. */
+/** A received mail. A mail sent twice is stored as two mails. */
 export interface Mail {
-  /** Sorts by arrival; also the file's name, without `.eml`. */
+  /** Sorts by arrival; also the file name without `.eml`. */
   readonly id: string;
   /** ISO 8601. */
   readonly receivedAt: string;
-  /** Whom the client named to the server. */
+  /** Sender in the SMTP envelope. */
   readonly from: string;
   readonly to: readonly string[];
-  /** With its angle brackets; undefined when the mail has none. */
+  /** With angle brackets; undefined if the mail has no Message-ID. */
   readonly messageId?: string;
   readonly subject: string;
 }
 
-/** A mail with what is inside. */
+/** A mail with its content. */
 export interface OpenedMail extends Mail {
   readonly text: string;
-  /** The header's `From` and `To`, with names. */
+  /** The headers `From` and `To`, with names. */
   readonly headerFrom: string;
   readonly headerTo: string;
 }
@@ -36,13 +36,13 @@ const READERS = 32;
 let sequence = 0;
 
 /**
- * Writes the mail as `<id>.eml`, which any mail program opens, with its summary as the first header line, so that a
- * listing reads the first bytes of each. When this resolves the mail survives a power cut.
+ * Writes a mail as `<id>.eml`, which mail programs can open. Its summary is the first header line, so a listing reads
+ * only the first bytes of each file. When the promise resolves, the mail survives a power failure.
  */
 export async function storeMail(folder: string, envelope: Envelope, raw: Buffer): Promise<Mail> {
   const receivedAt = new Date().toISOString();
   const mail: Mail = { id: nextId(receivedAt), receivedAt, ...envelope, ...(await readHeaders(raw)) };
-  // Escaped to ASCII, as a header must be.
+  // A header must be ASCII.
   const summary = JSON.stringify(mail).replace(
     /[\u007f-\uffff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -85,7 +85,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Every mail in the folder, oldest first; none when the folder does not exist. */
+/** Reads every mail in the folder, oldest first; an empty list if the folder does not exist. */
 export async function readMails(folder: string): Promise<Mail[]> {
   const names = (await listFolder(folder)).filter((name) => name.endsWith('.eml') && !name.startsWith('.')).sort();
   const mails: (Mail | undefined)[] = new Array(names.length);
@@ -97,7 +97,7 @@ export async function readMails(folder: string): Promise<Mail[]> {
   return mails.filter((mail) => mail !== undefined);
 }
 
-/** One mail with its text; undefined when there is none of this id. */
+/** Reads one mail with its text; undefined if the id is unknown. */
 export async function readMail(folder: string, id: string): Promise<OpenedMail | undefined> {
   if (!/^[\w-]+$/.test(id)) return undefined;
   const path = join(folder, `${id}.eml`);
@@ -114,7 +114,7 @@ function addresses(header: AddressObject | AddressObject[] | undefined): string 
     .join(', ');
 }
 
-/** Undefined for a file that is gone by now, or that we did not write. */
+/** Reads the summary of a mail; undefined if the file was deleted or was not written by `storeMail`. */
 async function readSummary(path: string): Promise<Mail | undefined> {
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return undefined;

@@ -3,7 +3,7 @@ import { startMailbox } from './mailbox.ts';
 
 const { values } = parseArgs({ options: { port: { type: 'string' }, folder: { type: 'string' } } });
 if (values.port === undefined || values.folder === undefined) {
-  throw new Error('usage: main.ts --port <number> --folder <folder for the mails>');
+  throw new Error('usage: main.ts --port <number> --folder <mail folder>');
 }
 
 const mailbox = await startMailbox({ port: Number(values.port), folder: values.folder });

@@ -2,7 +2,7 @@ import { access, lstat, mkdir, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** Where `initdb` and `postgres` lie, and what their environment needs. */
+/** Location of `initdb` and `postgres`, and the environment variables they require. */
 export interface Binaries {
   readonly bin: string;
   readonly env: Readonly<Record<string, string>>;
@@ -13,11 +13,14 @@ interface Link {
   readonly target: string;
 }
 
-/** `folder`: any Postgres's bin folder. `cache`: for the library links, if the package's own folder is read-only. */
+/**
+ * Finds the binaries in `folder`, the bin folder of any Postgres, or else in the npm package. `cache` is the folder for
+ * library links if that of the package is read-only.
+ */
 export async function findBinaries(folder: string | undefined, cache: string): Promise<Binaries> {
   if (folder !== undefined) {
     await access(join(folder, 'initdb')).catch((cause: unknown) => {
-      throw new Error(`No Postgres in ${folder}: expected a folder that holds initdb and postgres.`, { cause });
+      throw new Error(`No Postgres in ${folder}: expected a folder that contains initdb and postgres.`, { cause });
     });
     return { bin: folder, env: {} };
   }
@@ -30,12 +33,12 @@ function embeddedPackage(): string {
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '..');
   } catch (cause) {
-    const advice = 'install it with npm, or set DATABASE_URL to a Postgres of your own';
+    const advice = 'install it with npm, or set DATABASE_URL to another Postgres';
     throw new Error(`The Postgres binaries ${name} are not installed: ${advice}.`, { cause });
   }
 }
 
-/** npm cannot pack symbolic links; the package's install script makes them, unless scripts were switched off. */
+/** Creates the library links. npm cannot pack symbolic links; the package's install script may have been disabled. */
 async function completeLibraries(root: string, cache: string): Promise<Record<string, string>> {
   const links: Link[] = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]'));
   const missing: Link[] = [];
@@ -48,7 +51,7 @@ async function completeLibraries(root: string, cache: string): Promise<Record<st
   }
   await mkdir(cache, { recursive: true });
   for (const { source, target } of missing) await link(join(root, source), join(cache, basename(target)));
-  // Both: a library that is found in the cache looks for its own neighbours there.
+  // Both folders: a library in the cache searches the libraries it depends on by this path too.
   const path = [cache, join(root, 'native', 'lib')].join(':');
   return { [process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH']: path };
 }

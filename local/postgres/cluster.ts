@@ -6,15 +6,18 @@ import { promisify } from 'node:util';
 import type { Binaries } from './binaries.ts';
 import { assertReachable, type Owner } from './owner.ts';
 
-/** Not `millrace`: the schema of that name would be in its search path, and hide statements that forget to name it. */
+/**
+ * Not `millrace`: the search path of a user contains the schema with its name, so a statement that does not qualify a
+ * table would work here and fail elsewhere.
+ */
 export const SUPERUSER = 'postgres';
 
 const PASSWORD_FILE = 'millrace.password';
 const run = promisify(execFile);
 
 /**
- * Makes the data folder if it is not there, and answers the superuser's password. It is made beside its place and moved
- * in when complete, so that a process killed half way leaves nothing that looks like a database.
+ * Creates the data folder if it does not exist, and returns the superuser's password. The folder is created under
+ * another name and renamed when complete, so a process killed meanwhile leaves no incomplete database.
  */
 export async function ensureCluster(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<string> {
   await mkdir(dirname(folder), { recursive: true });
@@ -28,14 +31,14 @@ export async function ensureCluster(folder: string, binaries: Binaries, owner: O
   });
   if (present.length === 0) await initialise(folder, binaries, owner);
   return readFile(join(folder, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
-    throw new Error(`${folder} holds no Postgres data that this user made: choose another folder.`, { cause });
+    throw new Error(`${folder} contains no Postgres data of this user: choose another folder.`, { cause });
   });
 }
 
 /**
- * The password is random and asked for on the socket as well: with `trust`, any account of this machine that reaches
- * the port would be superuser, and a superuser runs programs. Locale C sorts the same on every machine and version, and
- * needs nothing installed; messages stay English, which the launcher reads.
+ * Runs initdb. The password is random and also required on the socket: with `trust`, any account of this machine that
+ * reaches the port would be superuser, and a superuser can run programs. Locale C sorts the same on every machine and
+ * version and requires no installed locale; messages stay English, and `startPostgres` matches them.
  */
 async function initialise(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<void> {
   const draft = `${folder}.new`;

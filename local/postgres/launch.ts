@@ -4,9 +4,9 @@ import type { Child, Children } from '../processes/children.ts';
 import type { Binaries } from './binaries.ts';
 import type { Owner } from './owner.ts';
 
-/** A server process, ready or not. */
+/** A server process, which may not be ready yet. */
 export interface ServerProcess extends Pick<Child, 'pid' | 'kill' | 'exited'> {
-  /** What it has logged since it was launched. */
+  /** Returns the log since the launch. */
   log(): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ export interface Launch {
 
 const LOG_LIMIT_BYTES = 10_000_000;
 
-/** Starts `postgres`; its log goes to `<folder>.log`. */
+/** Starts `postgres`, with its log in `<folder>.log`. */
 export async function launchServer({ children, folder, binaries, owner, settings }: Launch): Promise<ServerProcess> {
   const logPath = `${folder}.log`;
   const size = await stat(logPath).then(

@@ -9,24 +9,24 @@ const FAST_SHUTDOWN_MS = 10_000;
 const POLL_MS = 20;
 
 /**
- * Ends whatever still runs on this data folder: a server whose parent was killed, or backends whose server was killed
- * (a busy one does not notice, and holds the shared memory that a new server needs). Then takes away the lock files of
- * a process that is dead, a zombie, or by now some other program.
+ * Ends every process that uses this data folder: a server whose parent was killed, or backends whose server was killed
+ * (a busy backend does not notice, and keeps the shared memory that a new server requires). Then deletes the lock files
+ * if their process is dead, a zombie or another program with the same pid.
  */
 export async function endLeftovers(folder: string): Promise<void> {
   const data = await realpath(folder);
   const server = await serverPid(data);
-  if (server !== undefined && (await worksIn(server, data))) {
+  if (server !== undefined && (await runsIn(server, data))) {
     signal(server, 'SIGINT');
     await waitUntilGone([server], data);
   }
   const rest = await processesIn(data);
   for (const pid of rest) signal(pid, 'SIGKILL');
   await waitUntilGone(rest, data);
-  if (server !== undefined && !(await worksIn(server, data))) await removeLocks(data);
+  if (server !== undefined && !(await runsIn(server, data))) await removeLocks(data);
 }
 
-/** The pid file and the one beside the socket: Postgres takes a zombie, which may stay for long, for alive. */
+/** Deletes the pid file and the socket's lock file. Postgres considers a zombie alive, and a zombie may stay long. */
 async function removeLocks(data: string): Promise<void> {
   const locks = (await readdir(data)).filter((name) => name === 'postmaster.pid' || name.startsWith('.s.PGSQL.'));
   for (const name of locks) await rm(join(data, name), { force: true });
@@ -41,24 +41,24 @@ async function serverPid(data: string): Promise<number | undefined> {
 async function waitUntilGone(pids: readonly number[], data: string): Promise<void> {
   const deadline = Date.now() + FAST_SHUTDOWN_MS;
   for (const pid of pids) {
-    while (await worksIn(pid, data)) {
+    while (await runsIn(pid, data)) {
       if (Date.now() > deadline) signal(pid, 'SIGKILL');
       await wait(POLL_MS);
     }
   }
 }
 
-/** Every Postgres process works in its data folder; /proc tells. Elsewhere only the server is found, by its pid. */
+/** Finds Postgres processes by their working folder in /proc. Without /proc only the server is found, by its pid. */
 async function processesIn(data: string): Promise<number[]> {
   const found: number[] = [];
   for (const entry of await readdir('/proc').catch(() => [])) {
     const pid = Number(entry);
-    if (pid > 1 && pid !== process.pid && (await worksIn(pid, data))) found.push(pid);
+    if (pid > 1 && pid !== process.pid && (await runsIn(pid, data))) found.push(pid);
   }
   return found;
 }
 
-async function worksIn(pid: number, data: string): Promise<boolean> {
+async function runsIn(pid: number, data: string): Promise<boolean> {
   if (process.platform === 'linux') {
     const [state, cwd, name] = await Promise.all([
       readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
@@ -76,6 +76,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone in the meantime, which is what we want.
+    // The process has ended in the meantime.
   }
 }

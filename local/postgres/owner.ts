@@ -1,7 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The account that the server runs as. */
+/** The account under which the server runs. */
 export interface Owner {
   readonly name: string;
   readonly uid: number;
@@ -9,8 +9,9 @@ export interface Owner {
 }
 
 /**
- * Postgres refuses to run as root. Root steps down to the owner of an existing data folder, else to `postgres`, else to
- * `nobody`; it must be an account of this machine, since Postgres looks its name up. Undefined: not root, run as is.
+ * Chooses the account for a server started by root, because Postgres refuses to run as root: the owner of an existing
+ * data folder, else `postgres`, else the account `nobody`. Postgres looks up its name, so it must be an account of this
+ * machine. Undefined if this process does not run as root.
  */
 export async function chooseOwner(folder: string): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -21,7 +22,9 @@ export async function chooseOwner(folder: string): Promise<Owner | undefined> {
     accounts.find(({ name }) => name === 'postgres') ??
     accounts.find(({ name }) => name === 'nobody');
   if (owner !== undefined) return owner;
-  throw new Error('Postgres cannot run as root and there is no user postgres or nobody: start as an ordinary user.');
+  throw new Error(
+    'Postgres cannot run as root, and the users postgres and nobody do not exist: start as another user.',
+  );
 }
 
 function parseAccounts(passwd: string): Owner[] {
@@ -31,15 +34,15 @@ function parseAccounts(passwd: string): Owner[] {
   });
 }
 
-/** Throws one sentence when `owner` cannot get to `path`: typically a project under root's home, which is closed. */
+/** Throws if `owner` cannot access `path`, for example a project in root's home folder. */
 export async function assertReachable(path: string, owner: Owner): Promise<void> {
   for (let folder = await realpath(path); ; folder = dirname(folder)) {
     const { mode, uid, gid } = await stat(folder);
     const shift = uid === owner.uid ? 6 : gid === owner.gid ? 3 : 0;
     if (((mode >> shift) & 1) === 0) {
       throw new Error(
-        `Postgres runs as the user ${owner.name} (it refuses root), who cannot enter ${folder}: move the project out of ` +
-          `it, start as an ordinary user, or set DATABASE_URL to a Postgres of your own.`,
+        `Postgres runs as the user ${owner.name} (it refuses root), which cannot access ${folder}: move the project ` +
+          `out of it, start as another user, or set DATABASE_URL to another Postgres.`,
       );
     }
     if (folder === dirname(folder)) return;

@@ -8,34 +8,34 @@ import { ensureCluster, SUPERUSER } from './cluster.ts';
 import { type Launch, launchServer, type ServerProcess } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { chooseOwner } from './owner.ts';
-import { askWhenReady } from './ready.ts';
+import { readVersionWhenReady } from './ready.ts';
 
 export interface PostgresOptions {
-  /** Who ends the server when this process is killed. */
+  /** Ends the server if this process is killed. */
   readonly children: Children;
-  /** The data folder; made when it is not there. Its log lies beside it as `<folder>.log`. */
+  /** The data folder, created if it does not exist. The log is beside it, in `<folder>.log`. */
   readonly folder: string;
-  /** Preferred port; moves to the next free one. Default: any. */
+  /** Preferred port; the next free one is used if it is in use. Default: any free port. */
   readonly port?: number;
-  /** Folder with `initdb` and `postgres`; default the binaries that came with npm. */
+  /** Folder that contains `initdb` and `postgres`; default: the binaries of the npm package. */
   readonly binaries?: string;
   /** Server settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Made when it is not there. Default `millrace`. */
+  /** Database to create if it does not exist. Default `millrace`. */
   readonly database?: string;
 }
 
 export interface PostgresServer {
-  /** The superuser, in `database`. */
+  /** URL of `database` for the superuser. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   readonly folder: string;
   /** As in `show server_version`. */
   readonly version: string;
-  /** Resolves when the server process ends, asked to or not. Start again with the same folder and port to recover. */
+  /** Resolves when the server process ends for any reason. To recover, start again with the same folder and port. */
   readonly exited: Child['exited'];
-  /** Fast shutdown: open transactions are rolled back. Resolves when the process is gone. */
+  /** Stops by fast shutdown: open transactions are rolled back. Resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
@@ -48,12 +48,12 @@ const SETTINGS = {
 const RETRY_FOR_MS = 20_000;
 const RETRY_EVERY_MS = 100;
 const STOP_WITHIN_MS = 10_000;
-/** A rival took the port, or a killed server is not quite gone: its zombie not reaped, its memory still attached. */
-const PASSES = /lock file ".*" already exists|pre-existing shared memory block|could not create any TCP\/IP sockets/;
+/** Another program bound the port, or a killed server still exists as a zombie or with attached shared memory. */
+const TRANSIENT = /lock file ".*" already exists|pre-existing shared memory block|could not create any TCP\/IP sockets/;
 
 /**
- * Starts a Postgres of our own on 127.0.0.1. What an earlier, killed run left of the same folder is ended first, and
- * its data recovered. Throws one sentence, with the server's own words where it gave any.
+ * Starts a Postgres server on 127.0.0.1. Processes that a killed run left on the same folder are ended first, and the
+ * data is recovered. Throws with the server's own message if it logged one.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const wanted = resolve(options.folder);
@@ -69,22 +69,23 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     const launch: Launch = { children: options.children, folder, binaries, owner, settings };
     const server = await launchServer(launch);
     const url = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${options.database ?? 'millrace'}`;
-    const version = await askWhenReady(url, server.exited).catch(async (error: unknown) => {
+    const version = await readVersionWhenReady(url, server.exited).catch(async (error: unknown) => {
       await stop(server);
       throw error;
     });
     if (version !== undefined) {
       return { url, port, pid: server.pid, folder, version, exited: server.exited, stop: () => stop(server) };
     }
-    const said = await server.log();
-    if (!PASSES.test(said) || Date.now() > deadline) throw new Error(`Postgres did not start: ${reason(said, folder)}`);
+    const log = await server.log();
+    if (!TRANSIENT.test(log) || Date.now() > deadline)
+      throw new Error(`Postgres did not start: ${reason(log, folder)}`);
     await wait(RETRY_EVERY_MS);
   }
 }
 
 function reason(log: string, folder: string): string {
   const lines = log.split('\n').filter((line) => /(FATAL|PANIC|DETAIL|HINT|error):/.test(line));
-  return `${lines.join(' ') || log.trim() || 'it said nothing'} (see ${folder}.log)`;
+  return `${lines.join(' ') || log.trim() || 'it logged nothing'} (see ${folder}.log)`;
 }
 
 async function stop(server: ServerProcess): Promise<void> {

@@ -7,20 +7,20 @@ const NO_SUCH_DATABASE = '3D000';
 const DUPLICATE_DATABASE = '42P04';
 
 /**
- * Connects until the server answers (crash recovery may take its time), makes the database if need be, and answers the
- * server's version; undefined when the process ended first.
+ * Connects until the server accepts connections, which crash recovery may delay; creates the database if it does not
+ * exist, and returns the server's version. Undefined if the process ended first.
  */
-export async function askWhenReady(url: string, exited: Promise<unknown>): Promise<string | undefined> {
+export async function readVersionWhenReady(url: string, exited: Promise<unknown>): Promise<string | undefined> {
   let over = false;
   void exited.then(() => {
     over = true;
   });
   while (!over) {
-    const answer = await ask(url, 'show server_version').catch((error: unknown) => error);
+    const answer = await query(url, 'show server_version').catch((error: unknown) => error);
     if (typeof answer === 'string') return answer;
     const code = answer instanceof Error && 'code' in answer ? answer.code : undefined;
     if (code === NO_SUCH_DATABASE) await createDatabase(url);
-    // While it starts it refuses, resets or says 57P03; any other state that it reports will not get better.
+    // A starting server refuses or resets the connection, or reports 57P03; any other SQLSTATE is permanent.
     else if (/^(\d|XX)/.test(String(code)) && code !== CANNOT_CONNECT_NOW) throw answer;
     else await wait(POLL_MS);
   }
@@ -31,13 +31,13 @@ async function createDatabase(url: string): Promise<void> {
   const server = new URL(url);
   const name = decodeURIComponent(server.pathname.slice(1));
   server.pathname = '/postgres';
-  await ask(server.href, `create database ${pg.escapeIdentifier(name)}`).catch((error: unknown) => {
+  await query(server.href, `create database ${pg.escapeIdentifier(name)}`).catch((error: unknown) => {
     const known = error instanceof Error && 'code' in error && error.code === DUPLICATE_DATABASE;
     if (!known) throw error;
   });
 }
 
-async function ask(url: string, sql: string): Promise<unknown> {
+async function query(url: string, sql: string): Promise<unknown> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   try {

@@ -5,8 +5,8 @@ export interface Child {
   readonly pid: number;
   readonly process: ChildProcess;
   /**
-   * Sends `signal` (default SIGTERM) to the child's whole process group; nothing happens when it is gone. SIGSTOP only
-   * once the command has shown a sign of life: stopped before it registered, the child would hold up the reaper.
+   * Sends `signal` (default SIGTERM) to the child's process group; does nothing after its exit. Send SIGSTOP only after
+   * the command has written something: a child stopped before it has registered would block the reaper.
    */
   kill(signal?: NodeJS.Signals): void;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -14,31 +14,32 @@ export interface Child {
 
 export interface ChildOptions {
   cwd?: string;
-  /** The whole environment of the child; default: ours. */
+  /** The whole environment of the child; default: that of this process. */
   env?: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
-  /** As for `child_process.spawn`, nine entries at most; default: pipes. */
+  /** As for `child_process.spawn`, at most nine entries; default: pipes. */
   stdio?: StdioOptions;
-  /** What ends the child when we close or die: KILL (default), or INT with a KILL after ten seconds. */
+  /** Signal for the child on `close` or when this process dies: KILL (default), or INT and after ten seconds KILL. */
   lastSignal?: 'KILL' | 'INT';
 }
 
 export interface Children {
   /**
-   * Starts `command` as leader of its own process group. A command that does not exist is an exit with code 127.
-   * Throws when no process could be made (a missing `cwd`, say).
+   * Starts `command` as the leader of its own process group. An unknown command exits with code 127. Throws if no
+   * process could be created, for example when `cwd` does not exist.
    */
   spawn(command: string, args: readonly string[], options?: ChildOptions): Child;
-  /** Kills what is left, waits for it, ends the reaper. */
+  /** Kills the remaining children, waits for their exit and ends the reaper. */
   close(): Promise<void>;
 }
 
 const GRACE_MS = 10_000;
 
 /**
- * Lives in its own session and outlives a hard kill of ours: when the pipe to it closes, it ends every group still
- * registered, stopped ones too. Lines: `+<group> <signal>` registers, `-<group>` forgets.
+ * Runs in its own session and survives a SIGKILL of this process: when its input pipe closes, it ends every process
+ * group still registered, including stopped ones. The line `+<group> <signal>` registers a group, `-<group>` removes
+ * it.
  */
 const REAPER = `
 trap '' INT HUP TERM
@@ -65,14 +66,14 @@ done
 for entry in $groups; do kill -s KILL -- "-\${entry%:*}"; done 2>/dev/null
 `;
 
-/** Starts child processes of which none is left behind, even after SIGKILL of this process. */
+/** Starts child processes that all end with this process, even after its SIGKILL. */
 export function openChildren(): Children {
   const reaper = spawnProcess('/bin/sh', ['-c', REAPER], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Neither the reaper nor a write to it after its death may hold up or end this process.
+  // Neither the reaper nor a write to it after its exit may block or end this process.
   reaper.unref();
   reaper.on('error', () => {});
   reaper.stdin.on('error', () => {});
@@ -80,7 +81,7 @@ export function openChildren(): Children {
 
   function spawn(command: string, args: readonly string[], options: ChildOptions = {}): Child {
     if (reaper.pid === undefined || reaper.exitCode !== null || reaper.signalCode !== null) {
-      throw new Error(`cannot start ${command}: the process that cleans up after us has gone; restart`);
+      throw new Error(`cannot start ${command}: the process that ends leftover children has exited; restart`);
     }
     const { lastSignal = 'KILL' } = options;
     const child = startRegistered(reaper, { ...options, lastSignal, argv: [command, ...args] });
@@ -102,8 +103,8 @@ export function openChildren(): Children {
 }
 
 /**
- * The child registers itself before it becomes `argv`: the pipe stays open until it has, so that there is no moment at
- * which our death would leave it unknown to the reaper.
+ * Starts a child that registers itself before it executes `argv`. It holds the pipe open until then, so the reaper
+ * knows every child at whatever moment this process dies.
  */
 function startRegistered(
   reaper: ChildProcess,
@@ -124,8 +125,8 @@ function startRegistered(
   let gone = false;
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     process.on('exit', (code, signal) => {
-      killGroup(pid, 'SIGKILL'); // what the leader left behind
-      gone = true; // from here on the number may belong to others
+      killGroup(pid, 'SIGKILL'); // the rest of the group
+      gone = true; // the pid may be reused from now on
       resolve({ code, signal });
     });
   });
@@ -144,7 +145,7 @@ function killGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch (error) {
-    // ESRCH: all gone. EPERM: macOS says so of a group of zombies.
+    // ESRCH: the group has ended. EPERM: macOS returns it for a group of zombies.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }

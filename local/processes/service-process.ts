@@ -13,24 +13,24 @@ export interface ServiceProcess extends Running {
 const STOP_WITHIN_MS = 5_000;
 
 /**
- * Starts one of our own servers as a process: `<folder>/main`, which says `{"event":"listening","port":…}` when it is
- * ready.
- * @throws with the process's own words when it ends before that.
+ * Starts a server of this package as a process: `<folder>/main`, which prints `{"event":"listening","port":…}` when it
+ * is ready.
+ * @throws Error with the process's own message if it exits before that
  */
 export async function startService(
   children: Children,
   folder: 'sqs' | 'mailbox',
   args: readonly string[],
 ): Promise<ServiceProcess> {
-  // Sources when run from a clone, built files when run from the package.
+  // TypeScript in a clone, JavaScript in the npm package.
   const main = fileURLToPath(new URL(`../${folder}/main${extname(import.meta.url)}`, import.meta.url));
   const child = children.spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args]);
-  let said = '';
+  let errorOutput = '';
   child.process.stderr?.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-2_000);
+    errorOutput = (errorOutput + chunk.toString()).slice(-2_000);
   });
   const port = await Promise.race([listening(child.process.stdout), child.exited.then(() => undefined)]);
-  if (port === undefined) throw new Error(said.trim() || `${folder} ended before it was ready`);
+  if (port === undefined) throw new Error(errorOutput.trim() || `${folder} exited before it was ready`);
   return {
     pid: child.pid,
     port,

@@ -1,46 +1,46 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Something that runs and may die. */
+/** A process that may die. */
 export interface Running {
   readonly exited: Promise<unknown>;
   stop(): Promise<void>;
 }
 
 export interface Supervised<T extends Running> {
-  /** The one that runs now. */
+  /** The process that runs now. */
   current(): T;
   stop(): Promise<void>;
 }
 
 export interface SuperviseOptions {
-  /** What people call it. */
+  /** Name of the process in the printed lines. */
   readonly name: string;
-  readonly say: (line: string) => void;
-  /** Fired when everything is being killed: what dies then stays dead. */
+  readonly printLine: (line: string) => void;
+  /** Fired when every child process is being killed: none is restarted from then on. */
   readonly halt: AbortSignal;
 }
 
-const PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 5_000;
 
-/** Keeps something running: whenever it dies without being asked to, `restart` is called until it succeeds. */
+/** Keeps a process running: when it exits without a call of `stop`, `restart` is called until it succeeds. */
 export function supervise<T extends Running>(
   first: T,
   restart: () => Promise<T>,
-  { name, say, halt }: SuperviseOptions,
+  { name, printLine, halt }: SuperviseOptions,
 ): Supervised<T> {
   let current = first;
   let stopping = false;
   const over = () => stopping || halt.aborted;
 
-  async function bringBack(): Promise<T | undefined> {
-    for (let pause = PAUSE_MS; !over(); pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  async function restartUntilUp(): Promise<T | undefined> {
+    for (let delay = FIRST_DELAY_MS; !over(); delay = Math.min(delay * 2, LONGEST_DELAY_MS)) {
       try {
         return await restart();
       } catch (error) {
         if (over()) break;
-        say(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
-        await wait(pause, undefined, { signal: halt }).catch(() => undefined);
+        printLine(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
+        await wait(delay, undefined, { signal: halt }).catch(() => undefined);
       }
     }
     return undefined;
@@ -50,12 +50,12 @@ export function supervise<T extends Running>(
     for (;;) {
       await current.exited;
       if (over()) return;
-      say(`${name} died and is started again`);
-      const next = await bringBack();
+      printLine(`${name} died; restarting it`);
+      const next = await restartUntilUp();
       if (next === undefined) return;
       current = next;
       if (stopping) return current.stop();
-      say(`${name} is back`);
+      printLine(`${name} is running again`);
     }
   }
 

@@ -5,11 +5,11 @@ import type { Stack } from '../stack.ts';
 interface BannerOptions {
   readonly fastRetries: boolean;
   readonly samples: boolean;
-  /** An earlier start was told to refuse mails. */
+  /** True if `millrace mail stop` was run during an earlier start. */
   readonly mailboxStopped: boolean;
 }
 
-/** What stands on the screen once everything runs: where things are and what to type next. */
+/** Returns the text printed once everything runs: addresses, and commands to try next. */
 export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
   const bold = (text: string) => styleText('bold', text);
   const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
@@ -19,12 +19,12 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
     `  Database   ${stack.databaseUrl}`,
-    `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     not ours: AWS_ENDPOINT_URL_SQS'}`,
+    `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
-    `  API        ${stack.apiUrl}          what it offers: ${stack.apiUrl}/docs`,
-    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
+    `  API        ${stack.apiUrl}          docs: ${stack.apiUrl}/docs`,
+    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped; start it: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    `  Handlers   ${names.join(', ') || 'none yet: add a file to functions/handlers'}`,
+    `  Handlers   ${names.join(', ') || 'none; add a file to functions/handlers'}`,
     '             saving a file in functions/ reloads them',
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
@@ -41,9 +41,7 @@ function next(samples: boolean): string[] {
   return [
     `npx millrace enqueue send_reminder '${payload}'`,
     'npx millrace jobs list',
-    ...(samples
-      ? ['npx millrace jobs list --status dead_letter    # sample job 4 dies at its only attempt: see why']
-      : []),
+    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 failed its only attempt'] : []),
     `npx millrace sql "select id, status, attempts, last_error from millrace.jobs order by id"`,
   ];
 }

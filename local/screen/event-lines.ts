@@ -4,14 +4,14 @@ import type { RunnerEvent } from '../lambda/specs.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
 
-/** Of an error, or of what a function printed; `jobs show` has the rest of an error. */
+/** Longest text of an error or of a printed line; `jobs show` prints the whole error. */
 const LONGEST_TEXT = 300;
-/** With what stands around such a text. */
+/** Longest line, which includes such a text. */
 const LONGEST_LINE = 400;
 const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
-/** One line for people of one event of the stack, or undefined for what nobody needs to see. */
+/** Describes an event of the stack in one line; undefined for an event that is not shown. */
 export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
   const log = parseLogLine(event.message);
@@ -21,10 +21,10 @@ export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   return text && line(now, subject(log) ?? short(event.functionName), text, log.level);
 }
 
-/** What a function printed by itself; of an error that ended an invocation or a start, its type and message. */
+/** Describes a line that a function printed; an error that ended an invocation is shown as its type and message. */
 function plainLine({ functionName, message }: RunnerEvent, now: Date): string | undefined {
   const [title, report = ''] = message.split('\t');
-  // The runner tells it once more, with the place.
+  // The runner reports the same error with its source position.
   if (title === 'Init Error') return undefined;
   const { errorType, errorMessage } = title === 'Invoke Error' ? parseReport(report) : {};
   if (errorType === undefined) return line(now, short(functionName), shortened(message), 'info');
@@ -39,7 +39,7 @@ function parseReport(text: string): { errorType?: unknown; errorMessage?: unknow
   }
 }
 
-/** A dead job's message comes a few times before SQS takes it to the dead-letter queue; its death was told. */
+/** A dead job's message is received a few more times before SQS moves it; the death of the job was shown before. */
 function isBounce({ event, step }: LogLine): boolean {
   return event === 'message_not_started' && step === 'bounce';
 }
@@ -69,17 +69,17 @@ function sentence(log: LogLine): string {
     case 'job_succeeded':
       return `succeeded    ${attempt}  ${log.duration_ms} ms`;
     case 'job_failed':
-      return `failed       ${attempt}  ${error}  (again in ${roughly(log.retry_delay_s)})`;
+      return `failed       ${attempt}  ${error}  (retry in ${roughly(log.retry_delay_s)})`;
     case 'job_dead_letter':
       return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job_id})`;
     case 'attempt_rescued':
-      return `lost         ${attempt}  its lease is over`;
+      return `lost         ${attempt}  its lease expired`;
     case 'job_snoozed':
-      return `snoozed      ${error}  (again in ${roughly(log.retry_delay_s)})`;
+      return `snoozed      ${error}  (retry in ${roughly(log.retry_delay_s)})`;
     case 'http':
       return `${log.method} ${log.path} answered ${log.http_status}  ${log.duration_ms} ms`;
     case 'message_not_started':
-      return log.step === 'redrive' ? 'redriven, by a move task of SQS' : `message not started: ${log.step}`;
+      return log.step === 'redrive' ? 'redriven by an SQS move task' : `message not started: ${log.step}`;
     default:
       return mirrorSentence(log) ?? [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
   }
@@ -89,15 +89,15 @@ function roughly(seconds: unknown): string {
   return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
 }
 
-/** Said elsewhere on the line, or of the machine and not of what happened. */
-const TOLD = new Set([
+/** Fields shown elsewhere on the line, and fields about the machine. */
+const OMITTED = new Set([
   ...['level', 'timestamp', 'service', 'event', 'message', 'job_id', 'job_type', 'routing_key', 'queue'],
   ...['function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
 ]);
 
 function details(log: LogLine): string[] {
   return Object.entries(log)
-    .filter(([key]) => !TOLD.has(key))
+    .filter(([key]) => !OMITTED.has(key))
     .map(([key, value]) => `${key}=${key === 'error' ? errorText(log) : text(value)}`);
 }
 
@@ -105,7 +105,7 @@ function text(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** `millrace-local-send_reminder`, a function or a queue, is called `send_reminder` here. */
+/** Shortens `millrace-local-send_reminder`, the name of a function or queue, to `send_reminder`. */
 function short(functionName: string): string {
   return functionName.replace(/^millrace-local-/, '');
 }

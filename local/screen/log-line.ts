@@ -1,11 +1,11 @@
-/** A log line of a function: what core/log.ts wrote. */
+/** A log line of a function, as core/log.ts writes it. */
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly event: string;
   readonly [field: string]: unknown;
 }
 
-/** The log line in what a function printed, or undefined when it is somebody's plain text. */
+/** Parses a line that a function printed; undefined if it is not a log line of core/log.ts. */
 export function parseLogLine(text: string): LogLine | undefined {
   if (!text.startsWith('{')) return undefined;
   try {

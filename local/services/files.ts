@@ -10,16 +10,16 @@ import { freePort } from '../processes/ports.ts';
 
 export interface FileServer {
   readonly port: number;
-  /** Without a slash at the end: `${url}/photos/cat.jpg` is `photos/cat.jpg` in the folder. */
+  /** Without a trailing slash: `${url}/photos/cat.jpg` is `photos/cat.jpg` in the folder. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 export interface FileServerOptions {
-  /** Preferred; moves to the next free one. */
+  /** Preferred port; the next free one is used if it is in use. */
   readonly port: number;
   readonly folder: string;
-  /** Largest file that PUT takes; default 50 MB. */
+  /** Largest file that PUT accepts; default 50 MB. */
   readonly maxBytes?: number;
 }
 
@@ -43,7 +43,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** An answer that is no success; its message is the body. */
+/** An error response; the message is its body. */
 class HttpError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -53,7 +53,7 @@ class HttpError extends Error {
   }
 }
 
-/** Serves a folder on 127.0.0.1 by GET and HEAD, and takes files by PUT, whole or not at all. */
+/** Serves a folder on 127.0.0.1 by GET and HEAD, and stores files by PUT, completely or not at all. */
 export async function startFileServer({ port, folder, maxBytes = 50_000_000 }: FileServerOptions): Promise<FileServer> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
@@ -84,16 +84,16 @@ async function answer(root: string, maxBytes: number, { request, response }: Exc
       return;
     default:
       response.setHeader('Allow', 'GET, HEAD, PUT');
-      throw new HttpError(405, `${request.method} is not taken here, but GET, HEAD and PUT are`);
+      throw new HttpError(405, `method ${request.method} is not allowed: use GET, HEAD or PUT`);
   }
 }
 
-/** The file that a URL names. Its segments are taken one by one, so that none can climb out of the folder. */
+/** Returns the path of the file that a URL names. Each segment is checked, so that none leaves the folder. */
 function pathOf(root: string, url: string): string {
   const [encoded = ''] = url.split('?', 1);
   const segments = encoded.split('/').slice(1).map(decodeSegment);
   if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[/\\\0]/.test(segment))) {
-    throw new HttpError(400, 'expected a path such as /photos/cat.jpg, no part of it empty or beginning with a dot');
+    throw new HttpError(400, 'expected a path such as /photos/cat.jpg; no part may be empty or begin with a dot');
   }
   return join(root, ...segments);
 }
@@ -125,14 +125,14 @@ async function send(path: string, method: 'GET' | 'HEAD', response: ServerRespon
   }
 }
 
-/** Written beside its place and moved in when complete: nobody reads half a file, and the last of two writers wins. */
+/** Writes a draft and renames it when complete: no client reads half a file, and the last of two writers wins. */
 async function receive(path: string, maxBytes: number, request: IncomingMessage): Promise<void> {
   const tooLarge = new HttpError(413, `the file is larger than ${maxBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge;
   await mkdir(dirname(path), { recursive: true });
   const draft = join(dirname(path), `.${randomUUID()}.new`);
   let bytes = 0;
-  // Reads on to the end of what is too large: who hangs up on a client that sends cannot tell it why.
+  // Reads a body that is too large to its end: a client that still sends when the connection closes sees no response.
   const limit = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
@@ -154,13 +154,13 @@ async function receive(path: string, maxBytes: number, request: IncomingMessage)
 const HTTP_ERRORS: Readonly<Record<string, HttpError>> = {
   ENOENT: new HttpError(404, 'no such file'),
   ENAMETOOLONG: new HttpError(400, 'the path is too long'),
-  EEXIST: new HttpError(409, 'a file is where this path needs a folder'),
-  ENOTDIR: new HttpError(409, 'a file is where this path needs a folder'),
-  EISDIR: new HttpError(409, 'a folder of this name is there already'),
+  EEXIST: new HttpError(409, 'a file exists where this path requires a folder'),
+  ENOTDIR: new HttpError(409, 'a file exists where this path requires a folder'),
+  EISDIR: new HttpError(409, 'a folder of this name exists'),
 };
 
 function refuse({ request, response }: Exchange, error: unknown): void {
-  // The client of a stream that broke is gone or has half an answer: all that is left is to hang up.
+  // The client has gone or has received half the response: only closing the connection is left.
   if (response.headersSent || (request.destroyed && !request.complete)) {
     response.destroy();
     return;
@@ -171,6 +171,6 @@ function refuse({ request, response }: Exchange, error: unknown): void {
       ? error
       : (HTTP_ERRORS[code] ?? new HttpError(500, `the file server failed: ${String(error)}`));
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
-  // A client that still sends would otherwise never come to read the answer.
+  // A client that still sends reads the response only after its body was consumed.
   request.resume();
 }

@@ -3,21 +3,21 @@ import { optionalSetting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
 import { CREDENTIALS } from '../state.ts';
 
-/** The SQS that everything uses: our emulator, or the server that a setting names. */
+/** The SQS server of the stack: the emulator, or the server that a setting names. */
 export interface SqsServer {
   readonly endpoint: string;
-  /** Whether we started it, and stop it. */
+  /** True for the emulator, which the stack starts and stops. */
   readonly ours: boolean;
   stop(): Promise<void>;
 }
 
 const SETTING = 'AWS_ENDPOINT_URL_SQS';
 const EXPECTED = 'the address of a running SQS server such as http://127.0.0.1:9324';
-const PATIENCE_MS = 5_000;
+const CHECK_TIMEOUT_MS = 5_000;
 
 /**
- * The server to use in place of our emulator, if one is set.
- * @throws SettingError when it is no address, or nothing there answers as SQS does.
+ * Returns the server to use instead of the emulator, if one is set.
+ * @throws SettingError if the value is not an HTTP address, or no SQS server answers there
  */
 export async function findOtherSqs(region: string): Promise<SqsServer | undefined> {
   const endpoint = optionalSetting(SETTING);
@@ -31,16 +31,20 @@ export async function findOtherSqs(region: string): Promise<SqsServer | undefine
 }
 
 async function whyNoAnswer(endpoint: string, region: string): Promise<string | undefined> {
-  const requestHandler = { requestTimeout: PATIENCE_MS, throwOnRequestTimeout: true, connectionTimeout: PATIENCE_MS };
+  const requestHandler = {
+    requestTimeout: CHECK_TIMEOUT_MS,
+    throwOnRequestTimeout: true,
+    connectionTimeout: CHECK_TIMEOUT_MS,
+  };
   const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS, requestHandler, maxAttempts: 1 });
   try {
     await client.send(new ListQueuesCommand({ MaxResults: 1 }));
     return undefined;
   } catch (error) {
     if (!(error instanceof Error)) return String(error);
-    // Where a name has two addresses, the error of both has no words of its own.
-    const [words] = error.message.split('\n');
-    return words || ('code' in error ? String(error.code) : error.name);
+    // If a host name has two addresses, the error that covers both has no message.
+    const [firstLine] = error.message.split('\n');
+    return firstLine || ('code' in error ? String(error.code) : error.name);
   } finally {
     client.destroy();
   }

@@ -7,7 +7,7 @@ import { type Supervised, supervise } from '../processes/supervise.ts';
 import { type FileServer, startFileServer } from './files.ts';
 import type { SqsServer } from './other-sqs.ts';
 
-/** The servers that stand in for what AWS, a mail provider and S3 are in a deployment. */
+/** The servers that replace the database, SQS, the mail provider and the file storage of a deployment. */
 export interface Services {
   readonly postgres: Supervised<PostgresServer>;
   readonly sqs: SqsServer;
@@ -20,29 +20,29 @@ export interface Services {
 
 export interface ServicesOptions {
   readonly children: Children;
-  /** In place of our emulator. */
+  /** Server to use instead of the emulator. */
   readonly otherSqs: SqsServer | undefined;
-  /** `.millrace` of the project. */
+  /** The project's folder `.millrace`. */
   readonly data: string;
-  readonly say: (line: string) => void;
-  /** Fired when everything is being killed. */
+  readonly printLine: (line: string) => void;
+  /** Fired when every child process is being killed. */
   readonly halt: AbortSignal;
 }
 
-const DATA_REFUSED = /^Postgres did not start|holds no Postgres data/;
-/** SQLSTATEs of files that are missing, unreadable or corrupted. */
+const DATA_REFUSED = /^Postgres did not start|contains no Postgres data/;
+/** SQLSTATEs for files that are missing, unreadable or corrupted. */
 const DAMAGE = /^(58|XX)/;
 
-/** Starts the servers; each that dies is started again on the same port with the same data. */
+/** Starts the servers; one that dies is restarted on the same port with the same data. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
-  const { data, say, otherSqs } = options;
+  const { data, printLine, otherSqs } = options;
   const mailFolder = join(data, 'mail');
   const filesFolder = join(data, 'files');
   const [postgres, sqs, mailbox, files] = await allOrNone([
     openPostgres(options),
     otherSqs ?? openSqs(options),
     openService('mailbox', ['--folder', mailFolder], options),
-    openFiles(filesFolder, say),
+    openFiles(filesFolder, printLine),
   ]);
   return {
     ...{ postgres, sqs, mailbox, files, mailFolder, filesFolder },
@@ -54,7 +54,7 @@ export async function openServices(options: ServicesOptions): Promise<Services> 
 
 type Stoppable = { stop(): Promise<void> };
 
-/** Waits for all; when one fails, the others are stopped before its error is thrown. */
+/** Waits for all starts; if one fails, stops the others and throws its error. */
 async function allOrNone<T extends readonly (Promise<Stoppable> | Stoppable)[]>(starts: readonly [...T]) {
   const ends = await Promise.allSettled(starts);
   const failed = ends.find(({ status }) => status === 'rejected');
@@ -65,20 +65,20 @@ async function allOrNone<T extends readonly (Promise<Stoppable> | Stoppable)[]>(
   return Promise.all(starts);
 }
 
-async function openPostgres({ children, data, say, halt }: ServicesOptions): Promise<Supervised<PostgresServer>> {
+async function openPostgres({ children, data, printLine, halt }: ServicesOptions): Promise<Supervised<PostgresServer>> {
   const start = (port: number) => startPostgres({ children, folder: join(data, 'postgres'), port });
-  const first = await startOnUsualPort('postgres', start, say).catch((error: unknown) => {
-    throw withWayOut(error);
+  const first = await startOnUsualPort('postgres', start, printLine).catch((error: unknown) => {
+    throw withAdvice(error);
   });
-  return supervise(first, () => start(first.port), { name: 'Postgres', say, halt });
+  return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt });
 }
 
-/** What a server says of damaged data helps nobody who only wants to go on. */
-function withWayOut(error: unknown): unknown {
+/** Adds the command that solves a failure caused by damaged data; the server's own message does not name it. */
+function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const isDamage = 'code' in error && DAMAGE.test(String(error.code));
   if (!isDamage && !DATA_REFUSED.test(error.message)) return error;
-  const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh begins anew and throws the data away`;
+  const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh deletes the data and starts from scratch`;
   return new Error(sentence, { cause: error });
 }
 
@@ -90,14 +90,14 @@ async function openSqs(options: ServicesOptions): Promise<SqsServer> {
 async function openService(
   name: 'sqs' | 'mailbox',
   args: readonly string[],
-  { children, say, halt }: ServicesOptions,
+  { children, printLine, halt }: ServicesOptions,
 ): Promise<Supervised<ServiceProcess>> {
   const start = (port: number) => startService(children, name, ['--port', String(port), ...args]);
-  const first = await startOnUsualPort(name, start, say);
-  return supervise(first, () => start(first.port), { name, say, halt });
+  const first = await startOnUsualPort(name, start, printLine);
+  return supervise(first, () => start(first.port), { name, printLine, halt });
 }
 
-async function openFiles(folder: string, say: (line: string) => void): Promise<FileServer & Stoppable> {
-  const server = await startOnUsualPort('files', (port) => startFileServer({ port, folder }), say);
+async function openFiles(folder: string, printLine: (line: string) => void): Promise<FileServer & Stoppable> {
+  const server = await startOnUsualPort('files', (port) => startFileServer({ port, folder }), printLine);
   return { ...server, stop: () => server.close() };
 }

@@ -1,4 +1,4 @@
-/** Errors as Amazon SQS names them: the JSON shape, the older query code that SDKs still show, and the HTTP status. */
+/** The errors of Amazon SQS: JSON shape, the older query code that SDKs still show, and HTTP status. */
 const CATALOGUE = {
   BatchEntryIdsNotDistinct: ['AWS.SimpleQueueService.BatchEntryIdsNotDistinct', 400],
   BatchRequestTooLong: ['AWS.SimpleQueueService.BatchRequestTooLong', 400],
@@ -27,7 +27,7 @@ const CATALOGUE = {
 
 export type SqsErrorCode = keyof typeof CATALOGUE;
 
-/** Refusals that come from the web framework of AWS and not from the SQS model carry its names. */
+/** Type names of errors that come from AWS's web framework and not from the SQS model. */
 const FRAMEWORK_TYPES: Partial<Record<SqsErrorCode, string>> = {
   InternalFailure: 'com.amazon.coral.service#InternalFailure',
   InvalidAction: 'com.amazon.coral.service#UnknownOperationException',
@@ -36,7 +36,7 @@ const FRAMEWORK_TYPES: Partial<Record<SqsErrorCode, string>> = {
   SerializationException: 'com.amazon.coral.service#SerializationException',
 };
 
-/** A refusal that the client is told about; `code` is the shape name, `queryCode` what `x-amzn-query-error` carries. */
+/** An error response: `code` is the name of the shape, `queryCode` the value of `x-amzn-query-error`. */
 export class SqsError extends Error {
   override readonly name = 'SqsError';
   readonly code: SqsErrorCode;
@@ -49,7 +49,7 @@ export class SqsError extends Error {
     [this.queryCode, this.status] = CATALOGUE[code];
   }
 
-  /** The `__type` of the JSON answer. */
+  /** Value of `__type` in the JSON response. */
   get type(): string {
     return FRAMEWORK_TYPES[this.code] ?? `com.amazonaws.sqs#${this.code}`;
   }

@@ -20,7 +20,7 @@ try {
   const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
   const reason = error instanceof Error ? error.message : String(error);
   process.stderr.write(
-    taken ? `Port ${port} is taken: give SQS another with --port.\n` : `SQS cannot start: ${reason}\n`,
+    taken ? `Port ${port} is in use: choose another for SQS with --port.\n` : `SQS cannot start: ${reason}\n`,
   );
   process.exit(taken ? EXIT_PORT_TAKEN : 1);
 }

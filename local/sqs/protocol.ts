@@ -6,9 +6,9 @@ import type { Broker } from './broker/broker.ts';
 import { SqsError } from './errors.ts';
 
 const TARGET_PREFIX = 'AmazonSQS.';
-const MOST_BYTES = 16 * 1_048_576;
+const MAX_BYTES = 16 * 1_048_576;
 
-/** Answers one request of the AWS JSON 1.0 protocol: the action in `X-Amz-Target`, its input as the body. */
+/** Answers a request of the AWS JSON 1.0 protocol: `X-Amz-Target` is the action, the body its input. */
 export async function answerRequest(broker: Broker, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const body = await readBody(request);
@@ -36,7 +36,7 @@ function parseInput(body: string): Input {
     const parsed: unknown = JSON.parse(body === '' ? '{}' : body);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Input;
   } catch {
-    // Refused below like any other body that is not an object.
+    // Refused below, as is any body that is not an object.
   }
   throw new SqsError('SerializationException', 'The body must be a JSON object.');
 }
@@ -46,14 +46,13 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BYTES)
-      throw new SqsError('BatchRequestTooLong', `The request is longer than ${MOST_BYTES} bytes.`);
+    if (bytes > MAX_BYTES) throw new SqsError('BatchRequestTooLong', `The request is longer than ${MAX_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return (chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)).toString();
 }
 
-/** True as soon as the client's hang-up has been read, which is some turns before the connection is closed here. */
+/** Returns true once the client's FIN has been read, which is some turns before the socket is closed here. */
 function isGone(request: IncomingMessage, response: ServerResponse): boolean {
   return response.destroyed || request.socket.readableEnded;
 }

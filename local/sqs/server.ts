@@ -5,15 +5,15 @@ import { createMemoryJournal } from './broker/journal.ts';
 import { answerRequest } from './protocol.ts';
 import { createLongPolls } from './queue/long-polls.ts';
 
-// Imported as a module, node:http also loads the WebSocket client: 30 ms and 10 MB that a start can do without.
+// An import of node:http also loads the WebSocket client, which costs 30 ms and 10 MB at the start.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface SqsOptions {
-  /** 0, the default, takes any free port. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** SQLite file that queues and messages outlive the process in; without it they are kept in memory. */
+  /** SQLite file in which queues and messages survive a restart; by default they are kept in memory. */
   readonly dataFile?: string;
-  /** Milliseconds since the epoch; for tests. */
+  /** Returns epoch milliseconds; for tests. */
   readonly clock?: () => number;
   /** Default us-east-1. */
   readonly region?: string;
@@ -25,18 +25,18 @@ export interface SqsEmulator {
   /** `http://127.0.0.1:PORT` */
   readonly endpoint: string;
   readonly port: number;
-  /** Ends waiting receives with no message, keeps what is to be kept, closes every connection. */
+  /** Ends waiting receives without messages, writes pending changes and closes every connection. */
   close(): Promise<void>;
 }
 
 /**
- * Serves Amazon SQS's JSON 1.0 protocol on the loopback address.
- * @throws Error with code EADDRINUSE when the port is taken, or of SQLite when the data file cannot be used
+ * Serves the JSON 1.0 protocol of Amazon SQS on the loopback address.
+ * @throws Error with code EADDRINUSE if the port is in use, or an SQLite error if the data file cannot be used
  */
 export async function startSqs(options: SqsOptions = {}): Promise<SqsEmulator> {
   const broker = await openBroker(options);
   const server = createServer((request, response) => void answerRequest(broker, request, response));
-  // SDK clients keep idle connections for long; closing them here races with their next request.
+  // SDK clients keep idle connections; a server that closes one races with the client's next request.
   server.keepAliveTimeout = 0;
   const port = await listen(server, options.port ?? 0).catch(async (error: unknown) => {
     await broker.journal.close();
@@ -46,7 +46,7 @@ export async function startSqs(options: SqsOptions = {}): Promise<SqsEmulator> {
   return { endpoint: broker.endpoint, port, close: () => close(broker, server) };
 }
 
-/** The queues without the server, as they are in memory or in the data file. */
+/** Opens the queues without the server, in memory or from the data file. */
 export async function openBroker(options: SqsOptions): Promise<Broker> {
   const now = options.clock ?? Date.now;
   const broker: Broker = {
@@ -63,7 +63,7 @@ export async function openBroker(options: SqsOptions): Promise<Broker> {
     stopped: false,
   };
   if (options.dataFile !== undefined) {
-    // Loaded only when wanted: SQLite costs several milliseconds at the start.
+    // Loaded only if used: SQLite costs several milliseconds at the start.
     const { openStore } = await import('./store/store.ts');
     openStore(broker, options.dataFile);
   }
@@ -86,7 +86,7 @@ async function close(broker: Broker, server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   broker.polls.close();
   await broker.journal.committed();
-  // One turn for the answers of the receives that were waiting.
+  // Wait one turn for the responses to the waiting receives.
   await new Promise((resolve) => setImmediate(resolve));
   server.closeAllConnections();
   await closed;

@@ -62,7 +62,7 @@ it(
 
     expect(code).toBe(0);
     expect(stack.output()).toMatch(/slow \d+ +succeeded/);
-    expect(stack.output()).toMatch(/^\d\d:\d\d:\d\d {2}stopping: SIG[A-Z]+; running jobs may finish/m);
+    expect(stack.output()).toMatch(/^\d\d:\d\d:\d\d {2}stopping: SIG[A-Z]+; waiting for running jobs/m);
     await expectNothingLeft(project.folder, stack.state);
   },
   PATIENCE_MS,
@@ -81,7 +81,7 @@ it(
 
     expect(code).toBe(130);
     expect(stack.output()).not.toMatch(/slow \d+ +succeeded/);
-    expect(stack.output()).not.toMatch(/died and is started again/);
+    expect(stack.output()).not.toMatch(/died; restarting it/);
     await expectNothingLeft(project.folder, stack.state);
   },
   PATIENCE_MS,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launch, makeProject, type Project } from '../support/project.ts';
 
-const WAY_OUT = /; npm start -- --fresh begins anew and throws the data away\n$/;
+const WAY_OUT = /; npm start -- --fresh deletes the data and starts from scratch\n$/;
 
 let project: Project;
 let data: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 it.each([
-  ['anything.txt', 'holds no Postgres data'],
+  ['anything.txt', 'contains no Postgres data'],
   ['millrace.password', 'Postgres did not start'],
 ])('names the way out when all that is left of the database is %s', async (file, sentence) => {
   await rm(data, { recursive: true, force: true });
@@ -35,5 +35,5 @@ it('says that a file is where its folder should be', async () => {
   const start = launch(project);
 
   expect(await start.exited).toBe(2);
-  expect(start.output()).toBe(`${data} is a file: move it away, for Millrace keeps its data in a folder there\n`);
+  expect(start.output()).toBe(`${data} is a file: move it away, Millrace keeps its data in a folder of that name\n`);
 });

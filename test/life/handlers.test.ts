@@ -97,7 +97,7 @@ it('takes up a new file with its queue, and lets a removed one go', async () => 
   await project.removeHandler('newcomer.ts');
   await eventually(async () => expect(await jobTypes()).not.toContain('newcomer'), { timeout: RELOAD_MS });
 
-  expect(stack.output()).toContain('newcomer was removed; its jobs wait');
+  expect(stack.output()).toContain('newcomer was removed; its jobs stay in the database');
   const registered = await stack.query(`select from millrace.handlers where job_type = 'newcomer'`);
   expect(registered).toEqual([]);
 });

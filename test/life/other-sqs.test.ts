@@ -29,7 +29,7 @@ it('uses the SQS server that a setting names, and starts none of its own', async
 
   const [handler] = stack.state.handlers;
   const started = await processesOf(project.folder);
-  expect(stack.output()).toMatch(new RegExp(`SQS +${sqs.endpoint} +not ours: AWS_ENDPOINT_URL_SQS\n`));
+  expect(stack.output()).toMatch(new RegExp(`SQS +${sqs.endpoint} +set by AWS_ENDPOINT_URL_SQS\n`));
   expect(stack.state.sqsEndpoint).toBe(sqs.endpoint);
   expect(handler?.queueUrl).toBe(`${sqs.endpoint}/000000000000/millrace-local-quick`);
   expect(started.filter((line) => /mailbox\/main/.test(line))).toHaveLength(1);

@@ -19,7 +19,7 @@ const STATE = {
   apiUrl: 'http://127.0.0.1:9400',
 };
 
-it('is found from the project and from any folder in it', async () => {
+it('findState finds the state from the project folder and from any folder in it', async () => {
   const project = await temporaryFolder();
   const deep = join(project, 'src', 'deep');
   await mkdir(deep, { recursive: true });
@@ -30,7 +30,7 @@ it('is found from the project and from any folder in it', async () => {
   expect(await findState(deep)).toEqual(await findState(project));
 });
 
-it('prefers the nearest project', async () => {
+it('findState returns the state of the nearest project', async () => {
   const outer = await temporaryFolder();
   const inner = join(outer, 'inner');
   await writeState(outer, STATE);
@@ -42,7 +42,7 @@ it('prefers the nearest project', async () => {
   expect(found?.state.smtpUrl).toBe('smtp://127.0.0.1:2526');
 });
 
-it('is not found where nothing was started, nor after it was removed', async () => {
+it('findState returns undefined before the first start and after the state was removed', async () => {
   const project = await temporaryFolder();
   const before = await findState(project);
   await writeState(project, STATE);
@@ -53,7 +53,7 @@ it('is not found where nothing was started, nor after it was removed', async () 
   expect(await findState(project)).toBeUndefined();
 });
 
-it('holds the fields that other tools read, for our user only', async () => {
+it('writeState writes the fields that other tools read, and only the current user can read the file', async () => {
   const project = await temporaryFolder();
 
   await writeState(project, STATE);
@@ -66,17 +66,17 @@ it('holds the fields that other tools read, for our user only', async () => {
 });
 
 it.each(['', '{', 'null', '[]', '{"pid":"1"}', '{"pid":1,"processStart":"x"}'])(
-  'says that %j is not ours',
+  'findState rejects the state file %j',
   async (text) => {
     const project = await temporaryFolder();
     await mkdir(join(project, '.millrace'));
     await writeFile(statePath(project), text);
 
-    await expect(findState(project)).rejects.toThrow(/dev\.json is not what npm start writes: delete it/);
+    await expect(findState(project)).rejects.toThrow(/dev\.json was not written by npm start: delete it/);
   },
 );
 
-it('runs while its process lives', async () => {
+it('isRunning is true until the process of the stack ends', async () => {
   const project = await temporaryFolder();
   const process = spawn('sleep', ['60']);
   onTestFinished(() => void process.kill('SIGKILL'));
@@ -91,7 +91,7 @@ it('runs while its process lives', async () => {
   expect(await isRunning(state!)).toBe(false);
 });
 
-it('does not run when another process has its pid by now', async () => {
+it('isRunning is false for another process with the same pid', async () => {
   const project = await temporaryFolder();
   await writeState(project, STATE);
   const state = await readState(project);
@@ -102,8 +102,8 @@ it('does not run when another process has its pid by now', async () => {
   expect(await isRunning({ ...state!, pid: later.pid! })).toBe(false);
 });
 
-it('does not run when its process is a zombie', async () => {
-  // The shell becomes a program that never asks how its child ended.
+it('isRunning is false for a zombie', async () => {
+  // The shell becomes a program that never waits for its child.
   const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60']);
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [line] = await once(parent.stdout, 'data');

@@ -22,7 +22,7 @@ export async function openRecordedStack({ folder }: Project): Promise<RecordedSt
   const others: string[] = [];
   const never = new AbortController().signal;
   const stack = await openStack({
-    ...{ children, project: folder, retryFactor: 0.01, stop: never, halt: never, say: () => undefined },
+    ...{ children, project: folder, retryFactor: 0.01, stop: never, halt: never, printLine: () => undefined },
     onEvent: ({ kind, functionName, message }) => {
       if (kind !== 'log') return;
       const fields = parseLogLine(message);

@@ -6,7 +6,7 @@ import { changeVisibility, deleteMessage } from '../queue/queue-operations.ts';
 import { readEntries, runEntries } from './batch.ts';
 import { type Action, type Input, readInteger, readQueue } from './input.ts';
 
-/** What a consumer does with a message in flight: delete it, or change how long it stays hidden. */
+/** An action of a consumer on a message in flight: delete it, or change how long it stays hidden. */
 type Acknowledgement = (broker: Broker, queue: Queue, input: Input) => object;
 
 const remove: Acknowledgement = (broker, queue, input) => {
@@ -14,7 +14,7 @@ const remove: Acknowledgement = (broker, queue, input) => {
   return {};
 };
 
-const changeHiding: Acknowledgement = (broker, queue, input) => {
+const changeTimeout: Acknowledgement = (broker, queue, input) => {
   const receipt = readReceiptHandle(queue.name, input.ReceiptHandle);
   const seconds = readInteger(input, 'VisibilityTimeout', 0, 43_200);
   if (seconds === undefined) throw missingParameter('VisibilityTimeout');
@@ -42,5 +42,5 @@ function batch(acknowledge: Acknowledgement): Action {
 
 export const deleteMessageAction = single(remove);
 export const deleteMessageBatch = batch(remove);
-export const changeMessageVisibility = single(changeHiding);
-export const changeMessageVisibilityBatch = batch(changeHiding);
+export const changeMessageVisibility = single(changeTimeout);
+export const changeMessageVisibilityBatch = batch(changeTimeout);

@@ -45,7 +45,7 @@ export const setQueueAttributes: Action = (broker, input) => {
   const given = readObject(input, 'Attributes');
   checkFifoUnchanged(queue, given);
   const settings = readSettings({ ...queue.settings.attributes, ...given }, queue.settings.fifo);
-  // Only what is set now is checked: a dead-letter queue deleted since must not block other changes.
+  // Only a policy in this request is checked: a dead-letter queue deleted earlier must not block other changes.
   if (given.RedrivePolicy) checkRedriveTarget(broker, queue.name, settings);
 
   advanceQueue(queue, broker.now());

@@ -1,7 +1,7 @@
 import { SqsError } from '../errors.ts';
 import type { Input } from './input.ts';
 
-const MOST_ENTRIES = 10;
+const MAX_ENTRIES = 10;
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
 const BAD_ID =
   'A batch entry id can only contain alphanumeric characters, hyphens and underscores. ' +
@@ -17,12 +17,12 @@ export interface BatchResult {
   Failed?: { Id: string; Code: string; Message: string; SenderFault: boolean }[];
 }
 
-/** @throws SqsError for what makes the whole request fail: no entries, too many, bad or repeated ids */
+/** @throws SqsError for a failure of the whole request: no entries, too many entries, invalid or repeated ids */
 export function readEntries(input: Input): BatchEntry[] {
   const given: unknown[] = Array.isArray(input.Entries) ? input.Entries : [];
   if (given.length === 0) throw new SqsError('EmptyBatchRequest', 'There should be at least one entry in the request.');
-  if (given.length > MOST_ENTRIES) {
-    const message = `Maximum number of entries per request are ${MOST_ENTRIES}. You have sent ${given.length}.`;
+  if (given.length > MAX_ENTRIES) {
+    const message = `Maximum number of entries per request are ${MAX_ENTRIES}. You have sent ${given.length}.`;
     throw new SqsError('TooManyEntriesInBatchRequest', message);
   }
   const seen = new Set<string>();
@@ -37,7 +37,7 @@ function readEntry(input: Input, seen: Set<string>): BatchEntry {
   return { id, input };
 }
 
-/** Runs every entry by itself; a refused one is reported and does not stop the others. */
+/** Runs each entry; a refused entry is reported and does not stop the others. */
 export function runEntries<T extends BatchEntry>(entries: readonly T[], run: (entry: T) => object): BatchResult {
   const result: BatchResult = { Successful: [] };
   for (const entry of entries) {

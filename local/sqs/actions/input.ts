@@ -5,11 +5,11 @@ import type { Queue } from '../queue/queue.ts';
 /** The parsed body of a request: any JSON object. */
 export type Input = Readonly<Record<string, unknown>>;
 
-/** What an action may ask of the connection it answers. */
+/** The connection on which an action responds. */
 export interface Connection {
-  /** Calls `leave` when the client hangs up before it was answered. */
+  /** Calls `leave` if the client closes the connection before the response. */
   onGone(leave: () => void): void;
-  /** Set by an action: how to undo it when the answer could not be written. */
+  /** Set by an action: undoes the action if the response cannot be written. */
   undo?: () => void;
 }
 
@@ -46,7 +46,7 @@ export function readObject(input: Input, name: string): Input {
   return value as Input;
 }
 
-/** @throws SqsError InvalidParameterValue when it is not a whole number in the range */
+/** @throws SqsError InvalidParameterValue if it is not a whole number in the range */
 export function readInteger(input: Input, name: string, least: number, most: number): number | undefined {
   const value = input[name] ?? undefined;
   if (value === undefined) return undefined;

@@ -6,7 +6,7 @@ import { invalidParameter, SqsError } from '../errors.ts';
 import { advanceQueue, type Queue } from '../queue/queue.ts';
 import { type Action, readInteger, readString, requireString } from './input.ts';
 
-const KEPT = 10;
+const MAX_LISTED = 10;
 
 export const startMessageMoveTask: Action = (broker, input) => {
   const source = requireQueue(broker, requireString(input, 'SourceArn'), 'SourceArn');
@@ -41,14 +41,14 @@ export const startMessageMoveTask: Action = (broker, input) => {
   };
   broker.tasks.push(task);
   broker.journal.task(task);
-  forgetOldTasks(broker, source);
+  deleteOldTasks(broker, source);
   runTask(broker, task);
   return { TaskHandle: task.handle };
 };
 
 export const listMessageMoveTasks: Action = (broker, input) => {
   const source = requireQueue(broker, requireString(input, 'SourceArn'), 'SourceArn');
-  const max = readInteger(input, 'MaxResults', 1, KEPT) ?? 1;
+  const max = readInteger(input, 'MaxResults', 1, MAX_LISTED) ?? 1;
   const tasks = broker.tasks.filter((task) => task.sourceArn === source.arn).slice(-max);
   return { Results: tasks.reverse().map(present) };
 };
@@ -66,9 +66,9 @@ export const cancelMessageMoveTask: Action = (broker, input) => {
   return { ApproximateNumberOfMessagesMoved: task.moved };
 };
 
-/** Only the newest are ever listed, and the older ones of this queue have ended. */
-function forgetOldTasks(broker: Broker, source: Queue): void {
-  for (const task of broker.tasks.filter(({ sourceArn }) => sourceArn === source.arn).slice(0, -KEPT)) {
+/** Deletes the older tasks of a queue: they have ended, and only the newest are listed. */
+function deleteOldTasks(broker: Broker, source: Queue): void {
+  for (const task of broker.tasks.filter(({ sourceArn }) => sourceArn === source.arn).slice(0, -MAX_LISTED)) {
     broker.tasks.splice(broker.tasks.indexOf(task), 1);
     broker.journal.taskForgotten(task);
   }

@@ -16,7 +16,7 @@ interface Policy {
   readonly Statement: readonly Statement[];
 }
 
-/** Permissions are kept in the queue's Policy and shown there; nothing is enforced by them. */
+/** Stores permissions in the queue's Policy, where they are shown; they are not enforced. */
 export const addPermission: Action = (broker, input) => {
   const queue = readQueue(broker, input);
   const label = requireString(input, 'Label');

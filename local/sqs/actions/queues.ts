@@ -6,9 +6,9 @@ import { checkQueueName, DEFAULT_ATTRIBUTES, readSettings } from '../queue/queue
 import { type Action, type Input, readInteger, readObject, readQueue, readString, requireString } from './input.ts';
 import { readTags } from './tags.ts';
 
-const NAME_PAUSE_MS = 60_000;
-const PURGE_PAUSE_MS = 60_000;
-const MOST_LISTED = 1000;
+const NAME_RESERVED_MS = 60_000;
+const PURGE_INTERVAL_MS = 60_000;
+const MAX_LISTED = 1000;
 
 export const createQueue: Action = (broker, input) => {
   const name = requireString(input, 'QueueName');
@@ -21,7 +21,7 @@ export const createQueue: Action = (broker, input) => {
   if (existing !== undefined) return sameOrRefuse(broker, existing, settings.attributes);
 
   const now = broker.now();
-  if (now - (broker.deletedAt.get(name) ?? -Infinity) < NAME_PAUSE_MS) {
+  if (now - (broker.deletedAt.get(name) ?? -Infinity) < NAME_RESERVED_MS) {
     const message = 'You must wait 60 seconds after deleting a queue before you can create another with the same name.';
     throw new SqsError('QueueDeletedRecently', message);
   }
@@ -60,7 +60,7 @@ export const deleteQueue: Action = (broker, input) => {
 export const purgeQueue: Action = (broker, input) => {
   const queue = readQueue(broker, input);
   const now = broker.now();
-  if (now - (queue.purgedAt ?? -Infinity) < PURGE_PAUSE_MS) {
+  if (now - (queue.purgedAt ?? -Infinity) < PURGE_INTERVAL_MS) {
     const message = `Only one PurgeQueue operation on ${queue.name} is allowed every 60 seconds.`;
     throw new SqsError('PurgeQueueInProgress', message);
   }
@@ -88,17 +88,17 @@ export const listDeadLetterSourceQueues: Action = (broker, input) => {
   return { queueUrls: names.map((name) => queueUrl(broker, name)), ...next };
 };
 
-/** A token is the last name seen, so that queues made or deleted between pages do no harm. */
+/** Returns one page of names. The token is the last name listed, so queues may be created or deleted between pages. */
 function page(all: string[], input: Input): { names: string[]; next: { NextToken?: string } } {
-  const asked = readInteger(input, 'MaxResults', 1, MOST_LISTED);
+  const limit = readInteger(input, 'MaxResults', 1, MAX_LISTED);
   const token = readString(input, 'NextToken');
   const after = token === undefined ? '' : Buffer.from(token, 'base64').toString();
   if (token !== undefined && !/^[A-Za-z0-9_.-]+$/.test(after))
     throw invalidParameter('NextToken', token, 'Not a token.');
   const rest = all.filter((name) => name > after).sort();
-  const names = rest.slice(0, asked ?? MOST_LISTED);
+  const names = rest.slice(0, limit ?? MAX_LISTED);
   const last = names.at(-1);
-  // AWS gives a token only to those who asked for pages.
-  const more = asked !== undefined && last !== undefined && rest.length > names.length;
+  // AWS returns a token only if the request has MaxResults.
+  const more = limit !== undefined && last !== undefined && rest.length > names.length;
   return { names, next: more ? { NextToken: Buffer.from(last).toString('base64') } : {} };
 }

@@ -31,7 +31,7 @@ export const receiveMessage: Action = async (broker, input, connection) => {
   const attributeNames = readStrings(input, 'MessageAttributeNames');
 
   const visibilityMs = visibility === undefined ? queue.settings.visibilityMs : visibility * 1000;
-  // A message waits or is answered as it was when taken, since a later receive of the same message changes it.
+  // The response is built when the messages are taken, because a later receive of the same message changes it.
   let answer: object[] = [];
   const take = () => {
     const messages = deliver(broker, queue, { max, visibilityMs, longPoll: waitSeconds > 0 });

@@ -58,9 +58,9 @@ function readContent(queue: Queue, input: Input): Content {
   const body = readString(input, 'MessageBody');
   if (body === undefined || body === '') throw missingParameter('MessageBody');
   const attributes = readMessageAttributes(input.MessageAttributes);
-  const most = queue.settings.maximumBytes;
-  if (Buffer.byteLength(body) + attributeBytes(attributes) > most) {
-    const reason = `Message must be shorter than ${most} bytes.`;
+  const maxBytes = queue.settings.maximumBytes;
+  if (Buffer.byteLength(body) + attributeBytes(attributes) > maxBytes) {
+    const reason = `Message must be shorter than ${maxBytes} bytes.`;
     throw new SqsError('InvalidParameterValue', `One or more parameters are invalid. Reason: ${reason}`);
   }
   if (FORBIDDEN_CHARACTER.test(body)) {
@@ -114,7 +114,7 @@ function readGroupId(queue: Queue, input: Input): string | undefined {
   return id;
 }
 
-/** The id given, or the SHA-256 of the body; undefined on a standard queue. */
+/** Reads the deduplication id; by default the SHA-256 of the body. Undefined on a standard queue. */
 function readDeduplicationId(queue: Queue, input: Input, body: string): string | undefined {
   const id = readString(input, 'MessageDeduplicationId');
   if (!queue.settings.fifo) {
@@ -138,13 +138,13 @@ function traceMd5(traceHeader: string): string | undefined {
   return attributesMd5({ AWSTraceHeader: { DataType: 'String', StringValue: traceHeader } });
 }
 
-/** What an entry adds to the size of its batch, before any check of the entry itself. */
+/** Returns the bytes that an entry adds to its batch, before the entry itself is checked. */
 function roughBytes(input: Input): number {
   const body = typeof input.MessageBody === 'string' ? Buffer.byteLength(input.MessageBody) : 0;
   try {
     return body + attributeBytes(readMessageAttributes(input.MessageAttributes));
   } catch (error) {
-    // The entry fails by itself later, with this error as its reason.
+    // The entry fails later, with this error as its reason.
     if (error instanceof SqsError) return body;
     throw error;
   }

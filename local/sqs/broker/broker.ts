@@ -9,21 +9,21 @@ import { allowsSource } from '../queue/redrive-policy.ts';
 import type { Journal } from './journal.ts';
 import type { MessageMoveTask } from './move-task.ts';
 
-/** All queues of the one account, and what they need of each other. */
+/** All queues of the account, and their relations. */
 export interface Broker {
   readonly region: string;
   readonly accountId: string;
   readonly now: () => number;
   readonly queues: Map<string, Queue>;
-  /** Deletion time by name, for the 60 seconds in which a name is not free. */
+  /** Deletion time by name: a name is reserved for 60 seconds after the deletion. */
   readonly deletedAt: Map<string, number>;
   readonly tasks: MessageMoveTask[];
   journal: Journal;
   readonly polls: LongPolls;
-  /** `http://host:port`, known once the server listens. */
+  /** `http://host:port`, set when the server listens. */
   endpoint: string;
   lastSeq: number;
-  /** Set when the server closes: nothing is to be done any more. */
+  /** Set when the server closes: move tasks and further closes then do nothing. */
   stopped: boolean;
 }
 
@@ -40,7 +40,7 @@ export function queueByArn(broker: Broker, arn: string): Queue | undefined {
   return queue?.arn === arn ? queue : undefined;
 }
 
-/** Any host and port will do: old URLs go on working after a restart on another port. */
+/** Finds a queue by the name in its URL. Host and port are ignored, so URLs stay valid when the port changes. */
 export function queueByUrl(broker: Broker, url: string): Queue {
   const queue = broker.queues.get(url.slice(url.lastIndexOf('/') + 1));
   if (queue === undefined) throw queueDoesNotExist();
@@ -64,7 +64,7 @@ export interface DeliverOptions {
   readonly longPoll: boolean;
 }
 
-/** Receives, and moves what was received too often to the dead-letter queue. */
+/** Receives messages, and moves those that have reached the receive limit to the dead-letter queue. */
 export function deliver(broker: Broker, queue: Queue, options: DeliverOptions): Message[] {
   const policy = queue.settings.redrive;
   const target = policy === undefined ? undefined : queueByArn(broker, policy.deadLetterTargetArn);
@@ -77,7 +77,7 @@ export function deliver(broker: Broker, queue: Queue, options: DeliverOptions): 
   return messages;
 }
 
-/** The same message in the dead-letter queue: id, send time and receive count stay. */
+/** Returns the message for the dead-letter queue, with the same id, send time and receive count. */
 function deadLetter(message: Message, source: Queue, now: number): Message {
   const { fifo } = source.settings;
   const content = fifo ? { ...message.content, deduplicationId: message.id } : message.content;
@@ -90,8 +90,8 @@ export function deadLetterSources(broker: Broker, target: Queue): Queue[] {
 }
 
 /**
- * Checks a queue's redrive policy against the dead-letter queue it names.
- * @throws SqsError InvalidParameterValue: no such queue, of the other kind, or its RedriveAllowPolicy says no
+ * Checks that the dead-letter queue in a queue's redrive policy accepts it.
+ * @throws SqsError InvalidParameterValue if that queue does not exist, has another type or denies it as a source
  */
 export function checkRedriveTarget(broker: Broker, name: string, settings: QueueSettings): void {
   if (settings.redrive === undefined) return;

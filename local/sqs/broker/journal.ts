@@ -2,19 +2,19 @@ import type { Message } from '../message/message.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { MessageMoveTask } from './move-task.ts';
 
-/** Hears of every change worth keeping, and says when all of them are kept. */
+/** Records every change that must survive a restart. */
 export interface Journal {
   message(queueName: string, message: Message): void;
   queue(queue: Queue): void;
   queueDeleted(name: string, deletedAt: number): void;
   task(task: MessageMoveTask): void;
   taskForgotten(task: MessageMoveTask): void;
-  /** Resolves when everything told so far is safe from a killed process. */
+  /** Resolves when every change recorded so far would survive a kill of the process. */
   committed(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Keeps nothing: queues live as long as the process. */
+/** Records nothing: queues exist until the process ends. */
 export function createMemoryJournal(): Journal {
   return {
     message: () => undefined,

@@ -5,9 +5,9 @@ import { type Broker, nextIdentity, queueByArn } from './broker.ts';
 import { allowance, type MessageMoveTask } from './move-task.ts';
 
 const STEP_MS = 25;
-const MOST_A_STEP = 50;
+const MAX_PER_STEP = 50;
 
-/** Works a RUNNING task off in steps until its end. Nothing moves before the caller has answered its client. */
+/** Runs a RUNNING task in steps until it ends. No message moves before the caller has responded to its client. */
 export function runTask(broker: Broker, task: MessageMoveTask): void {
   const take = createTakeOldest();
   const work = () => {
@@ -20,13 +20,13 @@ export function runTask(broker: Broker, task: MessageMoveTask): void {
   setTimeout(work, STEP_MS).unref();
 }
 
-/** Stops a RUNNING task; what has moved stays moved. */
+/** Stops a RUNNING task; messages already moved stay in their destination. */
 export function cancelTask(broker: Broker, task: MessageMoveTask): void {
   task.status = 'CANCELLING';
   broker.journal.task(task);
 }
 
-/** One step of a task at the present moment. */
+/** Runs one step of a task. */
 function step(broker: Broker, task: MessageMoveTask, take: TakeOldest): void {
   if (task.status === 'CANCELLING') task.status = 'CANCELLED';
   if (task.status !== 'RUNNING') return;
@@ -35,7 +35,7 @@ function step(broker: Broker, task: MessageMoveTask, take: TakeOldest): void {
     fail(task, 'AWS.SimpleQueueService.NonExistentQueue');
     return;
   }
-  const allowed = allowance(task, broker.now(), MOST_A_STEP);
+  const allowed = allowance(task, broker.now(), MAX_PER_STEP);
   for (let count = 0; count < allowed && task.status === 'RUNNING'; count += 1) {
     moveOne(broker, task, source, take);
   }
@@ -70,12 +70,13 @@ function fail(task: MessageMoveTask, reason: string): void {
   task.failureReason = reason;
 }
 
-/** Takes the messages of a queue for a move task, one by one; undefined when none is visible. */
+/** Takes the messages of a queue for a move task, one by one; undefined if no message is visible. */
 type TakeOldest = (queue: Queue, now: number) => Message | undefined;
 
 /**
- * A redrive begins with the oldest message (SQS developer guide, dead-letter queue redrive): one that was looked at and
- * given back has lost its place in line, not its age. A FIFO queue keeps its own order.
+ * Returns a function that takes the oldest visible message. A redrive begins with the oldest message (SQS developer
+ * guide, dead-letter queue redrive), while the line of a queue is ordered by the time at which messages became visible.
+ * A FIFO queue keeps its own order.
  */
 function createTakeOldest(): TakeOldest {
   let waiting: Message[] = [];
@@ -84,7 +85,7 @@ function createTakeOldest(): TakeOldest {
     advanceQueue(queue, now);
     const next = nextReady(waiting);
     if (next !== undefined) return forget(queue, next);
-    // Sorted anew only when the last order is used up, so a move costs each message once on average.
+    // Sorted again only when the previous order is used up, so the cost of a move is constant per message on average.
     waiting = [...queue.messages.values()].filter(isReady).sort(youngestFirst);
     const first = nextReady(waiting);
     return first === undefined ? undefined : forget(queue, first);

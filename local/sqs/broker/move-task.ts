@@ -1,17 +1,17 @@
-/** A message move task ("DLQ redrive"). Times are milliseconds since the epoch. */
+/** A message move task ("DLQ redrive"). Times are in epoch milliseconds. */
 export interface MessageMoveTask {
   readonly id: string;
   readonly handle: string;
   readonly sourceArn: string;
   readonly destinationArn?: string;
-  /** Messages a second, 1 to 500; absent: as fast as the emulator likes. */
+  /** Messages per second, 1 to 500; absent: the emulator's own limit. */
   readonly rate?: number;
   readonly startedAt: number;
   readonly toMove: number;
   moved: number;
   status: 'RUNNING' | 'COMPLETED' | 'CANCELLING' | 'CANCELLED' | 'FAILED';
   failureReason?: string;
-  /** Since when, and from how many moved messages on, the rate counts. */
+  /** Time and number of moved messages from which the rate is counted. */
   readonly pace: { readonly since: number; readonly moved: number };
 }
 
@@ -19,7 +19,7 @@ export function writeTaskHandle(id: string, sourceArn: string): string {
   return Buffer.from(JSON.stringify({ taskId: id, sourceArn })).toString('base64');
 }
 
-/** The task id in a handle, or undefined when it is no task handle. */
+/** Returns the task id in a handle; undefined if it is not a task handle. */
 export function readTaskHandle(handle: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(handle, 'base64').toString());
@@ -30,7 +30,7 @@ export function readTaskHandle(handle: string): string | undefined {
   }
 }
 
-/** How many messages may move now so that the rate is kept, the first at once; `most` bounds a catch-up. */
+/** Returns how many messages, at most `most`, may move now at the task's rate; the first may move at once. */
 export function allowance(task: MessageMoveTask, now: number, most: number): number {
   if (task.rate === undefined) return most;
   const soFar = task.pace.moved + Math.floor(((now - task.pace.since) * task.rate) / 1000) + 1;

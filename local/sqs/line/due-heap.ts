@@ -6,8 +6,8 @@ interface Due {
 }
 
 /**
- * Hidden messages by the time at which they show again. Entries are never removed in the middle: one is stale when its
- * message has been deleted or given another time, and is dropped when it is met.
+ * Hidden messages, ordered by the time at which they become visible. Entries are never removed from the middle: an
+ * entry is stale if its message was deleted or has another time, and is dropped when it reaches the top.
  */
 export interface DueHeap {
   entries: Due[];
@@ -21,7 +21,7 @@ function isLive({ at, message }: Due): boolean {
   return (message.state === 'inFlight' || message.state === 'delayed') && message.visibleAt === at;
 }
 
-/** Adds a hidden message; `live` is how many messages are hidden in truth, which bounds the stale rest. */
+/** Adds a hidden message. `live` is the number of hidden messages; it bounds the number of stale entries. */
 export function addDue(heap: DueHeap, message: Message, live: number): void {
   // A consumer that deletes within a second of a 12 h visibility would otherwise keep every message for 12 h.
   if (heap.entries.length > 2 * live + 1024) compact(heap);
@@ -29,7 +29,7 @@ export function addDue(heap: DueHeap, message: Message, live: number): void {
   siftUp(heap.entries, heap.entries.length - 1);
 }
 
-/** The next moment at which a message shows, or undefined. */
+/** Returns the next time at which a message becomes visible; undefined if no message is hidden. */
 export function nextDue(heap: DueHeap): number | undefined {
   for (let top = heap.entries[0]; top !== undefined; top = heap.entries[0]) {
     if (isLive(top)) return top.at;
@@ -38,7 +38,7 @@ export function nextDue(heap: DueHeap): number | undefined {
   return undefined;
 }
 
-/** Takes one message that is due at `now`, the earliest first. */
+/** Takes the earliest message that is due at `now`; undefined if no message is due. */
 export function takeDue(heap: DueHeap, now: number): Message | undefined {
   const at = nextDue(heap);
   if (at === undefined || at > now) return undefined;
@@ -46,7 +46,7 @@ export function takeDue(heap: DueHeap, now: number): Message | undefined {
 }
 
 function compact(heap: DueHeap): void {
-  // A list in ascending order is a heap.
+  // A sorted array is a heap.
   heap.entries = heap.entries.filter(isLive).sort((a, b) => a.at - b.at);
 }
 

@@ -14,20 +14,21 @@ interface Group {
 
 interface FairLine {
   readonly main: Deque<Message>;
-  /** Backlogs of groups that have become quiet: older than what is in `main`, so served first. */
+  /** Backlogs of groups that are quiet again: older than the messages in `main`, so served first. */
   readonly released: Deque<Message>[];
   readonly groups: Map<string, Group>;
   readonly noisy: Map<string, Group>;
 }
 
 /**
- * The order of a standard queue: first visible, first served, but a noisy message group waits behind the others
- * (fair queues). A group is noisy above 10 % of all messages in flight with at least 30 of its own, until its backlog
- * is gone or nothing has been sent to it for 5 minutes. A message without a group is its own group, never noisy. Of
- * several noisy groups the one with the fewest in flight is served. The other measure of SQS, a group's share of recent
- * processing time, is left out: how recent is not told.
+ * Creates the line of a standard queue: messages are served in the order in which they became visible, but a noisy
+ * message group waits behind the others (fair queues). A group is noisy while it has at least 30 messages in flight and
+ * more than 10 % of all; it stays noisy until its backlog is empty or nothing was sent to it for 5 minutes. A message
+ * without a group is never noisy. Among noisy groups the one with the fewest messages in flight is served. The other
+ * measure of SQS, a group's share of recent processing time, is not implemented: its period is not documented.
  *
- * Every message is parked at most once a noisy period, so a receive costs its batch on average, not the queue.
+ * A message is parked at most once per noisy period, so the average cost of a receive does not depend on the queue's
+ * length.
  */
 export function createFairLine(inFlightInAll: () => number): Line {
   const line: FairLine = { main: createDeque(), released: [], groups: new Map(), noisy: new Map() };
@@ -51,7 +52,7 @@ export function createFairLine(inFlightInAll: () => number): Line {
     landed(message) {
       const group = groupOf(line, message);
       if (group !== undefined) group.inFlight -= 1;
-      // Group names may be without number (one a tenant); those with nothing in flight need not be known.
+      // The number of groups is unbounded (one per tenant, say), so a group without messages in flight is dropped.
       if (group?.inFlight === 0 && group.parked === undefined) line.groups.delete(message.content.groupId ?? '');
     },
   };
@@ -95,7 +96,7 @@ function takeNoisy(line: FairLine): Message | undefined {
   for (let noisy = leastBusy(line); noisy !== undefined; noisy = leastBusy(line)) {
     const [id, group] = noisy;
     const message = takeParked(group);
-    // An empty backlog ends the noise.
+    // A group with an empty backlog is quiet again.
     if (group.parked === undefined || dequeSize(group.parked) === 0) {
       line.noisy.delete(id);
       delete group.parked;
@@ -128,7 +129,7 @@ function calmDown(line: FairLine, now: number): void {
   }
 }
 
-/** First in, first out, in constant time: an array whose front is cut off now and then. */
+/** A queue in constant time: an array whose used front is cut off from time to time. */
 interface Deque<T> {
   items: T[];
   head: number;

@@ -2,14 +2,14 @@ import type { Message } from '../message/message.ts';
 import type { Line } from './line.ts';
 
 interface Group {
-  /** In order of sending; a message that comes back takes its old place. */
+  /** In the order of sending; a message that becomes visible again returns to its old position. */
   readonly waiting: Message[];
   inFlight: number;
-  /** The receive that took the messages in flight: it may take more of the same group, others may not. */
+  /** The receive that took the messages in flight: only it may take more of this group. */
   lockedBy: number;
 }
 
-/** The order of a FIFO queue: in order within a group, and a group is closed while any of its messages is in flight. */
+/** Creates the line of a FIFO queue: ordered within a group, and a group with a message in flight is blocked. */
 export function createFifoLine(): Line {
   const groups = new Map<string, Group>();
 

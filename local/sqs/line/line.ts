@@ -1,13 +1,13 @@
 import type { Message } from '../message/message.ts';
 
-/** Decides which ready message of a queue is next. Messages no longer `ready` are skipped when met. */
+/** The order of a queue's ready messages. Messages that are no longer `ready` are skipped. */
 export interface Line {
-  /** A message has become ready. */
+  /** Adds a message that has become ready. */
   add(message: Message): void;
-  /** Removes and gives the next message; `receive` tells calls of one ReceiveMessage from those of another. */
+  /** Removes and returns the next message; `receive` identifies the ReceiveMessage call. */
   take(now: number, receive: number): Message | undefined;
-  /** A message has gone in flight. */
+  /** Records that a message is in flight. */
   tookOff(message: Message, receive: number): void;
-  /** A message in flight has come back, been deleted or moved. */
+  /** Records that a message is no longer in flight: visible again, deleted or moved. */
   landed(message: Message): void;
 }

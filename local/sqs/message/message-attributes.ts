@@ -1,27 +1,27 @@
 import { hash } from 'node:crypto';
 import { invalidParameter } from '../errors.ts';
 
-/** A message attribute as the wire has it: `BinaryValue` is base64. */
+/** A message attribute in the wire format: `BinaryValue` is base64. */
 export interface MessageAttribute {
   readonly DataType: string;
   readonly StringValue?: string;
   readonly BinaryValue?: string;
 }
 
-const MOST = 10;
+const MAX_ATTRIBUTES = 10;
 const NAME = /^(?!\.)(?!.*\.\.)(?!.*\.$)[A-Za-z0-9_.-]{1,256}$/;
 const RESERVED = /^(aws|amazon)\./i;
 const DATA_TYPE = /^(String|Number|Binary)(\.[\s\S]+)?$/;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
-/** Characters that XML 1.0, and so SQS, allows. A lone surrogate counts as its own code point and is outside. */
+/** Characters outside XML 1.0, which SQS refuses. A lone surrogate counts as its own code point and is refused. */
 export const FORBIDDEN_CHARACTER = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
 
 /** @throws SqsError InvalidParameterValue */
 export function readMessageAttributes(given: unknown): Readonly<Record<string, MessageAttribute>> {
   if (given === undefined || given === null) return {};
   const entries = Object.entries(given as Record<string, unknown>);
-  if (entries.length > MOST) {
-    const reason = `Number of message attributes [${entries.length}] exceeds the allowed maximum [${MOST}].`;
+  if (entries.length > MAX_ATTRIBUTES) {
+    const reason = `Number of message attributes [${entries.length}] exceeds the allowed maximum [${MAX_ATTRIBUTES}].`;
     throw invalidParameter(
       'MessageAttributes',
       entries.map(([name]) => name),
@@ -62,7 +62,7 @@ function isNumber(text: string): boolean {
   return NUMBER.test(text) && digits.length <= 38;
 }
 
-/** Bytes that count towards the size of a message. */
+/** Returns the bytes that count towards the size of a message. */
 export function attributeBytes(attributes: Readonly<Record<string, MessageAttribute>>): number {
   let bytes = 0;
   for (const [name, attribute] of Object.entries(attributes)) {
@@ -71,7 +71,7 @@ export function attributeBytes(attributes: Readonly<Record<string, MessageAttrib
   return bytes;
 }
 
-/** The checksum SDKs verify: names in order, each field with its length, the value with a kind byte. */
+/** Returns the checksum that SDKs verify: names in order, each field with its length, the value with a kind byte. */
 export function attributesMd5(attributes: Readonly<Record<string, MessageAttribute>>): string | undefined {
   const names = Object.keys(attributes).sort();
   if (names.length === 0) return undefined;
@@ -90,7 +90,7 @@ export function attributesMd5(attributes: Readonly<Record<string, MessageAttribu
   return hash('md5', Buffer.concat(parts));
 }
 
-/** Those asked for by MessageAttributeNames: names, `All`, `.*`, or a prefix with `.*`. */
+/** Selects attributes by MessageAttributeNames: names, `All`, `.*`, or a prefix with `.*`. */
 export function selectAttributes(
   attributes: Readonly<Record<string, MessageAttribute>>,
   wanted: readonly string[],

@@ -1,6 +1,6 @@
 import type { MessageAttribute } from './message-attributes.ts';
 
-/** What the sender wrote. It never changes, so moves between queues pass it on as it is. */
+/** The content from the sender. It never changes, so a move between queues passes on the same object. */
 export interface Content {
   readonly body: string;
   readonly bodyMd5: string;
@@ -11,25 +11,25 @@ export interface Content {
   readonly deduplicationId?: string;
 }
 
-/** `delayed` and `inFlight` are hidden until `visibleAt`; `gone` is deleted, expired or moved away. */
+/** `delayed` and `inFlight` messages are hidden until `visibleAt`; `gone` is deleted, expired or moved. */
 export type MessageState = 'ready' | 'delayed' | 'inFlight' | 'gone';
 
-/** One message in one queue. Times are milliseconds since the epoch. */
+/** A message in a queue. Times are in epoch milliseconds. */
 export interface Message {
-  /** Order of arrival over all queues; the key in the store. */
+  /** Sequence number over all queues, in order of arrival; the key in the store. */
   readonly seq: number;
   readonly id: string;
   readonly content: Content;
   readonly sentAt: number;
-  /** When retention began: the send, or for FIFO queues the move into the dead-letter queue. */
+  /** Start of the retention: the send, or in a FIFO queue the move to the dead-letter queue. */
   readonly retainedFrom: number;
   /** Set by a move to a dead-letter queue. */
   readonly sourceArn?: string;
   state: MessageState;
   visibleAt: number;
-  /** Which receive the newest receipt handle belongs to. */
+  /** Number of the receive that returned the newest receipt handle. */
   receipt: number;
-  /** Receives over all queues. */
+  /** Number of receives over all queues. */
   receiveCount: number;
   firstReceivedAt?: number;
   lastReceivedAt?: number;
@@ -37,7 +37,7 @@ export interface Message {
 
 export type MessageIdentity = Pick<Message, 'seq' | 'id'>;
 
-/** A message as it enters a queue by a send or a redrive. */
+/** Creates the message that a send or a redrive adds to a queue. */
 export function newMessage(identity: MessageIdentity, content: Content, now: number, delayMs: number): Message {
   return {
     ...identity,

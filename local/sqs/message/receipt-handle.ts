@@ -1,7 +1,7 @@
 import { invalidParameter, missingParameter, SqsError } from '../errors.ts';
 import type { Message } from './message.ts';
 
-/** What a receipt handle names: a message of a queue and the receive that gave it out. */
+/** The content of a receipt handle: a message, and the number of the receive that returned it. */
 export interface Receipt {
   readonly messageId: string;
   readonly receipt: number;
@@ -10,12 +10,12 @@ export interface Receipt {
 const PREFIX = 'AQEB';
 const CONTENT = /^([0-9a-f-]{36}) (\d+) ([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
 
-/** Opaque to clients. It holds all that is needed, so handles outlive a restart. */
+/** Writes a handle, opaque to clients. It contains all its data, so handles stay valid after a restart. */
 export function writeReceiptHandle(queueName: string, message: Message): string {
   return PREFIX + Buffer.from(`${message.id} ${message.receipt} ${queueName}`).toString('base64');
 }
 
-/** @throws SqsError ReceiptHandleIsInvalid when it is not one of this queue's handles. */
+/** @throws SqsError ReceiptHandleIsInvalid if it is not a handle of this queue */
 export function readReceiptHandle(queueName: string, handle: unknown): Receipt {
   if (handle === undefined || handle === null || handle === '') throw missingParameter('ReceiptHandle');
   if (typeof handle !== 'string') throw invalidParameter('ReceiptHandle', handle, 'Must be a string.');

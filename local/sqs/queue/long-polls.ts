@@ -3,19 +3,19 @@ import type { Message } from '../message/message.ts';
 import { nextChange, type Queue } from './queue.ts';
 
 export interface Poll {
-  /** Tries to take messages for this poll. */
+  /** Takes the messages for this poll; an empty array if no message is visible. */
   readonly take: () => Message[];
-  /** Milliseconds since the epoch. */
+  /** In epoch milliseconds. */
   readonly deadline: number;
 }
 
 /** Receives that wait for a message. */
 export interface LongPolls {
-  /** Resolves with what `take` brought, or with nothing at the deadline or when `onGone` is called. */
+  /** Resolves with the messages that `take` returned; with none at the deadline or when the client has gone. */
   wait(queue: Queue, poll: Poll, onGone: (leave: () => void) => void): Promise<Message[]>;
-  /** Something has become visible in the queue, or when something will has changed. */
+  /** Call after a message has become visible, or the time at which one will has changed. */
   poke(queue: Queue): void;
-  /** Refuses the waiting receives of a queue that was deleted. */
+  /** Rejects the waiting receives of a deleted queue. */
   refuse(queue: Queue): void;
   close(): void;
 }
@@ -33,11 +33,11 @@ interface Waiting {
   poked: boolean;
 }
 
-/** Waits are up to 20 s, but with a passed clock the difference may be anything. */
+/** A receive waits at most 20 s, but with a clock set by a test the difference may be larger. */
 const LONGEST_TIMER_MS = 21_000;
 
 export function createLongPolls(now: () => number): LongPolls {
-  // Queues are few and a deleted one is collected with its entry.
+  // The entry of a deleted queue is garbage-collected with it.
   const byQueue = new WeakMap<Queue, Waiting>();
   const open = new Set<Waiter>();
 
@@ -90,8 +90,8 @@ async function join(
 function poke(waiting: Waiting): void {
   if (waiting.poked || waiting.waiters.size === 0) return;
   waiting.poked = true;
-  // Not at once: the hang-up of a poll's client may be waiting in the same turn of the event loop, and then its poll
-  // must not take the message.
+  // Delayed by one turn: the same turn of the event loop may still deliver the end of a polling client's connection,
+  // and that client's poll must not take the message.
   setImmediate(serve, waiting);
 }
 
@@ -105,7 +105,7 @@ function serve(waiting: Waiting): void {
   arm(waiting);
 }
 
-/** False when there was nothing to take. */
+/** Returns false if no message was visible. */
 function tryToServe(waiter: Waiter): boolean {
   try {
     const messages = waiter.take();
@@ -117,7 +117,7 @@ function tryToServe(waiter: Waiter): boolean {
   }
 }
 
-/** Sets the timer for the next moment at which a waiter can be answered without a poke. */
+/** Sets the timer to the next time at which a waiter can be served without a poke. */
 function arm(waiting: Waiting): void {
   clearTimeout(waiting.timer);
   if (waiting.waiters.size === 0) return;

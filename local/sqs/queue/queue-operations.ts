@@ -10,19 +10,20 @@ export interface ReceiveOptions {
   readonly max: number;
   readonly visibilityMs: number;
   readonly now: number;
-  /** False keeps over-received messages here: their dead-letter queue does not exist. */
+  /** False if the dead-letter queue does not exist: messages beyond the receive limit then stay in the queue. */
   readonly deadLetters: boolean;
-  /** True for a receive that waits: it then gets nothing where another is refused. */
+  /** True for a long poll, which returns no messages where a short poll is refused. */
   readonly longPoll?: boolean;
 }
 
 export interface Received {
   readonly messages: Message[];
-  /** Taken out, because their receive count has reached the limit; to be put in the dead-letter queue. */
+  /** Messages removed because they have reached the receive limit; the caller puts them in the dead-letter queue. */
   readonly dead: Message[];
 }
 
 /**
+ * Receives up to `max` messages.
  * @throws SqsError OverLimit for a short poll at 120,000 messages in flight; "if you use long polling, Amazon SQS
  * returns no error messages" (SQS developer guide, message quotas)
  */
@@ -31,7 +32,7 @@ export function receiveMessages(queue: Queue, options: ReceiveOptions): Received
   advanceQueue(queue, now);
   const room = queue.settings.fifo ? max : Math.min(max, IN_FLIGHT_LIMIT - queue.counts.inFlight);
   if (room <= 0 && options.longPoll !== true) {
-    throw new SqsError('OverLimit', 'Too many messages in flight: delete some of those received before.');
+    throw new SqsError('OverLimit', 'Too many messages in flight: delete some received messages.');
   }
   queue.receives += 1;
   const limit = options.deadLetters ? (queue.settings.redrive?.maxReceiveCount ?? Infinity) : Infinity;
@@ -43,12 +44,12 @@ export function receiveMessages(queue: Queue, options: ReceiveOptions): Received
     else if (message.receiveCount >= limit) taken.dead.push(forget(queue, message));
     else taken.messages.push(handOut(queue, message, options));
   }
-  // Only now, or a visibility timeout of 0 would bring the same message twice in one answer.
+  // Only after the loop: otherwise a visibility timeout of 0 could return a message twice in one response.
   if (options.visibilityMs === 0) for (const message of taken.messages) makeReady(queue, message, now);
   return taken;
 }
 
-/** Takes back a receive whose answer reached nobody. */
+/** Undoes a receive whose response could not be delivered. */
 export function undoReceive(queue: Queue, { messageId, receipt }: Receipt, now: number): void {
   const message = queue.messages.get(messageId);
   if (message === undefined || message.receipt !== receipt || message.state !== 'inFlight') return;
@@ -59,8 +60,7 @@ export function undoReceive(queue: Queue, { messageId, receipt }: Receipt, now: 
 }
 
 /**
- * Takes out one ready message for a move task, with no receive counted. The oldest first, as far as their visibility
- * allows.
+ * Removes one ready message for a move task, in the order of the line; counts no receive.
  */
 export function takeForMove(queue: Queue, now: number): Message | undefined {
   advanceQueue(queue, now);
@@ -69,7 +69,7 @@ export function takeForMove(queue: Queue, now: number): Message | undefined {
   return message === undefined ? undefined : forget(queue, message);
 }
 
-/** Deletes by receipt. A message that is gone or has been received again since is left alone, without an error. */
+/** Deletes a message by its receipt. Does nothing if the message is gone or was received again. */
 export function deleteMessage(queue: Queue, { messageId, receipt }: Receipt, now: number): void {
   advanceQueue(queue, now);
   const message = queue.messages.get(messageId);
@@ -77,9 +77,9 @@ export function deleteMessage(queue: Queue, { messageId, receipt }: Receipt, now
 }
 
 /**
- * Hides a message in flight for `visibilityMs` from now; 0 gives it back at once.
- * @throws SqsError MessageNotInflight, or InvalidParameterValue when the handle is no longer the newest, the message is
- * gone, or it would stay hidden more than 12 hours after its receive.
+ * Hides a message in flight for `visibilityMs` from now; 0 makes it visible at once.
+ * @throws SqsError MessageNotInflight, or InvalidParameterValue if the handle is not the newest, the message is gone,
+ * or it would stay hidden for more than 12 hours after its receive
  */
 export function changeVisibility(
   queue: Queue,

@@ -6,9 +6,9 @@ import {
   type RedrivePolicy,
 } from './redrive-policy.ts';
 
-/** What a queue's attributes mean; times in milliseconds, sizes in bytes. */
+/** The settings of a queue, parsed from its attributes; times in milliseconds, sizes in bytes. */
 export interface QueueSettings {
-  /** As clients set and read them; only those that were set. */
+  /** The attributes that clients have set, as text. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly visibilityMs: number;
   readonly delayMs: number;
@@ -48,7 +48,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
 const FREE = new Set(['Policy', 'KmsMasterKeyId', 'RedrivePolicy', 'RedriveAllowPolicy']);
 const FIFO_ONLY = new Set(['ContentBasedDeduplication', 'DeduplicationScope', 'FifoThroughputLimit']);
 
-/** Attributes that show even when nobody set them. */
+/** Attributes that GetQueueAttributes returns even if they were not set. */
 export const DEFAULT_ATTRIBUTES: Readonly<Record<string, string>> = {
   VisibilityTimeout: '30',
   DelaySeconds: '0',
@@ -65,7 +65,7 @@ export const SETTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads attributes as CreateQueue and SetQueueAttributes take them; an empty value clears the attribute.
+ * Parses the attributes of CreateQueue and SetQueueAttributes; an empty value clears the attribute.
  * @throws SqsError InvalidAttributeName, InvalidAttributeValue, InvalidParameterValue (redrive policies)
  */
 export function readSettings(given: Readonly<Record<string, unknown>>, fifo: boolean): QueueSettings {
@@ -133,6 +133,6 @@ export function checkQueueName(name: string, fifo: boolean): void {
   }
   if (fifo && !name.endsWith('.fifo')) throw invalidParameter('QueueName', name, 'A FIFO queue name ends with .fifo.');
   if (!fifo && name.endsWith('.fifo')) {
-    throw invalidParameter('QueueName', name, 'A name that ends with .fifo needs the attribute FifoQueue.');
+    throw invalidParameter('QueueName', name, 'A name that ends with .fifo requires the attribute FifoQueue.');
   }
 }

@@ -5,14 +5,14 @@ import type { Line } from '../line/line.ts';
 import type { Message } from '../message/message.ts';
 import type { QueueSettings } from './queue-settings.ts';
 
-const EXPIRY_PAUSE_MS = 1000;
+const EXPIRY_INTERVAL_MS = 1000;
 
-/** Told of every message that changed in a way worth keeping; `gone` messages are to be forgotten. */
+/** Called for every change of a message that must survive a restart; a `gone` message is to be deleted. */
 export type OnChange = (queueName: string, message: Message) => void;
 
 /**
- * One queue as a state machine: no clock, no timers, no wire. Every function takes `now` in milliseconds. Ready
- * messages are served by when they became visible.
+ * A queue as a state machine, without clock, timers or wire format: every function has `now`, in milliseconds, as a
+ * parameter.
  */
 export interface Queue {
   readonly name: string;
@@ -41,7 +41,7 @@ export function createQueue(seed: QueueSeed): Queue {
   return { ...seed, messages: new Map(), counts, hidden, line, receives: 0, expiryFrom: Infinity };
 }
 
-/** Puts a message in, as its `state` says: after a send, a move or a restart. */
+/** Adds a message in its `state`, after a send, a move or a restart. */
 export function putMessage(queue: Queue, message: Message): void {
   queue.messages.set(message.id, message);
   queue.expiryFrom = Math.min(queue.expiryFrom, message.retainedFrom + queue.settings.retentionMs);
@@ -50,7 +50,7 @@ export function putMessage(queue: Queue, message: Message): void {
   queue.onChange(queue.name, message);
 }
 
-/** Brings the queue to `now`: what is due becomes ready, what is too old goes. */
+/** Advances the queue to `now`: due messages become ready, expired messages are deleted. */
 export function advanceQueue(queue: Queue, now: number): void {
   for (let message = takeDue(queue.hidden, now); message !== undefined; message = takeDue(queue.hidden, now)) {
     makeReady(queue, message, message.visibleAt);
@@ -58,18 +58,18 @@ export function advanceQueue(queue: Queue, now: number): void {
   if (now >= queue.expiryFrom) expire(queue, now);
 }
 
-/** The next moment at which a hidden message shows, or undefined. */
+/** Returns the next time at which a hidden message becomes visible; undefined if no message is hidden. */
 export function nextChange(queue: Queue): number | undefined {
   return nextDue(queue.hidden);
 }
 
-/** Hides a message that is counted as in flight or delayed, until a time. */
+/** Hides a message, which is counted as in flight or delayed, until a time. */
 export function hide(queue: Queue, message: Message, until: number): void {
   message.visibleAt = until;
   addDue(queue.hidden, message, queue.counts.inFlight + queue.counts.delayed);
 }
 
-/** Ends a message's hiding; `at` is when it became visible. */
+/** Makes a hidden message ready; `at` is the time at which it became visible. */
 export function makeReady(queue: Queue, message: Message, at: number): void {
   leave(queue, message);
   if (message.state === 'inFlight') queue.line.landed(message);
@@ -78,7 +78,7 @@ export function makeReady(queue: Queue, message: Message, at: number): void {
   enter(queue, message);
 }
 
-/** Takes a message out of the queue. Its place in line or heap is dropped when met. */
+/** Removes a message from the queue. Its entry in the line or heap is skipped later. */
 export function forget(queue: Queue, message: Message): Message {
   leave(queue, message);
   if (message.state === 'inFlight') queue.line.landed(message);
@@ -88,7 +88,7 @@ export function forget(queue: Queue, message: Message): Message {
   return message;
 }
 
-/** Counts a message under its state and puts it where that state belongs: the line or the heap. */
+/** Counts a message under its state, and adds it to the line or to the heap of hidden messages. */
 export function enter(queue: Queue, message: Message): void {
   if (message.state === 'gone') return;
   queue.counts[message.state] += 1;
@@ -96,7 +96,7 @@ export function enter(queue: Queue, message: Message): void {
   else hide(queue, message, message.visibleAt);
 }
 
-/** The opposite of `enter`, before the state changes. */
+/** Reverts the count of `enter`; call it before the state changes. */
 export function leave(queue: Queue, message: Message): void {
   if (message.state !== 'gone') queue.counts[message.state] -= 1;
 }
@@ -111,6 +111,6 @@ function expire(queue: Queue, now: number): void {
     if (isExpired(queue, message, now)) forget(queue, message);
     else oldest = Math.min(oldest, message.retainedFrom);
   }
-  // A walk over the whole queue, so not more than once a second.
-  queue.expiryFrom = Math.max(oldest + queue.settings.retentionMs, now + EXPIRY_PAUSE_MS);
+  // Expiry iterates over the whole queue, so it runs at most once a second.
+  queue.expiryFrom = Math.max(oldest + queue.settings.retentionMs, now + EXPIRY_INTERVAL_MS);
 }

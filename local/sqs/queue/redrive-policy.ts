@@ -1,12 +1,12 @@
 import { invalidParameter } from '../errors.ts';
 
-/** After `maxReceiveCount` receives a message moves to the queue `deadLetterTargetArn` names. */
+/** After `maxReceiveCount` receives, a message moves to the queue with the ARN `deadLetterTargetArn`. */
 export interface RedrivePolicy {
   readonly deadLetterTargetArn: string;
   readonly maxReceiveCount: number;
 }
 
-/** Which queues may name this one as their dead-letter queue. */
+/** The queues that may use this queue as their dead-letter queue. */
 export interface RedriveAllowPolicy {
   readonly redrivePermission: 'allowAll' | 'denyAll' | 'byQueue';
   readonly sourceQueueArns: readonly string[];
@@ -59,7 +59,7 @@ function parseObject(name: string, text: string): Record<string, unknown> {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
   } catch {
-    // Falls through to the same refusal: the reason is the same for a reader.
+    // Refused below, as is JSON that is not an object.
   }
   throw invalidParameter(name, text, 'Must be a JSON object.');
 }

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-// The write-ahead log without a sync per commit outlives a killed process; only a power cut could lose the last writes.
+// The write-ahead log without a sync per commit survives a killed process; only a power failure loses the last writes.
 const SCHEMA = `
   pragma locking_mode = exclusive;
   pragma journal_mode = wal;
@@ -31,8 +31,8 @@ const UPDATE_MESSAGE = `
 const DELETE_MESSAGE = 'delete from messages where seq = ?';
 const UPSERT_QUEUE = 'insert into queues values (?, ?) on conflict do update set data = excluded.data';
 const DELETE_QUEUE = 'delete from queues where name = ?';
-const NOTE_DELETED = 'insert or replace into deleted_queues values (?, ?)';
-const FORGET_DELETED = 'delete from deleted_queues where name = ?';
+const INSERT_DELETED_QUEUE = 'insert or replace into deleted_queues values (?, ?)';
+const DELETE_DELETED_QUEUE = 'delete from deleted_queues where name = ?';
 const UPSERT_TASK = 'insert into tasks (id, data) values (?, ?) on conflict (id) do update set data = excluded.data';
 const DELETE_TASK = 'delete from tasks where id = ?';
 
@@ -42,8 +42,8 @@ const STATEMENTS = {
   deleteMessage: DELETE_MESSAGE,
   upsertQueue: UPSERT_QUEUE,
   deleteQueue: DELETE_QUEUE,
-  noteDeleted: NOTE_DELETED,
-  forgetDeleted: FORGET_DELETED,
+  insertDeletedQueue: INSERT_DELETED_QUEUE,
+  deleteDeletedQueue: DELETE_DELETED_QUEUE,
   upsertTask: UPSERT_TASK,
   deleteTask: DELETE_TASK,
 } as const;
@@ -58,8 +58,8 @@ export interface StoreFile {
 }
 
 /**
- * Opens the file, or makes it and its folder.
- * @throws Error when it is not a database, or another process has it open
+ * Opens the file; creates it and its folder if they do not exist.
+ * @throws Error if it is not a database, or another process has it open
  */
 export function openStoreFile(path: string): StoreFile {
   mkdirSync(dirname(path), { recursive: true });

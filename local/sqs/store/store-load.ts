@@ -26,10 +26,10 @@ interface QueueData extends Pick<Queue, 'createdAt' | 'modifiedAt' | 'tags'> {
 const QUEUES = 'select name, data from queues';
 const DELETED_QUEUES = 'select name, deleted_at from deleted_queues';
 const TASKS = 'select data from tasks order by seq';
-// The order in which they became visible, which is the order of service.
+// In the order in which they became visible, which is the order in which they are served.
 const MESSAGES = 'select * from messages order by visible_at, seq';
 
-/** Fills an empty broker from the file; move tasks that were running go on. */
+/** Loads an empty broker from the file and resumes running move tasks. */
 export function loadStore(broker: Broker, file: StoreFile, queueOf: Map<number, string>): void {
   for (const { name, data } of file.rows<{ name: string; data: string }>(QUEUES)) loadQueue(broker, name, data);
   for (const row of file.rows<{ name: string; deleted_at: number }>(DELETED_QUEUES)) {
@@ -54,7 +54,7 @@ function loadQueue(broker: Broker, name: string, data: string): void {
 
 function loadTask(broker: Broker, data: string): void {
   const stored = JSON.parse(data) as Omit<MessageMoveTask, 'pace'>;
-  // The time in which nothing ran does not count towards the rate.
+  // The time between the two runs does not count towards the rate.
   const task: MessageMoveTask = { ...stored, pace: { since: broker.now(), moved: stored.moved } };
   if (task.status === 'CANCELLING') task.status = 'CANCELLED';
   broker.tasks.push(task);

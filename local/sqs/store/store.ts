@@ -5,12 +5,12 @@ import { openStoreFile, type Statements, type StoreFile } from './store-file.ts'
 import { loadStore } from './store-load.ts';
 
 /**
- * Fills the broker from a SQLite file and keeps its changes there: one transaction for each turn of the event loop
- * that changed something, however many requests it served.
+ * Loads the broker from an SQLite file and writes its changes to the file: one transaction for each turn of the event
+ * loop with changes, however many requests it served.
  */
 export function openStore(broker: Broker, path: string): void {
   const file = openStoreFile(path);
-  // In which queue the file has a message, by `seq`.
+  // Queue under which the file contains a message, by `seq`.
   const queueOf = new Map<number, string>();
   broker.journal = createStoreJournal(createWriter(file, queueOf), file);
   try {
@@ -24,7 +24,7 @@ export function openStore(broker: Broker, path: string): void {
 type Write = (statements: Statements) => void;
 
 interface Writer {
-  /** The newest state of a message replaces the one before. */
+  /** Schedules the write of a message; its newest state replaces an earlier one. */
   message(queueName: string, message: Message): void;
   other(write: Write): void;
   committed(): Promise<void>;
@@ -45,7 +45,7 @@ function createWriter(file: StoreFile, queueOf: Map<number, string>): Writer {
         for (const entry of messages.values()) writeMessage(file.statements, queueOf, entry.queueName, entry.message);
       });
     } catch (error) {
-      exitOutOfStep(error);
+      exitAfterFailedWrite(error);
     }
     messages.clear();
     others.length = 0;
@@ -65,10 +65,10 @@ function createWriter(file: StoreFile, queueOf: Map<number, string>): Writer {
   };
 }
 
-/** Memory and file have parted: a restart from the file is the only honest way on. */
-function exitOutOfStep(error: unknown): never {
+/** Ends the process: memory and file differ, and only a restart from the file is consistent. */
+function exitAfterFailedWrite(error: unknown): never {
   const reason = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`SQS cannot write its data file any more: ${reason}\n`);
+  process.stderr.write(`SQS cannot write its data file: ${reason}\n`);
   process.exit(1);
 }
 
@@ -79,14 +79,14 @@ function createStoreJournal(writer: Writer, file: StoreFile): Journal {
     queue: ({ name, createdAt, modifiedAt, purgedAt, settings, tags }) => {
       const data = JSON.stringify({ createdAt, modifiedAt, purgedAt, tags, attributes: settings.attributes });
       writer.other((statements) => {
-        statements.forgetDeleted.run(name);
+        statements.deleteDeletedQueue.run(name);
         statements.upsertQueue.run(name, data);
       });
     },
     queueDeleted: (name, deletedAt) =>
       writer.other((statements) => {
         statements.deleteQueue.run(name);
-        statements.noteDeleted.run(name, deletedAt);
+        statements.insertDeletedQueue.run(name, deletedAt);
       }),
     task: ({ pace: _, ...task }) => {
       const data = JSON.stringify(task);

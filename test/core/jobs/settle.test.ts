@@ -194,7 +194,7 @@ it('tells which job the database refuses to end and why, and ends the others', a
     {
       level: 'error',
       event: 'settle_refused',
-      ...{ job_id: ids[0], ended: 'succeeded', sqlstate: 'P0007', error: { message: 'kept by law' } },
+      ...{ job_id: ids[0], outcome: 'succeeded', sqlstate: 'P0007', error: { message: 'kept by law' } },
     },
   ]);
 });

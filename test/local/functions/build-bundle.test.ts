@@ -1,12 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { bundleEnvironment } from '../../../infra/bundle/options.ts';
 import { buildBundle } from '../../../local/functions/build-bundle.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { openRunner } from '../lambda/runner-fixture.ts';
 
-/** Writes files into a new folder and returns it. */
+/** Writes files into a new folder and returns its path. */
 async function folderWith(files: Record<string, string>): Promise<string> {
   const folder = await temporaryFolder();
   for (const [path, text] of Object.entries(files)) {
@@ -18,7 +18,7 @@ async function folderWith(files: Record<string, string>): Promise<string> {
 
 const ENTRY = "import run from '#handler'; export const handler = (event: unknown) => run(event);";
 
-test('an entry is built around the file that its alias names, and its stack names the source', async () => {
+it('a bundle contains the file that the alias names, and its stack traces name the source', async () => {
   const folder = await folderWith({
     'handler.ts': ENTRY,
     'one.ts': `class OddlyNamedError extends Error {}
@@ -43,7 +43,7 @@ export default function run(): string[] {
   expect(stack).toContain(`${join(folder, 'one.ts')}:3:`);
 });
 
-test('a package in CommonJS, and one that asks for a built-in module, load', async () => {
+it('a CommonJS package that requires a built-in module loads', async () => {
   const folder = await folderWith({
     'entry.ts': `import pkg from './pkg.cjs'; export const handler = () => pkg.name;`,
     'pkg.cjs': `const events = require('events'); exports.name = typeof events.once;`,
@@ -59,7 +59,7 @@ test('a package in CommonJS, and one that asks for a built-in module, load', asy
   expect(payload).toBe('function');
 });
 
-test('neither the bundle nor its map says where it was built', async () => {
+it('neither the bundle nor its source map contains the build folder', async () => {
   const folder = await folderWith({ 'entry.ts': `export const handler = () => 'a';` });
   const outFile = join(folder, 'entry.mjs');
 
@@ -70,7 +70,7 @@ test('neither the bundle nor its map says where it was built', async () => {
   expect(built).not.toContain(folder);
 });
 
-test('what does not compile is named by file and line', async () => {
+it('a syntax error is reported with file and line', async () => {
   const folder = await folderWith({
     'entry.ts': "import './other.ts'; export const handler = () => 1;",
     'other.ts': '\n\nconst broken = ;',
@@ -84,7 +84,7 @@ test('what does not compile is named by file and line', async () => {
   });
 });
 
-test('an import that leads nowhere is named with the place of it', async () => {
+it('an import that cannot be resolved is reported with file and line', async () => {
   const folder = await folderWith({ 'entry.ts': "import './absent.ts';\nexport const handler = () => 1;" });
 
   const building = buildBundle({ entry: join(folder, 'entry.ts'), outFile: join(folder, 'out.mjs') });
@@ -92,7 +92,7 @@ test('an import that leads nowhere is named with the place of it', async () => {
   await expect(building).rejects.toThrow(/entry\.ts:1:8 Could not resolve "\.\/absent\.ts"$/);
 });
 
-test('a bundle that throws when it is loaded is named by its source', async () => {
+it('an error at import is reported with the position in the source', async () => {
   const folder = await folderWith({
     'entry.ts': "export const handler = () => 1;\n\nthrow new RangeError('too early');",
   });

@@ -29,7 +29,7 @@ async function open(answer: () => Promise<{ payload: unknown; functionError?: st
   return { gateway, events };
 }
 
-it('turns a request into an event and the answer into a response', async () => {
+it('the gateway converts a request to an event and the result of the function to a response', async () => {
   const { gateway, events } = await open(async () => ({ payload: ANSWER }));
   const body = Buffer.from('{"n":"ü"}');
 
@@ -49,7 +49,7 @@ it('turns a request into an event and the answer into a response', async () => {
   });
 });
 
-it('answers as the gateway of AWS does when the function fails', async () => {
+it('the gateway answers 500 as API Gateway does when the function fails', async () => {
   const { gateway } = await open(async () => ({ payload: { errorMessage: 'secret' }, functionError: 'Unhandled' }));
 
   const response = await fetch(gateway.url);
@@ -58,7 +58,7 @@ it('answers as the gateway of AWS does when the function fails', async () => {
   expect(await response.text()).toBe('{"message":"Internal Server Error"}');
 });
 
-it('says why when the function cannot be invoked', async () => {
+it('the gateway answers with the error when the function cannot be invoked', async () => {
   const { gateway } = await open(() => Promise.reject(new Error('Function not found: api')));
 
   const response = await fetch(gateway.url);
@@ -66,7 +66,7 @@ it('says why when the function cannot be invoked', async () => {
   expect(await response.json()).toEqual({ message: 'Function not found: api' });
 });
 
-it('takes ten megabytes and not more', async () => {
+it('the gateway answers 413 to a body above ten megabytes', async () => {
   const { gateway, events } = await open(async () => ({ payload: ANSWER }));
 
   const status = await new Promise((resolve, reject) => {
@@ -81,9 +81,9 @@ it('takes ten megabytes and not more', async () => {
 
 it.each([
   ['headers beyond 10,240 bytes', `GET / HTTP/1.1\r\nHost: a\r\nx: ${'x'.repeat(11_000)}\r\n\r\n`, 431],
-  ['a line beyond them', `GET /${'x'.repeat(11_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
-  ['what is not HTTP', 'how are you?\r\n\r\n', 400],
-])('says in JSON that it does not take %s', async (_what, sent, status) => {
+  ['a request line beyond 10,240 bytes', `GET /${'x'.repeat(11_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ['text that is not HTTP', 'how are you?\r\n\r\n', 400],
+])('the gateway refuses %s with an error in JSON', async (_what, sent, status) => {
   const { gateway, events } = await open(async () => ({ payload: ANSWER }));
 
   const answered = await sendText(gateway.port, sent);

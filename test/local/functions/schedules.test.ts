@@ -4,7 +4,7 @@ import { bundleScheduled, startSchedules } from '../../../local/functions/schedu
 import type { Runner } from '../../../local/lambda/runner.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-it('bundles the dispatcher and the mirror, each with the time that it needs', async () => {
+it('bundleScheduled bundles the dispatcher and the mirror, each with its timeout', async () => {
   const functions = await bundleScheduled(await temporaryFolder());
 
   const sizes = await Promise.all(functions.map(async ({ bundle }) => (await stat(bundle)).size));
@@ -15,15 +15,15 @@ it('bundles the dispatcher and the mirror, each with the time that it needs', as
   for (const size of sizes) expect(size).toBeGreaterThan(10_000);
 });
 
-it('wakes every function at once and each minute, until it is stopped', () => {
+it('startSchedules invokes every scheduled function at once and each minute, until it is stopped', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const added: string[] = [];
-  const woken: string[] = [];
+  const invoked: string[] = [];
   const runner = {
     addFunction: ({ name, environment }) => added.push(`${name} ${environment.WHERE}`),
     invoke: async (name, _payload, type) => {
-      woken.push(`${name} ${type}`);
+      invoked.push(`${name} ${type}`);
       return { payload: null };
     },
   } as Partial<Runner> as Runner;
@@ -31,12 +31,12 @@ it('wakes every function at once and each minute, until it is stopped', () => {
   const round = ['a Event', 'b Event'];
 
   const schedule = startSchedules(runner, functions, { WHERE: 'here' });
-  const atStart = [...woken];
+  const atStart = [...invoked];
   vi.advanceTimersByTime(120_000);
   schedule.stop();
   vi.advanceTimersByTime(120_000);
 
   expect(added).toEqual(['a here', 'b here']);
   expect(atStart).toEqual(round);
-  expect(woken).toEqual([...round, ...round, ...round]);
+  expect(invoked).toEqual([...round, ...round, ...round]);
 });

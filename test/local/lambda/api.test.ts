@@ -8,7 +8,7 @@ import {
   UpdateEventSourceMappingCommand,
   type UpdateEventSourceMappingRequest,
 } from '@aws-sdk/client-lambda';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openQueue, type QueueFixture } from './queue-fixture.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -46,7 +46,7 @@ const update = (change: Omit<UpdateEventSourceMappingRequest, 'UUID'>) =>
   client.send(new UpdateEventSourceMappingCommand({ UUID, ...change }));
 const get = () => client.send(new GetEventSourceMappingCommand({ UUID }));
 
-test.each(['f', 'f:$LATEST', 'arn:aws:lambda:us-east-1:000000000000:function:f', '000000000000:function:f'])(
+it.each(['f', 'f:$LATEST', 'arn:aws:lambda:us-east-1:000000000000:function:f', '000000000000:function:f'])(
   'Invoke finds the function by %s',
   async (FunctionName) => {
     const answer = await client.send(new InvokeCommand({ FunctionName, Payload: '{"a":1}' }));
@@ -57,7 +57,7 @@ test.each(['f', 'f:$LATEST', 'arn:aws:lambda:us-east-1:000000000000:function:f',
   },
 );
 
-test('Invoke tells an error of the function as Lambda does', async () => {
+it('Invoke returns an error of the function as Lambda does', async () => {
   const answer = await client.send(new InvokeCommand({ FunctionName: 'f', Payload: '{"fail":true}' }));
 
   expect(answer.StatusCode).toBe(200);
@@ -65,7 +65,7 @@ test('Invoke tells an error of the function as Lambda does', async () => {
   expect(JSON.parse(answer.Payload?.transformToString() ?? '')).toMatchObject({ errorType: 'TypeError' });
 });
 
-test('Invoke as Event is accepted, as DryRun does nothing', async () => {
+it('Invoke with the type Event is accepted, with the type DryRun it does nothing', async () => {
   const Payload = '{"Records":[{"body":"async"}]}';
 
   const dry = await client.send(new InvokeCommand({ FunctionName: 'f', InvocationType: 'DryRun', Payload }));
@@ -75,18 +75,18 @@ test('Invoke as Event is accepted, as DryRun does nothing', async () => {
   await eventually(() => expect(fixture.lines()).toEqual(['async']));
 });
 
-test('Invoke refuses an unknown function and a payload that is not JSON', async () => {
-  const unknown = client.send(new InvokeCommand({ FunctionName: 'nobody' }));
+it('Invoke refuses an unknown function and a payload that is not JSON', async () => {
+  const unknown = client.send(new InvokeCommand({ FunctionName: 'unknown' }));
   const broken = client.send(new InvokeCommand({ FunctionName: 'f', Payload: '{"a"' }));
 
   await expect(unknown).rejects.toMatchObject({
     name: 'ResourceNotFoundException',
-    message: 'Function not found: arn:aws:lambda:us-east-1:000000000000:function:nobody',
+    message: 'Function not found: arn:aws:lambda:us-east-1:000000000000:function:unknown',
   });
   await expect(broken).rejects.toMatchObject({ name: 'InvalidRequestContentException' });
 });
 
-test('functions are got and listed', async () => {
+it('GetFunction and ListFunctions return the functions', async () => {
   const got = await client.send(new GetFunctionCommand({ FunctionName: 'f' }));
   const listed = await client.send(new ListFunctionsCommand({}));
 
@@ -94,7 +94,7 @@ test('functions are got and listed', async () => {
   expect(listed.Functions?.map(({ FunctionName }) => FunctionName)).toEqual(['f']);
 });
 
-test('mappings are got and listed by function and by queue', async () => {
+it('GetEventSourceMapping and ListEventSourceMappings return mappings, filtered by function or queue', async () => {
   const list = async (filter: object) =>
     (await client.send(new ListEventSourceMappingsCommand(filter))).EventSourceMappings?.map((each) => each.UUID);
 
@@ -117,7 +117,7 @@ test('mappings are got and listed by function and by queue', async () => {
   expect(await list({ EventSourceArn: 'arn:aws:sqs:us-east-1:000000000000:other' })).toEqual([]);
 });
 
-test('an update holds from then on', async () => {
+it('UpdateEventSourceMapping changes the settings of a mapping', async () => {
   const answer = await update({
     BatchSize: 100,
     MaximumBatchingWindowInSeconds: 2,
@@ -133,7 +133,7 @@ test('an update holds from then on', async () => {
   });
 });
 
-test('disabling stops delivery until the mapping is enabled again', async () => {
+it('a disabled mapping delivers no message until it is enabled again', async () => {
   const disabling = await update({ Enabled: false });
   await eventually(async () => expect(await get()).toMatchObject({ State: 'Disabled' }));
   await queue.send('kept');
@@ -148,7 +148,7 @@ test('disabling stops delivery until the mapping is enabled again', async () => 
   expect(await get()).toMatchObject({ State: 'Enabled' });
 });
 
-test('a mapping that is toggled while it works keeps working, within its maximum', async () => {
+it('a mapping that is toggled while it works delivers every message', async () => {
   await queue.sendBatch(['t1', 't2', 't3']);
 
   await Promise.all([false, true, false, true, false, true].map((Enabled) => update({ Enabled })));
@@ -158,14 +158,14 @@ test('a mapping that is toggled while it works keeps working, within its maximum
   await eventually(() => expect(own().sort()).toEqual(['t1', 't2', 't3', 't4', 't5']));
 });
 
-test.each<[string, Omit<UpdateEventSourceMappingRequest, 'UUID'>]>([
-  ['a batch of none', { BatchSize: 0 }],
-  ['a batch over 10,000', { BatchSize: 10_001, MaximumBatchingWindowInSeconds: 1 }],
-  ['a batch over ten without a window', { BatchSize: 11 }],
-  ['a window over 300 s', { MaximumBatchingWindowInSeconds: 301 }],
+it.each<[string, Omit<UpdateEventSourceMappingRequest, 'UUID'>]>([
+  ['a batch size of zero', { BatchSize: 0 }],
+  ['a batch size above 10,000', { BatchSize: 10_001, MaximumBatchingWindowInSeconds: 1 }],
+  ['a batch size above ten without a window', { BatchSize: 11 }],
+  ['a window above 300 s', { MaximumBatchingWindowInSeconds: 301 }],
   ['a concurrency of one', { ScalingConfig: { MaximumConcurrency: 1 } }],
-  ['a concurrency over 1,000', { ScalingConfig: { MaximumConcurrency: 1_001 } }],
-])('%s is refused', async (_, change) => {
+  ['a concurrency above 1,000', { ScalingConfig: { MaximumConcurrency: 1_001 } }],
+])('UpdateEventSourceMapping refuses %s', async (_, change) => {
   await expect(update(change)).rejects.toMatchObject({
     name: 'InvalidParameterValueException',
     $metadata: { httpStatusCode: 400 },
@@ -173,7 +173,7 @@ test.each<[string, Omit<UpdateEventSourceMappingRequest, 'UUID'>]>([
   expect(await get()).toMatchObject({ BatchSize: 10, ScalingConfig: { MaximumConcurrency: 2 } });
 });
 
-test('a mapping that does not exist is told', async () => {
+it('GetEventSourceMapping refuses an unknown mapping', async () => {
   await expect(
     client.send(new GetEventSourceMappingCommand({ UUID: '11111111-1111-4111-8111-111111111111' })),
   ).rejects.toMatchObject({ name: 'ResourceNotFoundException' });

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { failedMessages } from '../../../local/lambda/batch-response.ts';
 
 const IDS = ['a', 'b', 'c'];
 const failedOf = (body: string) => [...failedMessages(body, IDS)].sort();
 
-test.each(['null', '{}', '{"batchItemFailures":[]}', '{"batchItemFailures":null}', '{"statusCode":200}'])(
-  '%s means that all succeeded',
+it.each(['null', '{}', '{"batchItemFailures":[]}', '{"batchItemFailures":null}', '{"statusCode":200}'])(
+  'the response %s means that all messages succeeded',
   (body) => {
     expect(failedOf(body)).toEqual([]);
   },
 );
 
-test.each([
+it.each([
   '',
   'nonsense',
   '{"batchItemFailures":[',
@@ -26,11 +26,11 @@ test.each([
   '{"batchItemFailures":[{"itemIdentifier":"b"},{"itemIdentifier":"unknown"}]}',
   '{"batchItemFailures":["b"]}',
   '{"batchItemFailures":[null]}',
-])('%s fails the whole batch', (body) => {
+])('the response %s fails the whole batch', (body) => {
   expect(failedOf(body)).toEqual(IDS);
 });
 
-test('the named messages fail and no other', () => {
+it('a response fails exactly the messages it names', () => {
   fc.assert(
     fc.property(fc.subarray(IDS), (ids) => {
       const body = JSON.stringify({ batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })) });
@@ -40,7 +40,7 @@ test('the named messages fail and no other', () => {
   );
 });
 
-test('any text gets a verdict on messages of the batch only', () => {
+it('any text fails only messages of the batch', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (body) => {
       expect(IDS).toEqual(expect.arrayContaining(failedOf(body)));

@@ -1,16 +1,16 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects } from './effects-fixture.ts';
 
-const MATES = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+const OTHERS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 const SOURCE = 'arn:aws:sqs:us-east-1:000000000000:q';
 const CRASH_ON_POISON =
   "if (event.Records.some(({ body }) => body === 'poison')) process.kill(process.pid, 'SIGKILL');";
 
-/** Ten messages in one batch, one of them poison, in a queue that allows three receives. */
+/** Sends a batch of ten messages, one of them poison, to a queue that allows three receives. */
 async function poison(body: string): Promise<Effects> {
   const effects = await openEffects({ body, maxReceiveCount: 3 });
-  await effects.send(['poison', ...MATES]);
+  await effects.send(['poison', ...OTHERS]);
   effects.map();
   return effects;
 }
@@ -30,12 +30,12 @@ async function untilDead(effects: Effects, count: number) {
 // "If your function fails to process a message multiple times, Amazon SQS can send it to a dead-letter queue." and
 // "maxReceiveCount: The number of times a message is delivered to the source queue before being moved to the
 // dead-letter queue." (Creating and configuring an Amazon SQS event source mapping; SetQueueAttributes)
-test.concurrent('a crash loop spends the receives of its whole batch, and SQS itself moves all ten', async () => {
+it.concurrent('a message that crashes the function uses up the receives of its batch, SQS moves all', async () => {
   const effects = await poison(CRASH_ON_POISON);
 
   const dead = await untilDead(effects, 10);
 
-  expect(dead.map(({ Body }) => Body).sort()).toEqual([...MATES, 'poison']);
+  expect(dead.map(({ Body }) => Body).sort()).toEqual([...OTHERS, 'poison']);
   expect(new Set(dead.map(({ from }) => from))).toEqual(new Set([SOURCE]));
   const receivesOfPoison = effects.seen().filter(({ body }) => body === 'poison');
   expect(receivesOfPoison.map(({ receives }) => receives).sort()).toEqual([1, 2, 3]);
@@ -43,7 +43,7 @@ test.concurrent('a crash loop spends the receives of its whole batch, and SQS it
   await effects.close();
 });
 
-test.concurrent('each crash of the loop is told, and each has had a process of its own', async () => {
+it.concurrent('each crash of the function is reported, and each happened in a new process', async () => {
   const effects = await poison(CRASH_ON_POISON);
 
   await untilDead(effects, 10);
@@ -58,8 +58,8 @@ test.concurrent('each crash of the loop is told, and each has had a process of i
   await effects.close();
 });
 
-// "[…] make only the failed messages visible again": the others of the batch are gone with the first answer.
-test.concurrent('a message that is named each time goes alone', async () => {
+// "[…] make only the failed messages visible again": the others of the batch are deleted after the first response.
+it.concurrent('a message that each response names is moved alone', async () => {
   const effects = await poison(
     `const bad = event.Records.filter(({ body }) => body === 'poison');
      return { batchItemFailures: bad.map(({ messageId }) => ({ itemIdentifier: messageId })) };`,

@@ -1,20 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import {
   type Effects,
   type EffectsOptions,
   openEffects,
-  tellingHandler,
+  reportingHandler,
   VISIBILITY_SECONDS,
 } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
 const PATIENT = { timeout: 20_000 };
 
-/** Ends the first invocation badly and the second one well, and answers what was seen of it. */
+/** Sends messages to a function whose first invocation fails. */
 async function failOnce(options: EffectsOptions): Promise<Effects> {
   const effects = await openEffects(options);
   await effects.send(BODIES);
@@ -29,17 +29,20 @@ const GROW = 'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await n
 // "If your function code caused the error, Lambda will stop processing and retrying the invocation. […] After your
 // queue's visibility timeout runs out, the message will again reappear in the queue." (Handling errors for an SQS
 // event source)
-test.concurrent.each<[string, string, EffectsOptions['spec']?]>([
+it.concurrent.each<[string, string, EffectsOptions['spec']?]>([
   ['throws', "throw new Error('no');"],
   ['times out while it waits', 'await new Promise(() => setInterval(() => {}, 1000));', { timeoutSeconds: 0.5 }],
   ['times out while it spins', 'for (;;);', { timeoutSeconds: 0.5 }],
   ['exits with 0', 'process.exit(0);'],
   ['exits with 1', 'process.exit(1);'],
   ['is killed', "process.kill(process.pid, 'SIGKILL');"],
-  ['outgrows its memory', GROW, { memoryMb: 150 }],
-  ['throws outside of its promise', "setTimeout(() => { throw new Error('loose'); }); await new Promise(() => {});"],
-  ['waits for what never comes', 'await new Promise(() => {});', { timeoutSeconds: 0.5 }],
-])('when the function %s, the whole batch is back after the visibility timeout, one receive more', async (...row) => {
+  ['exceeds its memory', GROW, { memoryMb: 150 }],
+  [
+    'throws outside the promise of its handler',
+    "setTimeout(() => { throw new Error('loose'); }); await new Promise(() => {});",
+  ],
+  ['waits for a promise that never settles', 'await new Promise(() => {});', { timeoutSeconds: 0.5 }],
+])('when the function %s, the whole batch is visible after its timeout, with one more receive', async (...row) => {
   const [, ending, spec] = row;
   const effects = await failOnce({ body: `if (first) { ${ending} }`, ...(spec && { spec }) });
 
@@ -58,11 +61,11 @@ test.concurrent.each<[string, string, EffectsOptions['spec']?]>([
 
 // "If the Lambda function crashes or times out during the Invoke phase, Lambda resets the execution environment."
 // (Understanding the Lambda execution environment lifecycle)
-test.concurrent.each<[string, string, boolean, EffectsOptions['spec']?]>([
+it.concurrent.each<[string, string, boolean, EffectsOptions['spec']?]>([
   ['a throw', "throw new Error('no');", true],
   ['a timeout', 'for (;;);', false, { timeoutSeconds: 0.5 }],
   ['an exit', 'process.exit(0);', false],
-])('after %s the messages are run by the same process, or a new one if that had to end', async (...row) => {
+])('after %s the batch runs in the same process, or in a new one if that process ended', async (...row) => {
   const [, ending, survives, spec] = row;
   const effects = await failOnce({
     ...{ body: `if (first) { ${ending} }`, visibilitySeconds: 4 },
@@ -76,13 +79,13 @@ test.concurrent.each<[string, string, boolean, EffectsOptions['spec']?]>([
   await effects.close();
 });
 
-// To the mapping an init that fails is an error of the function's code like any other. The function never sees these
-// messages, so what became of them is read where SQS moves them.
-test.concurrent.each<[string, string]>([
+// For a mapping a failed init is an error of the function's code. The function never receives these messages, so the
+// test reads them in the dead-letter queue.
+it.concurrent.each<[string, string]>([
   ['throws at import', "throw new Error('bad start');"],
   ['exits at import', 'process.exit(1);'],
   ['exports no handler', 'export const other = 1;'],
-])('when the function %s, each receive is spent and SQS itself moves the messages on', async (_, source) => {
+])('when the function %s, each delivery counts as a receive and SQS moves the messages', async (_, source) => {
   const effects = await failOnce({ source, visibilitySeconds: 1, maxReceiveCount: 2 });
 
   const dead = await eventually(async () => {
@@ -93,21 +96,22 @@ test.concurrent.each<[string, string]>([
 
   expect(dead.map(({ Body }) => Body).sort()).toEqual(BODIES);
   expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 });
-  const failures = effects.events.filter(({ kind }) => kind === 'init-failed');
-  expect(failures.length).toBeGreaterThanOrEqual(2);
+  // On a loaded machine SQS moves the messages before the second process has failed.
+  const failures = () => effects.events.filter(({ kind }) => kind === 'init-failed').length;
+  await eventually(() => expect(failures()).toBeGreaterThanOrEqual(2), PATIENT);
   await effects.close();
 });
 
-// What AWS documents of an init over its limit, see below, its logs show of any that fails: an INIT_REPORT with
-// "Phase: init Status: error" and one with "Phase: invoke".
-test.concurrent.each<[string, string]>([
+// AWS documents this for an init that exceeds its limit, see below; its logs show it for every failed init: an
+// INIT_REPORT with "Phase: init Status: error" and one with "Phase: invoke".
+it.concurrent.each<[string, string]>([
   ['throws', "throw new Error('bad start');"],
   ['exits', 'process.exit(1);'],
-])('when an import %s once, it is made again within the invocation, and costs no receive', async (_, ending) => {
-  const tried = join(await temporaryFolder(), 'tried');
-  const fails = `import { existsSync, writeFileSync } from 'node:fs'; const tried = ${JSON.stringify(tried)};
-    if (!existsSync(tried)) { writeFileSync(tried, ''); ${ending} }`;
-  const effects = await failOnce({ source: `${fails} ${tellingHandler('')}` });
+])('when an import %s once, it is repeated within the invocation and costs no receive', async (_, ending) => {
+  const marker = join(await temporaryFolder(), 'marker');
+  const fails = `import { existsSync, writeFileSync } from 'node:fs'; const marker = ${JSON.stringify(marker)};
+    if (!existsSync(marker)) { writeFileSync(marker, ''); ${ending} }`;
+  const effects = await failOnce({ source: `${fails} ${reportingHandler('')}` });
 
   const seen = await eventually(() => {
     expect(effects.seen()).toHaveLength(3);
@@ -121,11 +125,11 @@ test.concurrent.each<[string, string]>([
 
 // "The Init phase is limited to 10 seconds. If all three tasks do not complete within 10 seconds, Lambda retries the
 // Init phase at the time of the first function invocation with the configured function timeout." (the same page)
-test.concurrent('when an import does not end, the batch comes back as after a timeout', async () => {
+it.concurrent('when an import does not end, the batch becomes visible again as after a timeout', async () => {
   const released = join(await temporaryFolder(), 'released');
   const stuck = `import { existsSync } from 'node:fs';
     if (!existsSync(${JSON.stringify(released)})) await new Promise((r) => setTimeout(r, 60_000));`;
-  const source = `${stuck} ${tellingHandler('')}`;
+  const source = `${stuck} ${reportingHandler('')}`;
   const effects = await failOnce({ source, spec: { timeoutSeconds: 0.5 }, visibilitySeconds: 12 });
   const begun = performance.now();
 

@@ -10,20 +10,20 @@ import type { FunctionSpec, MappingSpec, RunnerEvent } from '../../../local/lamb
 import { startSqs } from '../../../local/sqs/server.ts';
 import { openRunner } from './runner-fixture.ts';
 
-/** Longer than a process takes to start on a machine that does much else, short enough to wait for its end. */
+/** Longer than the start of a process on a loaded machine, and short enough for a test to wait for. */
 export const VISIBILITY_SECONDS = 3;
 
 export interface EffectsOptions {
-  /** Body of the handler; `first` says that these messages come for the first time. */
+  /** Body of the handler; `first` is true at the first receive of the messages. */
   readonly body?: string;
-  /** A whole bundle in place of the body. */
+  /** A whole bundle instead of a body. */
   readonly source?: string;
   readonly spec?: Partial<FunctionSpec>;
   readonly mapping?: Partial<MappingSpec>;
   readonly visibilitySeconds?: number;
-  /** Absent: there is no dead-letter queue. */
+  /** Absent: the queue has no dead-letter queue. */
   readonly maxReceiveCount?: number;
-  /** Makes other queues than these two settings would. */
+  /** Creates the queues instead of the two settings above. */
   readonly createQueues?: (sqs: SQSClient) => Promise<Queues>;
 }
 
@@ -36,26 +36,26 @@ export interface Seen {
   readonly body: string;
   /** ApproximateReceiveCount. */
   readonly receives: number;
-  /** Milliseconds since SQS handed it out for the first time. */
+  /** Milliseconds since the first receive. */
   readonly age: number;
   readonly pid: number;
 }
 
-/** A queue, a function, and a mapping between them that starts on `map`. */
+/** A queue, a function, and a mapping between them that `map` starts. */
 export interface Effects {
   readonly events: RunnerEvent[];
-  /** In requests of ten. */
+  /** Sends messages, in requests of ten. */
   send(bodies: readonly string[]): Promise<void>;
-  /** Returns the mapping's UUID. */
+  /** Adds the mapping and returns its UUID. */
   map(): string;
-  /** What the function was given, a message each, in the order of the invocations. */
+  /** The messages that the function received, in the order of the invocations. */
   seen(): Seen[];
-  /** How many messages each invocation was given. */
+  /** The number of messages of each invocation. */
   batches(): number[];
   depth(): Promise<{ visible: number; inFlight: number }>;
-  /** At most ten of the dead-letter queue's messages, visible again at once. */
+  /** At most ten messages of the dead-letter queue, without hiding them. */
   dead(): Promise<Message[]>;
-  /** How many there are. */
+  /** The number of messages in the dead-letter queue. */
   deadCount(): Promise<number>;
   environments(): number[];
   readonly endpoint: string;
@@ -72,11 +72,12 @@ const PROLOGUE = `
   }));
   process.stdout.write('seen ' + JSON.stringify(seen) + '\\n');`;
 
-/** Source of a bundle whose handler tells what it was given, then goes on with `body`. */
-export const tellingHandler = (body: string): string => `export async function handler(event) { ${PROLOGUE} ${body} }`;
+/** Source of a bundle whose handler prints the messages it received, then runs `body`. */
+export const reportingHandler = (body: string): string =>
+  `export async function handler(event) { ${PROLOGUE} ${body} }`;
 
 export async function openEffects(options: EffectsOptions): Promise<Effects> {
-  const { body = '', source = tellingHandler(body), visibilitySeconds = VISIBILITY_SECONDS } = options;
+  const { body = '', source = reportingHandler(body), visibilitySeconds = VISIBILITY_SECONDS } = options;
   const server = await startSqs({});
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const sqs = new SQSClient({ endpoint: server.endpoint, region: 'us-east-1', credentials });
@@ -84,7 +85,7 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
     createQueues(sqs, visibilitySeconds, options.maxReceiveCount));
   const fixture = await openRunner(server.endpoint);
   await fixture.add('f', source, options.spec);
-  const told = () =>
+  const reported = () =>
     fixture
       .lines()
       .filter((line) => line.startsWith('seen '))
@@ -105,10 +106,10 @@ export async function openEffects(options: EffectsOptions): Promise<Effects> {
         ...{ batchSize: 10, windowSeconds: 0, maximumConcurrency: 2 },
         ...options.mapping,
       }),
-    seen: () => told().flat(),
-    batches: () => told().map((batch) => batch.length),
+    seen: () => reported().flat(),
+    batches: () => reported().map((batch) => batch.length),
     depth: () => depthOf(sqs, queueUrl),
-    dead: () => lookInto(sqs, deadLetterQueueUrl),
+    dead: () => peek(sqs, deadLetterQueueUrl),
     deadCount: async () => (await depthOf(sqs, deadLetterQueueUrl)).visible,
     environments: () => fixture.runner.environments('f'),
     async close() {
@@ -140,7 +141,7 @@ async function depthOf(sqs: SQSClient, QueueUrl: string) {
   };
 }
 
-async function lookInto(sqs: SQSClient, QueueUrl: string): Promise<Message[]> {
+async function peek(sqs: SQSClient, QueueUrl: string): Promise<Message[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({
       ...{ QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 0, MessageSystemAttributeNames: ['All'] },

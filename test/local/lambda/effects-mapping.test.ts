@@ -1,5 +1,5 @@
 import { LambdaClient, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects } from './effects-fixture.ts';
 
@@ -16,7 +16,7 @@ async function enable(effects: Effects, UUID: string, Enabled: boolean): Promise
 
 // "When true, the event source mapping is active. When false, Lambda pauses polling and invocation."
 // (UpdateEventSourceMapping)
-test.concurrent('a disabled mapping lets the batches at work end, and takes nothing more', async () => {
+it.concurrent('a disabled mapping finishes the running batches and receives no more messages', async () => {
   const effects = await openEffects({ body: slow(3), mapping: { batchSize: 2 }, visibilitySeconds: 1 });
   await effects.send(['a', 'b', 'c', 'd']);
   const uuid = effects.map();
@@ -25,7 +25,7 @@ test.concurrent('a disabled mapping lets the batches at work end, and takes noth
 
   await enable(effects, uuid, false);
 
-  // The batches are deleted although their visibility was over before they were.
+  // The batches are deleted although their visibility timeout has ended.
   await eventually(async () => expect(await effects.depth()).toEqual({ visible: 2, inFlight: 0 }), PATIENT);
   expect(received(effects).sort()).toEqual(['a1', 'b1', 'c1', 'd1']);
   await enable(effects, uuid, true);
@@ -33,8 +33,8 @@ test.concurrent('a disabled mapping lets the batches at work end, and takes noth
   await effects.close();
 });
 
-// The same sentence: a message that fails while the mapping is being disabled waits, and counts its one receive.
-test.concurrent('messages of a disabled mapping wait with the receives they have', async () => {
+// The same sentence: a message that fails while the mapping is being disabled waits in the queue with one receive.
+it.concurrent('messages of a disabled mapping wait without further receives', async () => {
   const effects = await openEffects({ body: `${slow(2)} if (first) throw new Error('no');`, visibilitySeconds: 6 });
   await effects.send(['a', 'b']);
   const uuid = effects.map();
@@ -49,8 +49,8 @@ test.concurrent('messages of a disabled mapping wait with the receives they have
 });
 
 // "The maximum concurrency setting limits the number of concurrent instances of the function that an Amazon SQS event
-// source can invoke." What is over it is not even received, so it costs no receive (Configuring scaling behavior).
-test.concurrent('at the maximum concurrency no message is taken that could not run', async () => {
+// source can invoke." Messages above the maximum are not received (Configuring scaling behavior).
+it.concurrent('at the maximum concurrency no message is received that cannot run', async () => {
   const effects = await openEffects({
     body: slow(2),
     mapping: { batchSize: 1, maximumConcurrency: 2 },
@@ -74,8 +74,8 @@ test.concurrent('at the maximum concurrency no message is taken that could not r
 
 // "Before invoking the function, Lambda continues to poll messages from the SQS standard queue until the batch window
 // expires, the invocation payload size quota is reached, or the configured maximum batch size is reached." The
-// visibility of the first message runs meanwhile.
-test.concurrent('a window gathers messages, and each of them has one receive', async () => {
+// visibility timeout of the first message runs meanwhile.
+it.concurrent('a window collects messages, and each of them has one receive', async () => {
   const effects = await openEffects({ mapping: { batchSize: 10, windowSeconds: 4 }, visibilitySeconds: 15 });
   effects.map();
 
@@ -89,7 +89,7 @@ test.concurrent('a window gathers messages, and each of them has one receive', a
   await effects.close();
 });
 
-test.concurrent('of a gathered batch that fails each message comes back at its own time', async () => {
+it.concurrent('each message of a collected batch that fails becomes visible at its own time', async () => {
   const effects = await openEffects({
     body: "if (first) throw new Error('no');",
     mapping: { batchSize: 2, windowSeconds: 1 },

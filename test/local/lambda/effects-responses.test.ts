@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, type EffectsOptions, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
 const PATIENT = { timeout: 15_000 };
 
-/** The first invocation answers so, later ones answer that all is well. */
+/** Sends messages to a function that returns `expression` at the first invocation, later that all succeeded. */
 async function answerOnce(expression: string, options: EffectsOptions = {}): Promise<Effects> {
   const effects = await openEffects({
     body: `const id = (body) => event.Records.find((record) => record.body === body)?.messageId;
@@ -28,15 +28,15 @@ async function untilEmpty(effects: Effects): Promise<void> {
 
 // "Lambda treats a batch as a complete success if your function returns any of the following: an empty
 // batchItemFailures list, a null batchItemFailures list, an empty EventResponse, a null EventResponse." (Handling
-// errors for an SQS event source; the last two rows are not in that list, but have no batchItemFailures either.)
-test.concurrent.each([
+// errors for an SQS event source. The last two rows are not in that list, but have no batchItemFailures either.)
+it.concurrent.each([
   '{ batchItemFailures: [] }',
   '{ batchItemFailures: null }',
   '{}',
   'null',
   'undefined',
   '{ statusCode: 200 }',
-])('%s deletes the whole batch', async (expression) => {
+])('the response %s deletes the whole batch', async (expression) => {
   const effects = await answerOnce(expression, { visibilitySeconds: 30 });
 
   await untilEmpty(effects);
@@ -46,9 +46,9 @@ test.concurrent.each([
 });
 
 // "Lambda treats a batch as a complete failure if your function returns any of the following: an invalid JSON
-// response, an empty string itemIdentifier, a null itemIdentifier, an itemIdentifier with a bad key name." Of an
-// identifier that is not of the batch, and of JSON that is no object, it says nothing: to keep too much is safe.
-test.concurrent.each([
+// response, an empty string itemIdentifier, a null itemIdentifier, an itemIdentifier with a bad key name." An unknown
+// identifier, and JSON that is not an object, are not documented: to keep too many messages is safe.
+it.concurrent.each([
   "{ batchItemFailures: [{ itemIdentifier: '' }] }",
   '{ batchItemFailures: [{ itemIdentifier: null }] }',
   "{ batchItemFailures: [{ id: id('b') }] }",
@@ -59,7 +59,7 @@ test.concurrent.each([
   "{ batchItemFailures: 'b' }",
   "'ok'",
   'event.Records',
-])('%s brings the whole batch back, one receive more', async (expression) => {
+])('the response %s keeps the whole batch in the queue, with one more receive', async (expression) => {
   const effects = await answerOnce(expression);
 
   await eventually(() => expect(effects.seen()).toHaveLength(6), PATIENT);
@@ -69,7 +69,7 @@ test.concurrent.each([
   await effects.close();
 });
 
-test.concurrent('text that is not JSON brings the whole batch back, one receive more', async () => {
+it.concurrent('a response that is not JSON keeps the whole batch in the queue, with one more receive', async () => {
   const source = `
     const api = 'http://' + process.env.AWS_LAMBDA_RUNTIME_API + '/2018-06-01/runtime/invocation/';
     for (;;) {
@@ -97,7 +97,7 @@ test.concurrent('text that is not JSON brings the whole batch back, one receive 
 
 // "To avoid reprocessing successfully processed messages in a failed batch, you can configure your event source mapping
 // to make only the failed messages visible again."
-test.concurrent('of a batch only the named messages come back, after the visibility timeout', async () => {
+it.concurrent('only the messages that a response names become visible, after the visibility timeout', async () => {
   const effects = await answerOnce("{ batchItemFailures: [{ itemIdentifier: id('b') }] }");
 
   const seen = await eventually(() => {
@@ -113,7 +113,7 @@ test.concurrent('of a batch only the named messages come back, after the visibil
 
 // "When ReportBatchItemFailures is activated, Lambda doesn't scale down message polling when function invocations
 // fail." (Handling errors for an SQS event source)
-test.concurrent('failures do not slow down what comes after them', async () => {
+it.concurrent('failures do not delay the messages after them', async () => {
   const effects = await openEffects({
     body: "if (event.Records[0].body === 'bad') throw new Error('no');",
     mapping: { batchSize: 1 },

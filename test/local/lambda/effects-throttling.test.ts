@@ -5,7 +5,7 @@ import {
   LambdaClient,
   PutFunctionConcurrencyCommand,
 } from '@aws-sdk/client-lambda';
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
 
@@ -17,7 +17,7 @@ function openLambda({ endpoint }: Effects): LambdaClient {
   return new LambdaClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
 }
 
-/** Two messages, taken by two pollers, and one slot that the first of them holds for so long. */
+/** Sends two messages to two pollers, with one slot that the first message occupies for `holdMs`. */
 async function contend(holdMs: number): Promise<Effects> {
   const effects = await openEffects({
     body: `if (first) await new Promise((r) => setTimeout(r, ${holdMs}));`,
@@ -33,7 +33,7 @@ async function contend(holdMs: number): Promise<Effects> {
 
 // "Event source mappings don't account for reserved concurrency and can process more messages off your queue than can
 // be sent to your function." (How do I scale a function with an SQS event source)
-test.concurrent('a mapping takes more than the reserved concurrency lets it run', async () => {
+it.concurrent('a mapping receives more messages than the reserved concurrency allows to run', async () => {
   const effects = await contend(1_500);
 
   await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 2 }));
@@ -44,7 +44,7 @@ test.concurrent('a mapping takes more than the reserved concurrency lets it run'
 
 // "If the invocation fails due to throttling […] Lambda continues to retry the message until the message's timestamp
 // exceeds your queue's visibility timeout" (Handling errors for an SQS event source)
-test.concurrent('a throttled batch runs in the same receive if a slot is free before its visibility ends', async () => {
+it.concurrent('a throttled batch runs in the same receive if a slot is free within its visibility', async () => {
   const effects = await contend(800);
 
   await eventually(() => expect(effects.seen()).toHaveLength(2), PATIENT);
@@ -55,7 +55,7 @@ test.concurrent('a throttled batch runs in the same receive if a slot is free be
 });
 
 // "[…] at which point Lambda drops the message."
-test.concurrent('a batch that is throttled until its visibility ends is back with a receive more', async () => {
+it.concurrent('a batch throttled for its visibility timeout becomes visible with one more receive', async () => {
   const effects = await openEffects({
     spec: { reservedConcurrency: 0 },
     maxReceiveCount: 2,
@@ -79,7 +79,7 @@ test.concurrent('a batch that is throttled until its visibility ends is back wit
 });
 
 // "TooManyRequestsException: The request throughput limit was exceeded." (Invoke; HTTP status code 429)
-test.concurrent('Invoke refuses what is over the reserved concurrency, an event waits for its turn', async () => {
+it.concurrent('Invoke is refused above the reserved concurrency, and an event waits', async () => {
   const effects = await contend(800);
   const client = openLambda(effects);
   const record = (body: string) => ({ body, attributes: { ApproximateReceiveCount: '1' } });
@@ -104,7 +104,7 @@ test.concurrent('Invoke refuses what is over the reserved concurrency, an event 
 
 // "To throttle a function, set the reserved concurrency to zero. This stops any events from being processed until you
 // remove the limit." (Configuring reserved concurrency for a function)
-test.concurrent('a reserved concurrency of zero stops what a mapping takes until the limit is removed', async () => {
+it.concurrent('a reserved concurrency of zero stops the messages of a mapping until the limit is removed', async () => {
   const effects = await openEffects({ visibilitySeconds: 30 });
   const client = openLambda(effects);
   const FunctionName = 'f';
@@ -125,7 +125,7 @@ test.concurrent('a reserved concurrency of zero stops what a mapping takes until
   await effects.close();
 });
 
-test.concurrent('a reserved concurrency that is no whole number, or for nobody, is refused', async () => {
+it.concurrent('an invalid reserved concurrency, and one for an unknown function, are refused', async () => {
   const effects = await openEffects({});
   const client = openLambda(effects);
   const put = (FunctionName: string, ReservedConcurrentExecutions: number) =>
@@ -133,7 +133,7 @@ test.concurrent('a reserved concurrency that is no whole number, or for nobody, 
 
   await expect(put('f', -1)).rejects.toMatchObject({ name: 'InvalidParameterValueException' });
   await expect(put('f', 1.5)).rejects.toMatchObject({ name: 'InvalidParameterValueException' });
-  await expect(put('nobody', 1)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+  await expect(put('unknown', 1)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   client.destroy();
   await effects.close();
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { environmentsIn, isGone } from './process-state.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -17,7 +17,7 @@ const invoke = (name: string, payload: unknown = {}) => fixture.runner.invoke(na
 const eventsOf = (name: string) =>
   fixture.events.filter(({ functionName, kind }) => functionName === name && kind !== 'log');
 
-test('a thrown error is the answer, and the process lives on', async () => {
+it('a thrown error is the result of the invocation, and the process stays', async () => {
   await fixture.add('throws', handler("class Odd extends Error { name = 'Odd' } throw new Odd('no');"));
 
   const { payload, functionError } = await invoke('throws');
@@ -28,8 +28,8 @@ test('a thrown error is the answer, and the process lives on', async () => {
   expect(eventsOf('throws')).toEqual([]);
 });
 
-test.each([
-  ['awaits for ever', 'await new Promise(() => setInterval(() => {}, 1000));'],
+it.each([
+  ['waits forever', 'await new Promise(() => setInterval(() => {}, 1000));'],
   ['spins', 'for (;;);'],
 ])('a handler that %s is killed at the timeout', async (name, body) => {
   await fixture.add(name, handler(`console.log('pid', process.pid); ${body}`), { timeoutSeconds: 0.4 });
@@ -45,25 +45,28 @@ test.each([
   expect(fixture.runner.environments(name)).toEqual([]);
 });
 
-test.each([
+it.each([
   ['exit-0', 'process.exit(0);', 'Runtime exited without providing a reason'],
   ['exit-1', 'process.exit(1);', 'Runtime exited with error: exit status 1'],
   ['killed', "process.kill(process.pid, 'SIGKILL');", 'Runtime exited with error: signal: killed'],
-])('%s fails the invocation, and the next one gets a new process', async (name, body, message) => {
-  await fixture.add(name, handler(`if (event.end) { ${body} } return 'alive';`));
-  await invoke(name);
-  const [before] = fixture.runner.environments(name);
+])(
+  'when the process ends (%s), the invocation fails and the next one starts a new process',
+  async (name, body, message) => {
+    await fixture.add(name, handler(`if (event.end) { ${body} } return 'alive';`));
+    await invoke(name);
+    const [before] = fixture.runner.environments(name);
 
-  const { payload } = await invoke(name, { end: true });
-  const next = await invoke(name);
+    const { payload } = await invoke(name, { end: true });
+    const next = await invoke(name);
 
-  expect(payload).toMatchObject({ errorType: 'Runtime.ExitError', errorMessage: expect.stringContaining(message) });
-  expect(next.payload).toBe('alive');
-  expect(fixture.runner.environments(name)).not.toContain(before);
-  expect(eventsOf(name)).toMatchObject([{ kind: 'exit', message, requestId: expect.any(String) }]);
-});
+    expect(payload).toMatchObject({ errorType: 'Runtime.ExitError', errorMessage: expect.stringContaining(message) });
+    expect(next.payload).toBe('alive');
+    expect(fixture.runner.environments(name)).not.toContain(before);
+    expect(eventsOf(name)).toMatchObject([{ kind: 'exit', message, requestId: expect.any(String) }]);
+  },
+);
 
-test('an error outside the handler is reported before the process ends', async () => {
+it('an error outside the handler is reported before the process ends', async () => {
   await fixture.add(
     'loose',
     handler("setTimeout(() => { throw new RangeError('loose'); }); await new Promise(() => {});"),
@@ -75,7 +78,7 @@ test('an error outside the handler is reported before the process ends', async (
   await eventually(() => expect(fixture.runner.environments('loose')).toEqual([]));
 });
 
-test('a process that outgrows its memory is killed, buffers included', async () => {
+it('a process that exceeds its memory is killed, buffers included', async () => {
   const grow =
     'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await new Promise((r) => setTimeout(r, 4)); }';
   await fixture.add('grows', handler(grow), { memoryMb: 150 });
@@ -88,12 +91,12 @@ test('a process that outgrows its memory is killed, buffers included', async () 
   ]);
 });
 
-test.each([
+it.each([
   ['import-throws', "\nthrow new TypeError('bad start');", /^TypeError: bad start \(\/.*import-throws-\d+\.mjs:2\)$/],
   ['no-handler', 'export const other = 1;', /^Runtime\.HandlerNotFound: .* exports no function "handler"$/],
   ['init-exits', 'process.exit(0);', /Runtime exited without providing a reason$/],
   ['syntax', 'export function {', /^SyntaxError: /],
-])('an init that fails (%s) says where', async (name, source, message) => {
+])('a failed init (%s) is reported with its position', async (name, source, message) => {
   await fixture.add(name, source);
 
   const { functionError } = await invoke(name);
@@ -103,7 +106,7 @@ test.each([
   expect(fixture.runner.environments(name)).toEqual([]);
 });
 
-test('a response that JSON cannot say is an error of the function', async () => {
+it('a return value that JSON cannot represent is an error of the function', async () => {
   await fixture.add('bigint', handler('return 1n;'));
 
   const { payload, functionError } = await invoke('bigint');
@@ -112,7 +115,7 @@ test('a response that JSON cannot say is an error of the function', async () => 
   expect(payload).toMatchObject({ errorType: 'TypeError' });
 });
 
-test('a response that is not JSON is an error of the function', async () => {
+it('a response that is not JSON is an error of the function', async () => {
   await fixture.add(
     'garbage',
     `const api = 'http://' + process.env.AWS_LAMBDA_RUNTIME_API + '/2018-06-01/runtime/invocation/';
@@ -129,7 +132,7 @@ test('a response that is not JSON is an error of the function', async () => {
   expect(payload).toMatchObject({ errorType: 'Runtime.InvalidResponse' });
 });
 
-test('a grandchild dies with the environment', async () => {
+it('a grandchild dies with the environment', async () => {
   const start = "const { spawn } = await import('node:child_process'); const { pid } = spawn('sleep', ['300']);";
   await fixture.add('parent', handler(`${start} if (event.hang) await new Promise(() => {}); return pid;`), {
     timeoutSeconds: 1,
@@ -141,9 +144,9 @@ test('a grandchild dies with the environment', async () => {
   await eventually(() => expect(isGone(grandchild as number)).toBe(true));
 });
 
-test('kill -9 of the runner leaves no environment, running, stopped or starting', async () => {
+it('kill -9 of the runner leaves no running, stopped or starting environment', async () => {
   const own = await openRunner();
-  const spec = await own.build('orphan', handler("if (event.spin) for (;;); if (event.say) console.log('up');"));
+  const spec = await own.build('orphan', handler("if (event.spin) for (;;); if (event.print) console.log('up');"));
   const at = (path: string) => JSON.stringify(new URL(`../../../local/${path}`, import.meta.url).href);
   const parent = spawn(
     process.execPath,
@@ -157,7 +160,7 @@ test('kill -9 of the runner leaves no environment, running, stopped or starting'
        runner.addFunction(${JSON.stringify({ ...spec, timeoutSeconds: 60 })});
        const invoke = (payload) => runner.invoke('orphan', payload, 'RequestResponse');
        await Promise.all([invoke({}), invoke({})]);
-       for (const payload of [{ spin: true }, { spin: true }, { spin: true }, { say: true }]) void invoke(payload);
+       for (const payload of [{ spin: true }, { spin: true }, { spin: true }, { print: true }]) void invoke(payload);
        await invoke({});`,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { isGone, state } from './process-state.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -11,7 +11,7 @@ afterAll(() => fixture.close());
 
 const invoke = (name: string, payload: unknown = {}) => fixture.runner.invoke(name, payload, 'RequestResponse');
 
-test('a handler gets its event and context and stays warm', async () => {
+it('a handler receives its event and context, and its process is reused', async () => {
   await fixture.add(
     'echo',
     `let runs = 0; ${handler('runs += 1; return { event, runs, left: context.getRemainingTimeInMillis(), ...context };')}`,
@@ -34,7 +34,7 @@ test('a handler gets its event and context and stays warm', async () => {
   expect(fixture.runner.environments('echo')).toHaveLength(1);
 });
 
-test('the process sees what Lambda sets and the function its own, and nothing of its parent', async () => {
+it('a process has the variables of Lambda and of its function, and none of its parent', async () => {
   process.env.PARENT_SECRET = 'x';
   await fixture.add('variables', handler('return process.env;'), {
     environment: { OWN: 'o', AWS_REGION: 'eu-west-1' },
@@ -53,7 +53,7 @@ test('the process sees what Lambda sets and the function its own, and nothing of
   });
 });
 
-test('V8 knows how much memory the function has', async () => {
+it('the heap limit of V8 follows the memory of the function', async () => {
   const body = "const v8 = await import('node:v8'); return v8.getHeapStatistics().heap_size_limit / 2 ** 20;";
   await fixture.add('heap', handler(body), { memoryMb: 256 });
 
@@ -63,7 +63,7 @@ test('V8 knows how much memory the function has', async () => {
   expect(payload).toBeLessThanOrEqual(280);
 });
 
-test('concurrent invocations run in processes of their own', async () => {
+it('concurrent invocations run in separate processes', async () => {
   await fixture.add('pid', handler('await new Promise((r) => setTimeout(r, 300)); return process.pid;'));
 
   const answers = await Promise.all([invoke('pid'), invoke('pid'), invoke('pid')]);
@@ -72,7 +72,7 @@ test('concurrent invocations run in processes of their own', async () => {
   expect(fixture.runner.environments('pid').sort()).toEqual(answers.map(({ payload }) => payload as number).sort());
 });
 
-test('lines arrive whole, with their request', async () => {
+it('printed lines are complete and have their request id', async () => {
   await fixture.add(
     'lines',
     handler("process.stdout.write('ha'); process.stdout.write('lf\\nö'); console.error('e');"),
@@ -91,7 +91,7 @@ test('lines arrive whole, with their request', async () => {
   expect(lines.every(({ requestId }) => /^[0-9a-f-]{36}$/.test(requestId ?? ''))).toBe(true);
 });
 
-test('an environment is stopped between invocations', async () => {
+it('an environment is stopped between invocations', async () => {
   await fixture.add('ticks', `let ticks = 0; setInterval(() => { ticks += 1; }, 5); ${handler('return ticks;')}`);
 
   await invoke('ticks');
@@ -103,7 +103,7 @@ test('an environment is stopped between invocations', async () => {
   expect(fixture.runner.environments('ticks')).toEqual([pid]);
 });
 
-test('new code takes over while invocations at work finish on the old', async () => {
+it('new code serves new invocations while running ones finish with the old code', async () => {
   const version = (n: number) => handler(`await new Promise((r) => setTimeout(r, event.ms)); return ${n};`);
   await fixture.add('versions', version(1));
   await invoke('versions', { ms: 0 });
@@ -118,7 +118,7 @@ test('new code takes over while invocations at work finish on the old', async ()
   await eventually(() => expect(isGone(old!)).toBe(true));
 });
 
-test('an asynchronous invocation is not waited for', async () => {
+it('an asynchronous invocation returns before the function has run', async () => {
   await fixture.add('later', handler("await new Promise((r) => setTimeout(r, 100)); console.log('later', event.n);"));
 
   const answer = await fixture.runner.invoke('later', { n: 1 }, 'Event');
@@ -129,11 +129,11 @@ test('an asynchronous invocation is not waited for', async () => {
   await eventually(() => expect(fixture.lines()).toContain('later 1'));
 });
 
-test('a function that does not exist is an error of the caller', async () => {
-  await expect(invoke('nobody')).rejects.toMatchObject({ code: 'FUNCTION_NOT_FOUND' });
+it('invoke rejects for an unknown function', async () => {
+  await expect(invoke('unknown')).rejects.toMatchObject({ code: 'FUNCTION_NOT_FOUND' });
 });
 
-test('close lets invocations at work finish within the grace, and kills what is longer', async () => {
+it('close waits for running invocations within the grace period and kills longer ones', async () => {
   const own = await openRunner();
   await own.add('short', handler("await new Promise((r) => setTimeout(r, 200)); return 'done';"));
   await own.add('long', handler('await new Promise((r) => setTimeout(r, 4000));'));

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { FunctionPool, type PoolOptions } from '../../../local/lambda/function-pool.ts';
 import { FunctionTable } from '../../../local/lambda/function-table.ts';
 import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/specs.ts';
@@ -29,7 +29,7 @@ async function openPool(source: string, options: Partial<PoolOptions> = {}, time
   return { pool, events };
 }
 
-test('an init over its limit starts again within the timeout of the function', async () => {
+it('an init that exceeds its limit is repeated within the timeout of the function', async () => {
   const slow = `await new Promise((r) => setTimeout(r, 300)); ${handler('return 1;')}`;
   const { pool, events } = await openPool(slow, { initLimitMs: 150 });
 
@@ -40,7 +40,7 @@ test('an init over its limit starts again within the timeout of the function', a
   await pool.drain();
 });
 
-test('an init over the timeout of the function fails', async () => {
+it('an init that exceeds the timeout of the function fails', async () => {
   const stuck = 'await new Promise((r) => setTimeout(r, 60_000));';
   const { pool, events } = await openPool(stuck, { initLimitMs: 100 }, 0.3);
 
@@ -51,7 +51,7 @@ test('an init over the timeout of the function fails', async () => {
   expect(pool.pids()).toEqual([]);
 });
 
-test('of idle environments two are kept', async () => {
+it('two idle environments are kept', async () => {
   const { pool } = await openPool(handler('await new Promise((r) => setTimeout(r, 200));'), { idleLimitMs: 300 });
   await Promise.all([1, 2, 3, 4].map(() => pool.invoke('{}')));
   const before = pool.pids();
@@ -63,7 +63,7 @@ test('of idle environments two are kept', async () => {
   await eventually(() => expect(pool.pids()).toEqual([]));
 });
 
-test('a failed asynchronous invocation is tried again as often as the function says', async () => {
+it('a failed asynchronous invocation is retried as often as the function specifies', async () => {
   const lines: string[] = [];
   const functions = new FunctionTable({
     children,

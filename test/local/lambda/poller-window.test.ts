@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { openQueue, type QueueFixture } from './queue-fixture.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -14,7 +14,7 @@ afterEach(async () => {
   await queue.close();
 });
 
-/** A function that prints the size of its batches. */
+/** Adds a function that prints the size of its batches, and a mapping to it. */
 async function map(mapping: { batchSize: number; windowSeconds: number }): Promise<void> {
   await fixture.add('f', handler('console.log(event.Records.length);'));
   const { url: queueUrl, arn: queueArn } = queue;
@@ -22,7 +22,7 @@ async function map(mapping: { batchSize: number; windowSeconds: number }): Promi
 }
 const lines = () => fixture.lines();
 
-test('a window gathers more than one receive gives', async () => {
+it('a window collects more messages than one receive returns', async () => {
   await map({ batchSize: 25, windowSeconds: 1 });
 
   for (let batch = 0; batch < 3; batch += 1) await queue.sendBatch(Array.from({ length: 10 }, (_, n) => String(n)));
@@ -30,7 +30,7 @@ test('a window gathers more than one receive gives', async () => {
   await eventually(() => expect(lines()).toEqual(['25', '5']));
 });
 
-test('a window is not waited out while messages are there: batches are full, one after the other', async () => {
+it('a batch that is full before the end of its window is run at once', async () => {
   for (let batch = 0; batch < 100; batch += 1) {
     await queue.sendBatch(Array.from({ length: 10 }, (_, n) => String(n)));
   }
@@ -46,11 +46,11 @@ test('a window is not waited out while messages are there: batches are full, one
     { timeout: 15_000 },
   );
 
-  // Two batches may be under way when the messages run out.
+  // Two batches may be incomplete when no more messages are visible.
   expect(sizes.filter((size) => size < 100).length).toBeLessThanOrEqual(2);
 });
 
-test('a message that comes within the last second of a window belongs to its batch', async () => {
+it('a message that arrives within the last second of a window belongs to its batch', async () => {
   await map({ batchSize: 100, windowSeconds: 1 });
 
   await queue.send('first');
@@ -60,7 +60,7 @@ test('a message that comes within the last second of a window belongs to its bat
   await eventually(() => expect(lines()).toEqual(['2']));
 });
 
-test('six megabytes end a batch before its window does', async () => {
+it('a batch of six megabytes is run before the end of its window', async () => {
   const begun = performance.now();
   await map({ batchSize: 100, windowSeconds: 300 });
 

@@ -1,5 +1,5 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { MappingSpec } from '../../../local/lambda/specs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openQueue, type QueueFixture } from './queue-fixture.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
   await queue.close();
 });
 
-/** Adds a function `f` with this handler body and a mapping to it; prints its own lines to stdout. */
+/** Adds a function `f` with this handler body, and a mapping to it. */
 async function map(body: string, mapping: Partial<MappingSpec> = {}, timeoutSeconds = 5): Promise<string> {
   await fixture.add('f', handler(body), { timeoutSeconds });
   const { url: queueUrl, arn: queueArn } = queue;
@@ -26,7 +26,7 @@ async function map(body: string, mapping: Partial<MappingSpec> = {}, timeoutSeco
 const lines = () => fixture.lines();
 const PRINT = 'console.log(event.Records.map(({ body }) => body).join());';
 
-test('a message reaches the function soon and is deleted', async () => {
+it('a message is delivered to the function and deleted', async () => {
   await map(PRINT);
 
   await queue.send('hello');
@@ -35,7 +35,7 @@ test('a message reaches the function soon and is deleted', async () => {
   await eventually(async () => expect(await queue.depth()).toEqual({ visible: 0, inFlight: 0 }));
 });
 
-test('the event has the shape of AWS', async () => {
+it('the event has the format of AWS', async () => {
   await map('console.log(JSON.stringify(event));');
 
   await queue.client.send(
@@ -70,7 +70,7 @@ test('the event has the shape of AWS', async () => {
   });
 });
 
-test('of a batch only the named failures stay, hidden until their visibility ends', async () => {
+it('only the messages that a response names stay in the queue, hidden for their visibility timeout', async () => {
   await map(
     `const bad = event.Records.filter(({ body }) => body === 'bad');
      for (const { body, attributes } of event.Records) console.log(body, attributes.ApproximateReceiveCount);
@@ -85,11 +85,11 @@ test('of a batch only the named failures stay, hidden until their visibility end
   await eventually(() => expect(lines().slice(3)).toEqual(['bad 2']));
 });
 
-test.each([
+it.each([
   ['throws', "throw new Error('no');", 5],
   ['exits', 'process.exit(0);', 5],
   ['times out', 'for (;;);', 0.3],
-  ['answers with another key', "return { batchItemFailures: [{ id: 'x' }] };", 5],
+  ['returns an item with another key', "return { batchItemFailures: [{ id: 'x' }] };", 5],
 ])('a function that %s leaves the whole batch in the queue', async (_, body, timeoutSeconds) => {
   await map(`console.log('got', event.Records.length); ${body}`, {}, timeoutSeconds);
 
@@ -100,7 +100,7 @@ test.each([
   expect(await queue.depth()).toEqual({ visible: 0, inFlight: 3 });
 });
 
-test('no batch is received without a free slot', async () => {
+it('no batch is received while no slot is free', async () => {
   await map('console.log(1); await new Promise((r) => setTimeout(r, 1000));', { batchSize: 1, maximumConcurrency: 2 });
 
   await queue.sendBatch(['1', '2', '3', '4', '5', '6']);
@@ -111,7 +111,7 @@ test('no batch is received without a free slot', async () => {
   expect(fixture.runner.environments('f')).toHaveLength(2);
 });
 
-test('a disabled mapping takes nothing', async () => {
+it('a disabled mapping receives no message', async () => {
   await map(PRINT, { enabled: false });
 
   await queue.send('waits');
@@ -121,7 +121,7 @@ test('a disabled mapping takes nothing', async () => {
   expect(await queue.depth()).toEqual({ visible: 1, inFlight: 0 });
 });
 
-test('a server that is gone for a while is told once and costs no message', async () => {
+it('an outage of the server is reported once and loses no message', async () => {
   await map(PRINT);
   await queue.send('before');
   await eventually(() => expect(lines()).toEqual(['before']));
@@ -132,11 +132,11 @@ test('a server that is gone for a while is told once and costs no message', asyn
   await queue.send('after');
 
   await eventually(() => expect(lines()).toEqual(['before', 'after']));
-  const told = fixture.events.filter(({ kind }) => kind.startsWith('poll')).map(({ kind }) => kind);
-  expect(told).toEqual(['poll-error', 'poll-recovered']);
+  const reported = fixture.events.filter(({ kind }) => kind.startsWith('poll')).map(({ kind }) => kind);
+  expect(reported).toEqual(['poll-error', 'poll-recovered']);
 });
 
-test('a function that cannot start is tried ever more slowly', async () => {
+it('a function that cannot start is retried with growing delays', async () => {
   await fixture.add('broken', "throw new Error('broken');");
   const { url: queueUrl, arn: queueArn } = queue;
   fixture.runner.addMapping({
@@ -151,7 +151,7 @@ test('a function that cannot start is tried ever more slowly', async () => {
   expect(Date.now() - started).toBeGreaterThan(400);
 });
 
-test('five thousand messages pass in a few seconds, each once', async () => {
+it('five thousand messages are delivered once each', async () => {
   await map(PRINT, { maximumConcurrency: 5 });
   const bodies = Array.from({ length: 5_000 }, (_, n) => String(n));
 

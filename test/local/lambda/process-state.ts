@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel's letter for what a process does: T stopped, Z zombie; undefined when it is gone. */
+/** Returns the kernel's letter for the state of a process: T stopped, Z zombie; undefined if it has ended. */
 export function state(pid: number): string | undefined {
   try {
     return /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
@@ -11,7 +11,7 @@ export function state(pid: number): string | undefined {
 
 export const isGone = (pid: number): boolean => [undefined, 'Z', 'X'].includes(state(pid));
 
-/** Process ids of the environments whose bundle lies in `folder`, whoever started them. */
+/** Returns the process ids of all environments whose bundle is in `folder`. */
 export function environmentsIn(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)

@@ -17,12 +17,12 @@ export interface QueueFixture {
   readonly url: string;
   readonly arn: string;
   send(body: string): Promise<void>;
-  /** At most ten. */
+  /** Sends at most ten messages. */
   sendBatch(bodies: readonly string[]): Promise<void>;
   depth(): Promise<{ visible: number; inFlight: number }>;
   setVisibility(seconds: number): Promise<void>;
   stop(): Promise<void>;
-  /** On the same port, with what it held. */
+  /** Starts the server again on the same port, with its messages. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

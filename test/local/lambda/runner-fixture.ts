@@ -8,11 +8,11 @@ import { openChildren } from '../../../local/processes/children.ts';
 export interface RunnerFixture {
   runner: Runner;
   events: RunnerEvent[];
-  /** Lines that the functions wrote to stdout. */
+  /** Returns the lines that the functions wrote to stdout. */
   lines(): string[];
-  /** Writes `source` as the built bundle of a function of this name, and returns what to add or replace. */
+  /** Writes `source` as the built bundle of a function with this name, and returns its spec. */
   build(name: string, source: string, spec?: Partial<FunctionSpec>): Promise<FunctionSpec>;
-  /** Builds and adds. */
+  /** Builds a function and adds it to the runner. */
   add(name: string, source: string, spec?: Partial<FunctionSpec>): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function openRunner(sqsEndpoint = 'http://127.0.0.1:1'): Promise<Ru
   const folder = await mkdtemp(join(tmpdir(), 'runner-'));
   const children = openChildren();
   const events: RunnerEvent[] = [];
-  // AWS's own runtime, say: LAMBDA_BOOTSTRAP=…/aws-lambda-ric/index.mjs npx vitest run test/local/lambda/effects
+  // For AWS's own runtime: LAMBDA_BOOTSTRAP=…/aws-lambda-ric/index.mjs npx vitest run test/local/lambda/effects
   const bootstrap = process.env.LAMBDA_BOOTSTRAP;
   const runner = await startRunner({ children, sqsEndpoint, bootstrap, onEvent: (event) => events.push(event) });
   let builds = 0;

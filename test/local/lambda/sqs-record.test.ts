@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { toEvents, toSqsRecord } from '../../../local/lambda/sqs-record.ts';
 
 const ARN = 'arn:aws:sqs:eu-central-1:123456789012:orders';
 
-test('a message becomes the record that Lambda hands over', () => {
+it('a message is converted to the record that Lambda passes to a function', () => {
   const record = toSqsRecord(
     {
       MessageId: 'id',
@@ -37,7 +37,7 @@ test('a message becomes the record that Lambda hands over', () => {
   });
 });
 
-test('a batch over 6 MB becomes several events, none lost and none too large', () => {
+it('a batch above 6 MB is split into events within the limit, without loss', () => {
   const body = 'ö'.repeat(512 * 1024);
   const records = Array.from({ length: 10 }, (_, n) => toSqsRecord({ MessageId: String(n), Body: body }, ARN));
 
@@ -45,6 +45,8 @@ test('a batch over 6 MB becomes several events, none lost and none too large', (
 
   expect(events.length).toBe(2);
   expect(events.every(({ payload }) => Buffer.byteLength(payload) <= 6 * 1024 * 1024)).toBe(true);
-  const handed = events.flatMap(({ payload }) => (JSON.parse(payload) as { Records: { messageId: string }[] }).Records);
-  expect(handed.map(({ messageId }) => messageId)).toEqual(records.map(({ messageId }) => messageId));
+  const received = events.flatMap(
+    ({ payload }) => (JSON.parse(payload) as { Records: { messageId: string }[] }).Records,
+  );
+  expect(received.map(({ messageId }) => messageId)).toEqual(records.map(({ messageId }) => messageId));
 });

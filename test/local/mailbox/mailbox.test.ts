@@ -25,7 +25,7 @@ async function start(): Promise<Box> {
   return { ...mailbox, folder, send: (mail) => transport.sendMail({ ...REMINDER, ...mail }) };
 }
 
-it('keeps whom, from whom, Message-ID, subject and text', async () => {
+it('the mailbox stores sender, recipients, Message-ID, subject and text of a mail', async () => {
   const { folder, send } = await start();
 
   await send({
@@ -54,7 +54,7 @@ it('keeps whom, from whom, Message-ID, subject and text', async () => {
   });
 });
 
-it('keeps the same mail as often as it comes', async () => {
+it('the mailbox stores a mail that is sent twice as two mails', async () => {
   const { folder, send } = await start();
 
   await send({ messageId: '<job-7@millrace>' });
@@ -64,7 +64,7 @@ it('keeps the same mail as often as it comes', async () => {
   expect(mails.map(({ messageId }) => messageId)).toEqual(['<job-7@millrace>', '<job-7@millrace>']);
 });
 
-it('takes many mails at once and lists them in the order of their arrival', async () => {
+it('the mailbox accepts many mails at once and lists them in the order of their arrival', async () => {
   const { folder, send } = await start();
   await send({ subject: 'first' });
 
@@ -77,7 +77,7 @@ it('takes many mails at once and lists them in the order of their arrival', asyn
   expect(subjects.at(-1)).toBe('last');
 });
 
-it('lists a mail to more people than its first bytes hold', async () => {
+it('the mailbox lists a mail whose recipients do not fit into its first bytes', async () => {
   const { folder, send } = await start();
   const to = Array.from({ length: 300 }, (_, index) => `reader-${index}@example.com`);
 
@@ -86,7 +86,7 @@ it('lists a mail to more people than its first bytes hold', async () => {
   expect((await readMails(folder))[0]?.to).toEqual(to);
 });
 
-it('takes a login and does not look at it', async () => {
+it('the mailbox accepts any login', async () => {
   const { folder, port } = await start();
   const transport = createTransport({ url: `smtp://user:secret@127.0.0.1:${port}` });
 
@@ -95,7 +95,7 @@ it('takes a login and does not look at it', async () => {
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('refuses every connection while it is stopped, and takes mail again after', async () => {
+it('the mailbox refuses every connection while it is stopped, and accepts mails again afterwards', async () => {
   const { folder, send } = await start();
   await stopMailbox(folder);
 
@@ -106,7 +106,7 @@ it('refuses every connection while it is stopped, and takes mail again after', a
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('refuses the next mail on a connection that was open when it was stopped', async () => {
+it('the mailbox refuses the next mail on a connection that was open when it was stopped', async () => {
   const { folder, url } = await start();
   const transport = createTransport({ url, pool: true, maxConnections: 1 });
   onTestFinished(() => transport.close());
@@ -118,7 +118,7 @@ it('refuses the next mail on a connection that was open when it was stopped', as
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('refuses a mail that is too large and keeps nothing of it', async () => {
+it('the mailbox refuses a mail that is too large, and stores nothing', async () => {
   const { folder, send } = await start();
 
   await expect(send({ text: 'x'.repeat(26_000_000) })).rejects.toThrow(/552/);
@@ -126,7 +126,7 @@ it('refuses a mail that is too large and keeps nothing of it', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('reads no mail where there is none', async () => {
+it('readMails and readMail ignore a missing folder, a foreign file and a path outside the folder', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'mail'));
   await writeFile(join(folder, 'mail', 'notes.eml'), 'Subject: not ours\r\n\r\n');
@@ -138,7 +138,7 @@ it('reads no mail where there is none', async () => {
   expect(await readMail(join(folder, 'mail'), '../secret')).toBeUndefined();
 });
 
-it('has on disk whatever it accepted, even when it is killed the next moment', async () => {
+it('the mailbox keeps every accepted mail when it is killed right afterwards', async () => {
   const folder = join(await temporaryFolder(), 'mail');
   const first = await startProcess(folder);
   const transport = createTransport({ host: '127.0.0.1', port: first.port });

@@ -12,7 +12,7 @@ import { ask } from '../../support/postgres-server.ts';
 const execute = promisify(execFile);
 const { newFolder, start } = openOwnServers();
 
-it('comes back at the same port with every committed row after kill -9', async () => {
+it('Postgres restarts on the same port with every committed row after kill -9', async () => {
   const first = await start(await newFolder());
   await ask(first.url, 'create table kept as select generate_series(1, 1000) as id');
   process.kill(first.pid, 'SIGKILL');
@@ -27,7 +27,7 @@ it('comes back at the same port with every committed row after kill -9', async (
   expect(performance.now() - began).toBeLessThan(10_000);
 });
 
-it('ends a backend that is too busy to notice that its server was killed', async () => {
+it('a start ends a backend of the killed server that is too busy to notice', async () => {
   const first = await start(await newFolder());
   const client = await createClient(first.url);
   const busy = client.query('select count(*) from generate_series(1, 1e11::bigint)').catch((error: Error) => error);
@@ -42,7 +42,7 @@ it('ends a backend that is too busy to notice that its server was killed', async
   expect(await busy).toBeInstanceOf(Error);
 });
 
-it('stops the orphan of an earlier run and takes its place', async () => {
+it('a start stops the orphaned server of an earlier run and reuses its port', async () => {
   const first = await start(await newFolder());
   await ask(first.url, 'create table kept as select 42 as answer');
   await first.stop();
@@ -56,7 +56,7 @@ it('stops the orphan of an earlier run and takes its place', async () => {
   expect(await ask(second.url, 'select answer from kept')).toBe('42');
 });
 
-it('is not stopped by a pid file whose number belongs to another program by now', async () => {
+it('a start ignores a pid file whose pid belongs to another program', async () => {
   const first = await start(await newFolder());
   await first.stop();
   const stranger = spawn('sleep', ['60'], await runAs(first.folder));
@@ -69,10 +69,10 @@ it('is not stopped by a pid file whose number belongs to another program by now'
   expect(stranger.exitCode).toBeNull();
 });
 
-it('takes a zombie for dead', async () => {
+it('a start treats a zombie server as dead', async () => {
   const first = await start(await newFolder());
   await first.stop();
-  // The shell becomes a program that never asks how its child ended.
+  // The shell becomes a program that never waits for its child.
   const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
     ...(await runAs(first.folder)),
   });

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const { children, newFolder, start } = openOwnServers();
 
-it('keeps the data over a stop and a start', async () => {
+it('Postgres keeps its data over a stop and a start', async () => {
   const folder = await newFolder();
   const first = await start(folder);
   await ask(first.url, 'create table kept as select 42 as answer');
@@ -23,7 +23,7 @@ it('keeps the data over a stop and a start', async () => {
   expect(second.url).toContain(`:${second.port}/millrace`);
 });
 
-it('asks for the password, on loopback too', async () => {
+it('Postgres requires the password, on loopback too', async () => {
   const server = await start(await newFolder());
   const url = new URL(server.url);
   url.password = 'guess';
@@ -31,7 +31,7 @@ it('asks for the password, on loopback too', async () => {
   await expect(ask(url.href, 'select 1')).rejects.toThrow(/password authentication failed/);
 });
 
-it('sorts by bytes and stores UTF-8, on any machine', async () => {
+it('Postgres sorts by bytes and stores UTF-8, on any machine', async () => {
   const server = await start(await newFolder());
 
   expect(await ask(server.url, "select string_agg(x, '' order by x) from unnest('{b,é,A,a,B,😀}'::text[]) x")).toBe(
@@ -40,7 +40,7 @@ it('sorts by bytes and stores UTF-8, on any machine', async () => {
   expect(await ask(server.url, 'show timezone')).toBe('UTC');
 });
 
-it('starts however deep its folder lies', async () => {
+it('Postgres starts in a folder whose path is longer than a socket path may be', async () => {
   const parent = join(await temporaryFolder(), ...Array.from({ length: 20 }, () => 'folder'));
   await mkdir(parent, { recursive: true });
 
@@ -50,7 +50,7 @@ it('starts however deep its folder lies', async () => {
   expect(await ask(server.url, 'select 1')).toBe('1');
 });
 
-it('makes the database that is asked for', async () => {
+it('startPostgres creates the requested database', async () => {
   const server = await startPostgres({
     children,
     folder: await newFolder(),
@@ -62,7 +62,7 @@ it('makes the database that is asked for', async () => {
   expect(await ask(server.url, 'select current_database()')).toBe('Bench "1"');
 });
 
-it('moves to the next free port', async () => {
+it('Postgres uses the next free port when its port is in use', async () => {
   const rival = createServer();
   const port = await freePort();
   rival.listen(port, '127.0.0.1');
@@ -74,7 +74,7 @@ it('moves to the next free port', async () => {
   expect(server.port).toBeGreaterThan(port);
 });
 
-it('says why the server refuses, in its words', async () => {
+it('startPostgres throws with the message of a server that does not start', async () => {
   const first = await start(await newFolder());
   await first.stop();
 
@@ -88,7 +88,7 @@ it('says why the server refuses, in its words', async () => {
   await expect(failing).rejects.toThrow(/Postgres did not start: .*"shared_buffers".*data\.log/s);
 });
 
-it('leaves a folder alone that holds something else', async () => {
+it('startPostgres leaves a folder with other files unchanged', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'thesis.txt'), 'irreplaceable');
 
@@ -97,7 +97,7 @@ it('leaves a folder alone that holds something else', async () => {
   expect(await readFile(join(folder, 'thesis.txt'), 'utf8')).toBe('irreplaceable');
 });
 
-it('lets nobody else read the data, the password or the log', async () => {
+it('other users can read neither the data nor the password nor the log', async () => {
   const { folder, url } = await start(await newFolder());
   const modes = await Promise.all(
     [folder, join(folder, 'millrace.password'), `${folder}.log`].map((path) => stat(path)),

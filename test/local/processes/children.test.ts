@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { type Children, openChildren } from '../../../local/processes/children.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -17,7 +17,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** Running, and not a zombie that nobody has waited for yet. */
+/** True for a running process; false for a zombie. */
 function runs(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
@@ -31,7 +31,7 @@ async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> 
   return line as string;
 }
 
-test('a child gets its arguments, environment and own process group', async () => {
+it('a child has its arguments, its environment and its own process group', async () => {
   const children = open();
 
   const child = children.spawn('/bin/sh', ['-c', 'echo "$1|$WORD|$$"', 'sh', "it's one"], { env: { WORD: 'w' } });
@@ -42,17 +42,17 @@ test('a child gets its arguments, environment and own process group', async () =
   expect(ending).toEqual({ code: 0, signal: null });
 });
 
-test('a child holds no descriptor of the reaper', async () => {
+it('a child inherits no descriptor of the reaper', async () => {
   const children = open();
 
   const child = children.spawn('/bin/sh', ['-c', 'exec ls /proc/self/fd | tr "\\n" " "; echo']);
   const line = await firstLine(child.process.stdout);
 
-  // 3 is the folder that ls itself reads; it would be 4 if ours had not been closed before.
+  // 3 is the folder that ls reads; it would be 4 if the reaper's pipe were still open.
   expect(line.trim().split(' ')).not.toContain('4');
 });
 
-test('a command that does not exist ends with code 127, a missing folder throws', async () => {
+it('an unknown command exits with code 127, and a missing folder throws', async () => {
   const children = open();
 
   const child = children.spawn('/no/such/command', [], { stdio: 'ignore' });
@@ -61,7 +61,7 @@ test('a command that does not exist ends with code 127, a missing folder throws'
   expect(() => children.spawn('/bin/true', [], { cwd: '/no/such/folder' })).toThrow('/bin/true in /no/such/folder');
 });
 
-test('the exit of a child takes its grandchildren with it', async () => {
+it('the exit of a child ends its grandchildren', async () => {
   const children = open();
 
   const child = children.spawn('/bin/sh', ['-c', 'sleep 300 & echo $!']);
@@ -71,7 +71,7 @@ test('the exit of a child takes its grandchildren with it', async () => {
   await eventually(() => expect(runs(grandchild)).toBe(false));
 });
 
-test('close ends running, stopped and deaf children, and INT lets one clean up', async () => {
+it('close ends running, stopped and signal-ignoring children, and SIGINT allows one to clean up', async () => {
   const children = openChildren();
   const running = children.spawn('sleep', ['300']);
   const stopped = children.spawn('sleep', ['300']);
@@ -90,7 +90,7 @@ test('close ends running, stopped and deaf children, and INT lets one clean up',
 
 const CHILDREN = new URL('../../../local/processes/children.ts', import.meta.url).href;
 
-test('a hard kill of the parent leaves no child, grandchild or stopped child', async () => {
+it('a SIGKILL of the parent leaves no child, grandchild or stopped child', async () => {
   const parent = spawn(
     process.execPath,
     [

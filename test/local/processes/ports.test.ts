@@ -9,29 +9,32 @@ async function occupy(port: number, host = '127.0.0.1'): Promise<void> {
   onTestFinished(() => void server.close());
 }
 
-it('is the preferred one when that is free', async () => {
+it('freePort returns the preferred port when it is free', async () => {
   const port = await freePort();
 
   expect(await freePort(port)).toBe(port);
 });
 
-it.each(['127.0.0.1', '0.0.0.0'])('is the next one when the preferred one is taken on %s', async (host) => {
-  const port = await freePort();
-  await occupy(port, host);
+it.each(['127.0.0.1', '0.0.0.0'])(
+  'freePort returns the next port when the preferred one is in use on %s',
+  async (host) => {
+    const port = await freePort();
+    await occupy(port, host);
 
-  const next = await freePort(port);
+    const next = await freePort(port);
 
-  expect(next).toBeGreaterThan(port);
-  expect(next).toBeLessThanOrEqual(port + 200);
-});
+    expect(next).toBeGreaterThan(port);
+    expect(next).toBeLessThanOrEqual(port + 200);
+  },
+);
 
-it('is none of those to avoid', async () => {
+it('freePort returns no port to avoid', async () => {
   const port = await freePort();
 
   expect(await freePort(port, [port, port + 1])).toBeGreaterThan(port + 1);
 });
 
-it('is any when the range ends', async () => {
+it('freePort returns any free port when the range is exhausted', async () => {
   await occupy(65_535).catch(() => undefined);
 
   const port = await freePort(65_535);

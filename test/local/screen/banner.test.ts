@@ -14,9 +14,9 @@ const stack = {
 } as unknown as Stack;
 
 it.each([
-  [true, 'stopped: npx millrace mail start'],
+  [true, 'stopped; start it: npx millrace mail start'],
   [false, 'read it: npx millrace mail'],
-])('says what to do with a mailbox that is stopped: %s', (mailboxStopped, words) => {
+])('the banner shows the command for the mailbox (stopped: %s)', (mailboxStopped, words) => {
   const text = banner(stack, { fastRetries: false, samples: false, mailboxStopped });
 
   expect(text).toMatch(new RegExp(`Mailbox +smtp://127.0.0.1:3 +${words}\n`));

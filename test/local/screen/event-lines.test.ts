@@ -7,23 +7,27 @@ const shown = `a\ufffd[2Jb c${'x'.repeat(291)}…`;
 
 function lineOf(message: string): string {
   const event = { kind: 'log', functionName: 'millrace-local-a', message } as const;
-  // Our own colours.
+  // Without the colours of the line itself.
   return stripVTControlCharacters(eventLine(event, new Date()) ?? '');
 }
 
-it('tells an error on one line that cannot drive the terminal, and when it goes on', () => {
+it('a failed attempt is one line without control characters, with the time until the retry', () => {
   const error = { name: 'E', message: wild, stack: 'E: a\n    at b' };
   const log = { level: 'warn', event: 'job_failed', job_id: '7', job_type: 'a', attempt: 1, error, retry_delay_s: 5 };
 
   const line = lineOf(JSON.stringify(log));
 
-  expect(line).toContain(`failed       attempt 1  E: ${shown.slice(0, -4)}…  (again in 5 s)`);
+  expect(line).toContain(`failed       attempt 1  E: ${shown.slice(0, -4)}…  (retry in 5 s)`);
 });
 
 it.each([
-  ['printed', wild, shown],
-  ['threw', `Invoke Error\t${JSON.stringify({ errorType: 'E', errorMessage: wild })}`, `E: ${shown.slice(0, -4)}…`],
-])('tells what a function %s in the same way', (_how, message, expected) => {
+  ['a line that a function printed', wild, shown],
+  [
+    'an error that a function threw',
+    `Invoke Error\t${JSON.stringify({ errorType: 'E', errorMessage: wild })}`,
+    `E: ${shown.slice(0, -4)}…`,
+  ],
+])('%s is one line without control characters', (_how, message, expected) => {
   expect(lineOf(message).endsWith(`  ${expected}`)).toBe(true);
 });
 
@@ -33,31 +37,34 @@ it.each([
   [{ event: 'mirrored', queue, dead: 3 }, /^\S+ {2}a-dlq +holds 3 dead letters$/],
   [
     { event: 'mirrored', queue, dead: 1, stray: 2, left: 1, moved_on: 4, released: 5 },
-    /holds 1 dead letter, 2 strays, 1 undecided message; 4 removed whose jobs have moved on; 5 never ran: due again$/,
+    /holds 1 dead letter, 2 strays, 1 undecided message; 4 deleted: their jobs are no longer dead; 5 released: their jobs never ran$/,
   ],
-  [{ event: 'mirrored', queue, moved_on: 1 }, /a-dlq +1 removed whose jobs have moved on$/],
-  [{ event: 'mirror_not_covered', queue, seen: 5, depth: 7 }, /a-dlq +saw 5 of 7 messages; the others have to wait/],
+  [{ event: 'mirrored', queue, moved_on: 1 }, /a-dlq +1 deleted: their jobs are no longer dead$/],
+  [
+    { event: 'mirror_not_covered', queue, seen: 5, depth: 7 },
+    /a-dlq +saw 5 of 7 messages; the others wait for a later run$/,
+  ],
   [{ event: 'dead_letter_queue_missing', queue, reason: 'deploy' }, /a-dlq +the queue is missing: deploy$/],
   [
     { event: 'carriers_sent', dispatch_id: '9', jobs: 1, sent: 1 },
-    /a +claim 9: 1 of 1 missing message of dead jobs sent anew$/,
+    /a +claim 9: 1 of 1 missing message of dead jobs sent again$/,
   ],
   [
     { event: 'carriers_sent', dispatch_id: '9', jobs: 3, sent: 2, reason: 'no' },
-    /2 of 3 missing messages .* anew: no$/,
+    /2 of 3 missing messages .* again: no$/,
   ],
   [
     { event: 'mirror_failed', queue, error: { name: 'E', message: wild } },
-    /a-dlq +cannot be looked into: E: a\ufffd.2Jb c.*…$/,
+    /a-dlq +cannot be read: E: a\ufffd.2Jb c.*…$/,
   ],
   [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
-])('tells of dead-letter queues what an operator wants to know: %j', (log, expected) => {
+])('an event of a dead-letter queue is described for the operator: %j', (log, expected) => {
   const line = lineOf(JSON.stringify({ level: 'info', ...log }));
 
   expect(line).toMatch(expected);
 });
 
-it('is silent about a dead-letter queue that is empty', () => {
+it('an empty dead-letter queue is not shown', () => {
   const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
 
   expect(line).toBe('');

@@ -19,14 +19,14 @@ async function start(maxBytes?: number) {
   return { ...server, folder };
 }
 
-/** What is sent is the path as it stands: `fetch` would tidy up the dots before it left. */
+/** Sends the path unchanged; `fetch` would resolve the dots. */
 async function getRaw(port: number, path: string): Promise<{ status: number; body: string }> {
   const request = httpRequest({ host: '127.0.0.1', port, path }).end();
   const [response] = await once(request, 'response');
   return { status: response.statusCode, body: await text(response) };
 }
 
-it('gives back what was put, byte for byte, with its type', async () => {
+it('GET returns the bytes of a PUT, with the content type of the extension', async () => {
   const { url } = await start();
   const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => index % 251);
   const put = await fetch(`${url}/a/b/c%20d.JPG`, { method: 'PUT', body: bytes });
@@ -38,7 +38,7 @@ it('gives back what was put, byte for byte, with its type', async () => {
   expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes);
 });
 
-it('answers HEAD with the size and no body', async () => {
+it('HEAD returns the size and no body', async () => {
   const { url } = await start();
   await fetch(`${url}/note.txt`, { method: 'PUT', body: 'twelve bytes' });
 
@@ -49,7 +49,7 @@ it('answers HEAD with the size and no body', async () => {
   expect(await head.text()).toBe('');
 });
 
-it('replaces a file as a whole', async () => {
+it('PUT replaces the whole file', async () => {
   const { url, folder } = await start();
   await fetch(`${url}/note.txt`, { method: 'PUT', body: 'a long first version' });
 
@@ -59,7 +59,7 @@ it('replaces a file as a whole', async () => {
   expect(await readdir(folder)).toEqual(['note.txt']);
 });
 
-it('keeps the old file when a client hangs up in the middle of the new one', async () => {
+it('the file server keeps the old file when a client disconnects during a PUT', async () => {
   const { url, port, folder } = await start();
   await fetch(`${url}/note.txt`, { method: 'PUT', body: 'old' });
   const client = connect(port, '127.0.0.1');
@@ -72,7 +72,7 @@ it('keeps the old file when a client hangs up in the middle of the new one', asy
   expect(await readFile(join(folder, 'note.txt'), 'utf8')).toBe('old');
 });
 
-it('answers 404 for what is not there, and for a folder', async () => {
+it('the file server answers 404 for a missing file and for a folder', async () => {
   const { url } = await start();
   await fetch(`${url}/a/b.txt`, { method: 'PUT', body: '' });
 
@@ -81,7 +81,7 @@ it('answers 404 for what is not there, and for a folder', async () => {
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
 });
 
-it('answers 405 with what it takes', async () => {
+it('the file server answers 405 with the allowed methods', async () => {
   const { url } = await start();
 
   const answer = await fetch(`${url}/note.txt`, { method: 'DELETE' });
@@ -90,7 +90,7 @@ it('answers 405 with what it takes', async () => {
   expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT');
 });
 
-it('answers 409 where a file is in the way of a folder or a folder in the way of a file', async () => {
+it('the file server answers 409 when a file or a folder exists where the path requires the other', async () => {
   const { url, folder } = await start();
   await fetch(`${url}/a/b.txt`, { method: 'PUT', body: '' });
 
@@ -104,7 +104,7 @@ it('answers 409 where a file is in the way of a folder or a folder in the way of
 it.each([
   ['declared', 'x'.repeat(1_001)],
   ['streamed', new Blob(['x'.repeat(600), 'x'.repeat(600)]).stream()],
-])('answers 413 to a file that is too large, %s, and keeps nothing of it', async (_name, body) => {
+])('the file server answers 413 to a %s body that is too large, and stores nothing', async (_name, body) => {
   const { url, folder } = await start(1_000);
 
   const answer = await fetch(`${url}/big.txt`, { method: 'PUT', body, duplex: 'half' } as RequestInit);
@@ -125,7 +125,7 @@ it.each([
   '/%ff',
   '/',
   '/a\\..\\b',
-])('refuses the path %s', async (path) => {
+])('the file server refuses the path %s', async (path) => {
   const { port } = await start();
 
   const { status, body } = await getRaw(port, path);
@@ -134,7 +134,7 @@ it.each([
   expect(body).not.toContain('secret\n');
 });
 
-it('never leaves its folder, whatever the path', async () => {
+it('the file server never serves a file outside its folder, whatever the path', async () => {
   const { port } = await start();
   const part = fc.constantFrom('..', '.', '', '%2e%2e', '%2E.', 'secret.txt', 'files', 'a', '..%2f', '%5c', '..;');
   await fc.assert(
@@ -148,7 +148,7 @@ it('never leaves its folder, whatever the path', async () => {
   );
 });
 
-it('serves a folder that was there before', async () => {
+it('the file server serves the files of an existing folder', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'photos'));
   await writeFile(join(folder, 'photos', 'cat.png'), 'png');

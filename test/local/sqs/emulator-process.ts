@@ -14,7 +14,7 @@ export interface Running {
   readonly world: World;
 }
 
-/** Ends whatever a test has left. */
+/** Ends the processes and clients of a test. */
 export function endEmulators(): void {
   for (const child of children.splice(0)) child.kill('SIGKILL');
   for (const world of worlds.splice(0)) world.sqs.destroy();

@@ -16,7 +16,7 @@ afterEach(endEmulators);
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('a killed emulator', () => {
-  it('goes on from its data file: ready, delayed, in flight, counts, dead letters and old URLs', async () => {
+  it('keeps ready, delayed and in-flight messages, counts, dead letters and URLs in its data file', async () => {
     const data = join(folder, 'states.sqlite');
     const first = await startEmulator('--data', data);
     const { source, dlq, sourceArn } = await first.world.pair(2, 600);
@@ -50,7 +50,7 @@ describe('a killed emulator', () => {
     expect((await world.sqs.listDeadLetterSourceQueues({ QueueUrl: dlq })).queueUrls).toHaveLength(1);
   });
 
-  it('has every message whose send was answered, and none whose delete was', async () => {
+  it('has every message whose send succeeded after a restart, and no message whose delete succeeded', async () => {
     const data = join(folder, 'burst.sqlite');
     const first = await startEmulator('--data', data);
     const url = await first.world.queue();
@@ -82,7 +82,7 @@ describe('a killed emulator', () => {
     const { world } = await startEmulator('--data', data);
 
     const [ready, inFlight] = await world.depth(url);
-    // Of the three sends and the one delete under way at the kill, each may have happened or not.
+    // Each of the three sends and the delete in progress at the kill may or may not have been stored.
     expect(ready + inFlight).toBeGreaterThanOrEqual(answered.size - deleted.size - 1);
     expect(ready + inFlight).toBeLessThanOrEqual(answered.size - deleted.size + 3);
     const left = new Set<string>();
@@ -92,7 +92,7 @@ describe('a killed emulator', () => {
     expect([...left].filter((id) => deleted.has(id))).toEqual([]);
   });
 
-  it('goes on with a move task at its rate', async () => {
+  it('resumes a move task at its rate after a restart', async () => {
     const data = join(folder, 'move.sqlite');
     const first = await startEmulator('--data', data);
     const { dlq, dlqArn } = await first.world.pair(1);
@@ -120,8 +120,8 @@ describe('a killed emulator', () => {
   });
 });
 
-describe('the process', () => {
-  it('exits with code 3 and one sentence when the port is taken', async () => {
+describe('the emulator process', () => {
+  it('exits with code 3 and one sentence when its port is in use', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as { port: number };
@@ -133,10 +133,10 @@ describe('the process', () => {
     blocker.close();
 
     expect(code).toBe(3);
-    expect(stderr).toBe(`Port ${port} is taken: give SQS another with --port.\n`);
+    expect(stderr).toBe(`Port ${port} is in use: choose another for SQS with --port.\n`);
   });
 
-  it('refuses a data file that another one has open', async () => {
+  it('refuses a data file that another process has open', async () => {
     const data = join(folder, 'shared.sqlite');
     await startEmulator('--data', data);
 
@@ -149,7 +149,7 @@ describe('the process', () => {
     expect(stderr).toMatch(/^SQS cannot start: database is locked/);
   });
 
-  it('ends on SIGTERM with code 0 while a long poll waits, which it answers', async () => {
+  it('answers a waiting long poll and exits with code 0 on SIGTERM', async () => {
     const { child, world } = await startEmulator();
     const url = await world.queue();
     const poll = world.receive(url, { WaitTimeSeconds: 20 });

@@ -23,8 +23,8 @@ function post(endpoint: string, headers: Record<string, string>, body: string): 
   return fetch(endpoint, { method: 'POST', headers, body });
 }
 
-describe('the wire', () => {
-  it('carries the shape in __type and the older code in x-amzn-query-error', async () => {
+describe('the wire format', () => {
+  it('has the error shape in __type and the older code in x-amzn-query-error', async () => {
     const { emulator } = await start();
 
     const response = await post(emulator.endpoint, { 'x-amz-target': 'AmazonSQS.GetQueueUrl' }, '{"QueueName":"none"}');
@@ -39,11 +39,11 @@ describe('the wire', () => {
     ['an unknown action', { 'x-amz-target': 'AmazonSQS.Dance' }, '{}', 'InvalidAction'],
     ['no action', {}, '{}', 'InvalidAction'],
     ['a body that is not JSON', { 'x-amz-target': 'AmazonSQS.ListQueues' }, '{', 'SerializationException'],
-    ['a body that is no object', { 'x-amz-target': 'AmazonSQS.ListQueues' }, '[1]', 'SerializationException'],
+    ['a body that is not an object', { 'x-amz-target': 'AmazonSQS.ListQueues' }, '[1]', 'SerializationException'],
     ['a number for a name', { 'x-amz-target': 'AmazonSQS.CreateQueue' }, '{"QueueName":1}', 'InvalidParameterValue'],
     ['a missing name', { 'x-amz-target': 'AmazonSQS.CreateQueue' }, '{}', 'MissingParameter'],
     [
-      'entries that are no list',
+      'entries that are not a list',
       { 'x-amz-target': 'AmazonSQS.SendMessageBatch' },
       '{"QueueUrl":"/q","Entries":3}',
       'EmptyBatchRequest',
@@ -72,7 +72,7 @@ describe('the wire', () => {
       '{"QueueUrl":"/q","MessageBody":"\\ud800"}',
       'InvalidMessageContents',
     ],
-  ])('refuses %s and goes on serving', async (_, headers, body, code) => {
+  ])('refuses %s and continues to serve', async (_, headers, body, code) => {
     const { emulator, world } = await start();
     await world.sqs.createQueue({ QueueName: 'q' });
 
@@ -82,7 +82,7 @@ describe('the wire', () => {
     expect(await world.depth('/q')).toEqual([0, 0, 0]);
   });
 
-  it('takes a queue by its name, whatever host and port its URL shows', async () => {
+  it('finds a queue by its name, whatever host and port its URL has', async () => {
     const { world } = await start();
     await world.sqs.createQueue({ QueueName: 'q' });
 
@@ -92,7 +92,7 @@ describe('the wire', () => {
   });
 });
 
-describe('a client that hangs up', () => {
+describe('a client that disconnects during a long poll', () => {
   function waitingPoll(port: number): Promise<Socket> {
     const body = JSON.stringify({ QueueUrl: '/q', WaitTimeSeconds: 20, MaxNumberOfMessages: 10 });
     const target = 'x-amz-target: AmazonSQS.ReceiveMessage';
@@ -103,13 +103,13 @@ describe('a client that hangs up', () => {
     });
   }
 
-  it('takes no message even when one is sent in the same instant', async () => {
+  it('receives no message, even if one is sent in the same instant', async () => {
     const { emulator, world } = await start();
     await world.sqs.createQueue({ QueueName: 'q' });
 
     for (let round = 0; round < 40; round += 1) {
       const socket = await waitingPoll(emulator.port);
-      // Answered after the poll was read, as both arrived in this order.
+      // The poll was sent first, so it has been read when this request is answered.
       await world.depth('/q');
       socket.destroy();
       await world.send('/q', `a${round}`);
@@ -122,8 +122,8 @@ describe('a client that hangs up', () => {
   });
 });
 
-describe('time', () => {
-  it('keeps messages for the retention period, and queue names and purges for 60 seconds', async () => {
+describe('time limits', () => {
+  it('expire messages after the retention period, and free queue names and purges after 60 seconds', async () => {
     let now = 1_700_000_000_000;
     const { world } = await start({ clock: () => now });
     const { QueueUrl } = await world.sqs.createQueue({ QueueName: 'q', Attributes: { MessageRetentionPeriod: '60' } });
@@ -143,7 +143,7 @@ describe('time', () => {
     await world.sqs.purgeQueue({ QueueUrl: '/purged' });
   });
 
-  it('counts retention in a dead-letter queue from the first send, and from the move after a redrive', async () => {
+  it('count the retention in a dead-letter queue from the first send, and after a redrive from the move', async () => {
     let now = 1_700_000_000_000;
     const { world } = await start({ clock: () => now });
     const { source, dlq, dlqArn } = await world.pair(1);
@@ -163,7 +163,7 @@ describe('time', () => {
 });
 
 describe('a deleted queue', () => {
-  it('refuses the receive that waits on it', async () => {
+  it('refuses a receive that waits for it', async () => {
     const { world } = await start();
     const url = await world.queue();
     const poll = world.receive(url, { WaitTimeSeconds: 20 }).catch((error: Error) => error.name);
@@ -174,7 +174,7 @@ describe('a deleted queue', () => {
     expect(await poll).toBe('QueueDoesNotExist');
   });
 
-  it('fails a move that goes to it, and leaves the rest where it is', async () => {
+  it('fails a move task with it as the destination, and the remaining messages stay in the source', async () => {
     const { world } = await start();
     const { dlq, dlqArn } = await world.pair(1);
     const target = await world.queue();

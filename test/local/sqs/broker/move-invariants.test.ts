@@ -11,7 +11,7 @@ import { openBroker } from '../../../../local/sqs/server.ts';
 const QUEUES = ['first', 'second', 'dead', 'elsewhere'] as const;
 type QueueName = (typeof QUEUES)[number];
 
-/** What was received and may be answered for, whether or not the handle is still the newest. */
+/** A received message and its handle, which may no longer be the newest. */
 interface Receipt {
   readonly queue: QueueName;
   readonly handle: string;
@@ -24,8 +24,8 @@ interface Run {
   now: number;
   sent: number;
   readonly receipts: Receipt[];
-  /** Bodies that must be somewhere, once. */
-  readonly there: Set<string>;
+  /** Bodies of the messages that must exist, once each. */
+  readonly expected: Set<string>;
 }
 
 type Step = (run: Run) => Promise<void>;
@@ -36,12 +36,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sqs-moves-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
-// Move tasks step when the test says so; everything else goes by its own clock.
+// Only the steps of move tasks use the fake timers.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** The answer of an action; a refusal is an answer too, and must change nothing. */
-async function ask({ broker }: Run, name: string, input: object): Promise<Answer | undefined> {
+/** Runs an action; undefined if it was refused, which must change nothing. */
+async function request({ broker }: Run, name: string, input: object): Promise<Answer | undefined> {
   const connection = { onGone: () => undefined };
   try {
     return (await ACTIONS.get(name)!(broker, { ...input }, connection)) as Answer;
@@ -59,15 +59,15 @@ const send =
   async (run) => {
     run.sent += 1;
     const body = `m${run.sent}`;
-    await ask(run, 'SendMessage', { QueueUrl: url(run, queue), MessageBody: body });
-    run.there.add(body);
+    await request(run, 'SendMessage', { QueueUrl: url(run, queue), MessageBody: body });
+    run.expected.add(body);
   };
 
 const receive =
   (queue: QueueName, VisibilityTimeout: number): Step =>
   async (run) => {
     const input = { QueueUrl: url(run, queue), MaxNumberOfMessages: 3, VisibilityTimeout };
-    const answer = await ask(run, 'ReceiveMessage', input);
+    const answer = await request(run, 'ReceiveMessage', input);
     for (const one of (answer?.Messages ?? []) as { ReceiptHandle: string; Body: string }[]) {
       run.receipts.push({ queue, handle: one.ReceiptHandle, body: one.Body });
     }
@@ -82,14 +82,14 @@ const withReceipt =
 
 const remove = (pick: number) =>
   withReceipt(pick, async (run, { queue, handle, body }) => {
-    await ask(run, 'DeleteMessage', { QueueUrl: url(run, queue), ReceiptHandle: handle });
-    if (!everybody(run).includes(body)) run.there.delete(body);
+    await request(run, 'DeleteMessage', { QueueUrl: url(run, queue), ReceiptHandle: handle });
+    if (!allBodies(run).includes(body)) run.expected.delete(body);
   });
 
 const hide = (pick: number, VisibilityTimeout: number) =>
   withReceipt(pick, async (run, { queue, handle }) => {
     const input = { QueueUrl: url(run, queue), ReceiptHandle: handle, VisibilityTimeout };
-    await ask(run, 'ChangeMessageVisibility', input);
+    await request(run, 'ChangeMessageVisibility', input);
   });
 
 const startMove =
@@ -97,11 +97,11 @@ const startMove =
   async (run) => {
     const to = destination === undefined ? {} : { DestinationArn: arn(run, destination) };
     const at = rate === undefined ? {} : { MaxNumberOfMessagesPerSecond: rate };
-    await ask(run, 'StartMessageMoveTask', { SourceArn: arn(run, 'dead'), ...to, ...at });
+    await request(run, 'StartMessageMoveTask', { SourceArn: arn(run, 'dead'), ...to, ...at });
   };
 
 const cancel: Step = async (run) => {
-  for (const { handle } of run.broker.tasks) await ask(run, 'CancelMessageMoveTask', { TaskHandle: handle });
+  for (const { handle } of run.broker.tasks) await request(run, 'CancelMessageMoveTask', { TaskHandle: handle });
 };
 
 const wait =
@@ -144,24 +144,24 @@ const steps = fc.array(
 );
 
 async function begin(): Promise<Run> {
-  const run = { now: 1_700_000_000_000, sent: 0, receipts: [], there: new Set<string>() };
+  const run = { now: 1_700_000_000_000, sent: 0, receipts: [], expected: new Set<string>() };
   const file = join(folder, `${randomUUID()}.sqlite`);
   const clock = () => started.now;
   const started: Run = { ...run, file, broker: await openBroker({ dataFile: file, clock }) };
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arn(started, 'dead'), maxReceiveCount: 1 });
-  for (const name of ['dead', 'elsewhere']) await ask(started, 'CreateQueue', { QueueName: name });
+  for (const name of ['dead', 'elsewhere']) await request(started, 'CreateQueue', { QueueName: name });
   for (const name of ['first', 'second']) {
-    await ask(started, 'CreateQueue', { QueueName: name, Attributes: { RedrivePolicy } });
+    await request(started, 'CreateQueue', { QueueName: name, Attributes: { RedrivePolicy } });
   }
   return started;
 }
 
-function everybody({ broker }: Run): string[] {
+function allBodies({ broker }: Run): string[] {
   return [...broker.queues.values()].flatMap((one) => [...one.messages.values()].map(({ content }) => content.body));
 }
 
 function check(run: Run): void {
-  expect(everybody(run).sort()).toEqual([...run.there].sort());
+  expect(allBodies(run).sort()).toEqual([...run.expected].sort());
   for (const { counts, messages } of run.broker.queues.values()) {
     expect(counts.ready + counts.delayed + counts.inFlight).toBe(messages.size);
   }
@@ -170,8 +170,8 @@ function check(run: Run): void {
   for (const { moved, toMove } of run.broker.tasks) expect(moved).toBeLessThanOrEqual(toMove);
 }
 
-describe('queues whose dead letters are moved, under any order of operations and restarts', () => {
-  it('have every message that was not deleted, once', async () => {
+describe('queues whose dead letters are moved, in any order of operations and restarts', () => {
+  it('contain every message that was not deleted, once', async () => {
     let [moved, restarts, deaths] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(steps, async (todo) => {
@@ -189,7 +189,7 @@ describe('queues whose dead letters are moved, under any order of operations and
       { numRuns: 40 },
     );
 
-    // Or the steps were too dull to say anything.
+    // Otherwise the generated steps have tested too little.
     expect(Math.min(moved, restarts, deaths)).toBeGreaterThan(10);
   });
 });

@@ -7,7 +7,7 @@ import { endEmulators, killEmulator, startEmulator } from '../emulator-process.t
 
 const MESSAGES = 1500;
 const KILLS = 3;
-// Slow enough for the kills to come in the middle, on a loaded machine too.
+// Slow enough for the kills to happen during the move, even on a loaded machine.
 const RATE = 250;
 
 let folder: string;
@@ -30,8 +30,8 @@ async function drain(world: World, url: string): Promise<string[]> {
   return all;
 }
 
-describe('a move task whose emulator is killed again and again', () => {
-  it('brings every message over once', async () => {
+describe('a move task whose emulator is killed repeatedly', () => {
+  it('moves every message once', async () => {
     const data = join(folder, 'moves.sqlite');
     let { world, ...running } = await startEmulator('--data', data);
     const { dlq, dlqArn } = await world.pair(1);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { deleteMessage } from '../../../../local/sqs/queue/queue-operations.ts';
 import { bodies, put, queueWith, receiptOf, take } from '../queue/queue-fixture.ts';
 
-describe('fair queues', () => {
-  it('serves quiet groups before the backlog of a group with 30 and over a tenth in flight', () => {
+describe('the line of a standard queue', () => {
+  it('serves quiet groups before a group that has 30 messages and more than a tenth of all in flight', () => {
     const queue = queueWith();
     for (let index = 0; index < 60; index += 1) put(queue, `noisy${index}`, 0, { groupId: 'noisy' });
     for (let index = 0; index < 3; index += 1) take(queue, 0);
@@ -16,7 +16,7 @@ describe('fair queues', () => {
     expect(served).toHaveLength(10);
   });
 
-  it('keeps the plain order below 30 messages of a group in flight', () => {
+  it('keeps the order of arrival while a group has fewer than 30 messages in flight', () => {
     const queue = queueWith();
     for (let index = 0; index < 60; index += 1) put(queue, `noisy${index}`, 0, { groupId: 'noisy' });
     for (const max of [10, 10, 9]) take(queue, 0, { max });
@@ -25,7 +25,7 @@ describe('fair queues', () => {
     expect(bodies(take(queue, 2, { max: 1 }).messages)).toEqual(['noisy29']);
   });
 
-  it('counts no longer in flight what has come back', () => {
+  it('does not count messages that are visible again as in flight', () => {
     const queue = queueWith();
     for (let index = 0; index < 60; index += 1) put(queue, 'noisy', 0, { groupId: 'noisy' });
     for (const now of [0, 0, 20, 20]) take(queue, now, { visibilityMs: 10 });
@@ -34,7 +34,7 @@ describe('fair queues', () => {
     expect(bodies(take(queue, 22, { max: 1 }).messages)).toEqual(['noisy']);
   });
 
-  it('serves the noisy group with the fewest in flight first', () => {
+  it('serves the noisy group with the fewest messages in flight first', () => {
     const queue = queueWith();
     for (const groupId of ['x', 'y']) {
       for (let index = 0; index < 40; index += 1) put(queue, groupId, 0, { groupId });
@@ -45,12 +45,12 @@ describe('fair queues', () => {
 
     const served = bodies(take(queue, 1, { max: 5 }).messages);
 
-    // 35 of x and 32 of y are in flight; from 35 each on they take turns.
+    // 35 messages of x and 32 of y are in flight; from 35 each on, the groups alternate.
     expect(served.slice(0, 3)).toEqual(['y', 'y', 'y']);
     expect(served.slice(3).sort()).toEqual(['x', 'y']);
   });
 
-  it('ends the noise five minutes after the last send', () => {
+  it('treats a noisy group as quiet five minutes after the last send to it', () => {
     const queue = queueWith();
     for (let index = 0; index < 50; index += 1) put(queue, 'noisy', 0, { groupId: 'noisy' });
     for (let index = 0; index < 3; index += 1) take(queue, 0, { visibilityMs: 43_200_000 });

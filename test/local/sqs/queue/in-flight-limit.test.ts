@@ -4,8 +4,8 @@ import { put, queueWith, receiptOf, take } from './queue-fixture.ts';
 
 const LIMIT = 120_000;
 
-describe('120,000 messages in flight', () => {
-  it('refuse a short poll, give nothing to a long one, and make room again by a delete', () => {
+describe('a queue with 120,000 messages in flight', () => {
+  it('refuses a short poll, returns nothing to a long poll, and serves again after a delete', () => {
     const queue = queueWith();
     for (let count = 0; count < LIMIT + 5; count += 1) put(queue, 'a', 0);
     const { messages } = take(queue, 0, { max: LIMIT + 5 });

@@ -12,13 +12,13 @@ import {
 } from '../../../../local/sqs/queue/queue-operations.ts';
 import { readSettings } from '../../../../local/sqs/queue/queue-settings.ts';
 
-/** A run of a queue and what must be true of it: where each message is, and who may still see it. */
+/** A queue under test, and the expected state of its messages. */
 interface Run {
   readonly queue: Queue;
   now: number;
   seq: number;
   readonly receipts: Receipt[];
-  /** Until when each message received is hidden. */
+  /** Time until which each message is hidden. */
   readonly hiddenUntil: Map<string, number>;
   readonly left: Set<string>;
 }
@@ -56,7 +56,7 @@ const withReceipt =
     if (receipt !== undefined) act(run, receipt);
   };
 
-const give = (pick: number, visibilityMs: number): Step =>
+const hide = (pick: number, visibilityMs: number): Step =>
   withReceipt(pick, (run, receipt) => {
     try {
       changeVisibility(run.queue, receipt, visibilityMs, run.now);
@@ -101,9 +101,9 @@ const steps = fc.array(
       weight: 4,
       arbitrary: fc.tuple(fc.constantFrom(undefined, 'x', 'y'), span).map(([group, delay]) => send(group, delay)),
     },
-    { weight: 4, arbitrary: fc.tuple(fc.integer({ min: 1, max: 10 }), span).map(([max, hide]) => receive(max, hide)) },
+    { weight: 4, arbitrary: fc.tuple(fc.integer({ min: 1, max: 10 }), span).map(([max, ms]) => receive(max, ms)) },
     { weight: 2, arbitrary: pick.map(remove) },
-    { weight: 2, arbitrary: fc.tuple(pick, span).map(([which, ms]) => give(which, ms)) },
+    { weight: 2, arbitrary: fc.tuple(pick, span).map(([which, ms]) => hide(which, ms)) },
     { weight: 1, arbitrary: pick.map(undo) },
     { weight: 1, arbitrary: fc.constant(move) },
     { weight: 3, arbitrary: fc.integer({ min: 1, max: 60 }).map(wait) },
@@ -129,8 +129,8 @@ function check({ queue, now, seq, left, hiddenUntil }: Run): void {
   expect(queue.messages.size + left.size).toBe(seq);
 }
 
-describe('a queue under any order of operations', () => {
-  it('hides what is hidden, loses nothing, counts rightly, and empties in the end', () => {
+describe('a queue, in any order of operations', () => {
+  it('hides messages for their time, loses none, counts them correctly and becomes empty', () => {
     fc.assert(
       fc.property(steps, (todo) => {
         const run = start();
@@ -139,7 +139,7 @@ describe('a queue under any order of operations', () => {
           check(run);
         }
         run.now += 1000;
-        // Four receives and the move to the dead-letter queue, ten at a time at most.
+        // Four receives and the move to the dead-letter queue, for at most ten messages at a time.
         for (let round = 0; round < 5 * run.seq; round += 1) receive(10, 0)(run);
         expect(run.queue.messages.size).toBe(0);
         expect(run.left.size).toBe(run.seq);

@@ -6,8 +6,8 @@ import { bodies, put, queueWith, receiptOf, take } from './queue-fixture.ts';
 
 const DAY = 86_400_000;
 
-describe('visibility', () => {
-  it('hides a received message to the millisecond', () => {
+describe('the visibility of messages', () => {
+  it('ends exactly at the visibility timeout of a receive', () => {
     const queue = queueWith();
     put(queue, 'a', 0);
     take(queue, 0, { visibilityMs: 1000 });
@@ -16,7 +16,7 @@ describe('visibility', () => {
     expect(bodies(take(queue, 1000).messages)).toEqual(['a']);
   });
 
-  it('serves by when messages became visible, so a returned one does not hold up the rest', () => {
+  it('determines the order: a message that became visible again is served after the others', () => {
     const queue = queueWith();
     for (const body of ['a', 'b', 'c']) put(queue, body, 0);
     take(queue, 0, { max: 1, visibilityMs: 0 });
@@ -24,7 +24,7 @@ describe('visibility', () => {
     expect(bodies(take(queue, 1).messages)).toEqual(['b', 'c', 'a']);
   });
 
-  it('refuses to hide a message longer than 12 hours after its receive', () => {
+  it('cannot be changed to more than 12 hours after the receive', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
     take(queue, 0, { visibilityMs: 43_200_000 });
@@ -34,7 +34,7 @@ describe('visibility', () => {
     expect(change).toThrow(/Total VisibilityTimeout for the message is beyond the limit/);
   });
 
-  it('does not keep a changed visibility for the next receive', () => {
+  it('is that of the queue again in the next receive after a change', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
     take(queue, 0, { visibilityMs: 1000 });
@@ -46,7 +46,7 @@ describe('visibility', () => {
     expect(bodies(take(queue, 11_500).messages)).toEqual(['a']);
   });
 
-  it('leaves a message that is deleted by the receipt of an earlier receive', () => {
+  it('is unchanged by a delete with the receipt of an earlier receive', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
     take(queue, 0, { visibilityMs: 0 });
@@ -58,7 +58,7 @@ describe('visibility', () => {
     expect(queue.counts).toEqual({ ready: 0, delayed: 0, inFlight: 1 });
   });
 
-  it('takes back a receive that reached nobody, uncounted', () => {
+  it('returns when a receive is undone, and the receive is not counted', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
     take(queue, 0);
@@ -70,7 +70,7 @@ describe('visibility', () => {
     expect(again?.firstReceivedAt).toBe(6);
   });
 
-  it('leaves alone what was received again before a receive is taken back', () => {
+  it('is unchanged when a receive is undone after the message was received again', () => {
     const queue = queueWith();
     const message = put(queue, 'a', 0);
     take(queue, 0, { visibilityMs: 10 });
@@ -84,12 +84,12 @@ describe('visibility', () => {
   });
 });
 
-describe('dead letters', () => {
+describe('a queue with a redrive policy', () => {
   const redrive = {
     RedrivePolicy: JSON.stringify({ deadLetterTargetArn: 'arn:aws:sqs:us-east-1:0:d', maxReceiveCount: 2 }),
   };
 
-  it('gives out a message as often as allowed and takes it out on the next receive', () => {
+  it('returns a message as often as allowed and removes it at the next receive', () => {
     const queue = queueWith(redrive);
     put(queue, 'a', 0);
     const counts = [0, 1].map((now) => take(queue, now, { visibilityMs: 0 }).messages.length);
@@ -102,7 +102,7 @@ describe('dead letters', () => {
     expect(queue.messages.size).toBe(0);
   });
 
-  it('fills the batch beyond dead messages', () => {
+  it('fills the batch with the messages after a dead one', () => {
     const queue = queueWith(redrive);
     put(queue, 'old', 0);
     take(queue, 0, { visibilityMs: 0 });
@@ -114,7 +114,7 @@ describe('dead letters', () => {
     expect([bodies(messages), bodies(dead)]).toEqual([['new'], ['old']]);
   });
 
-  it('keeps giving a message out when there is no dead-letter queue to take it', () => {
+  it('returns a message without a limit while its dead-letter queue does not exist', () => {
     const queue = queueWith(redrive);
     put(queue, 'a', 0);
     for (const now of [0, 1, 2]) take(queue, now, { visibilityMs: 0, deadLetters: false });
@@ -125,8 +125,8 @@ describe('dead letters', () => {
   });
 });
 
-describe('retention', () => {
-  it('expires a message by its send time, also while it is in flight or delayed', () => {
+describe('the retention period', () => {
+  it('begins with the send, and expires messages in flight and delayed messages too', () => {
     const queue = queueWith({ MessageRetentionPeriod: '60' });
     put(queue, 'ready', 0);
     put(queue, 'delayed', 0, { delayMs: 900_000 });
@@ -139,7 +139,7 @@ describe('retention', () => {
     expect([...queue.messages.values()].map((message) => message.content.body)).toEqual(['young']);
   });
 
-  it('follows a retention period that is changed', () => {
+  it('applies to existing messages after a change', () => {
     const queue = queueWith({ MessageRetentionPeriod: '60' });
     put(queue, 'a', 0);
     queue.settings = readSettings({ MessageRetentionPeriod: '1209600' }, false);
@@ -150,7 +150,7 @@ describe('retention', () => {
   });
 });
 
-describe('size', () => {
+describe('a large queue', () => {
   it('receives and deletes in constant time: 50,000 waiting messages cost no more than 500', () => {
     const costOf = (waiting: number) => {
       const queue = queueWith();
@@ -165,11 +165,11 @@ describe('size', () => {
 
     const [few, many] = [costOf(500), costOf(50_000)];
 
-    // A walk over the queue would be a hundred times as much.
+    // An iteration over the queue would take a hundred times as long.
     expect(many).toBeLessThan(Math.max(few, 5) * 20);
   });
 
-  it('drops what the heap no longer needs when messages are deleted long before they would show', () => {
+  it('drops the heap entries of messages that are deleted long before they would become visible', () => {
     const queue = queueWith();
     for (let index = 0; index < 20_000; index += 1) {
       put(queue, 'a', 0);

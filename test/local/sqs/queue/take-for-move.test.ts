@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { takeForMove } from '../../../../local/sqs/queue/queue-operations.ts';
 import { put, queueWith, take } from './queue-fixture.ts';
 
-it('takes only what is visible and counts no receive', () => {
+it('takeForMove takes only visible messages and counts no receive', () => {
   const queue = queueWith();
   put(queue, 'held', 0);
   put(queue, 'free', 0);
