@@ -15,7 +15,7 @@ const MINUTE = 60;
 const FIVE_MINUTES = 300;
 const TEN_MINUTES = 600;
 /** The dispatcher works for 125 s and is killed after 150. */
-const DISPATCHER_LATE_MS = 140_000;
+const DISPATCHER_SLOW_MS = 140_000;
 const OLDEST_DUE_SECONDS = 300;
 const FLOOD = 100;
 const THROTTLED = 5;
@@ -55,7 +55,7 @@ function dispatcherAlarms(stage: string): AlarmSpec[] {
     },
     {
       ...{ ...page, ...ONCE, name: `${name}-slow`, metrics: of('Duration', 'Maximum', FIVE_MINUTES) },
-      ...{ severity: 'ticket', threshold: DISPATCHER_LATE_MS },
+      ...{ severity: 'ticket', threshold: DISPATCHER_SLOW_MS },
       meaning: 'A run of the dispatcher nearly came to its timeout.',
     },
     {
