@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { messageOf } from '../core/failure.ts';
 import { invalidBody, Problem } from './problem.ts';
 
 /** A body has at most so many bytes. */
@@ -61,7 +62,7 @@ function parseJson(text: string): { value: unknown } | { fault: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { fault: messageOf(error) };
   }
 }
 

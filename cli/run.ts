@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { messageOf } from '../core/failure.ts';
 import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -116,7 +117,7 @@ function report(error: unknown): ExitCode {
     say('All commands: npx millrace --help');
   }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  sayError(error instanceof Error ? error.message : String(error));
+  sayError(messageOf(error));
   if (error instanceof CommandFailure) return error.exitCode;
   return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }

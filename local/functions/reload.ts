@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { messageOf } from '../../core/failure.ts';
 
 /** Editors write a file in several steps: only when it has been quiet for a moment is it read. */
 const QUIET_MS = 150;
@@ -14,7 +15,7 @@ export async function watchSources(
   reload: () => Promise<void>,
   say: (line: string) => void,
 ): Promise<() => Promise<void>> {
-  const tell = (error: unknown) => say(`reload failed: ${error instanceof Error ? error.message : String(error)}`);
+  const tell = (error: unknown) => say(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   const folders = watchFolders(folder, () => {

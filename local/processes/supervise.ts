@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../../core/failure.ts';
 
 /** Something that runs and may die. */
 export interface Running {
@@ -39,7 +40,7 @@ export function supervise<T extends Running>(
         return await restart();
       } catch (error) {
         if (over()) break;
-        say(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
+        say(`${name} does not start: ${messageOf(error)}`);
         await wait(pause, undefined, { signal: halt }).catch(() => undefined);
       }
     }

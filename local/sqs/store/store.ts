@@ -1,3 +1,4 @@
+import { messageOf } from '../../../core/failure.ts';
 import type { Broker } from '../broker.ts';
 import type { Message } from '../queue/message.ts';
 import type { Journal } from './journal.ts';
@@ -67,7 +68,7 @@ function createWriter(file: StoreFile, queueOf: Map<number, string>): Writer {
 
 /** Memory and file have parted: a restart from the file is the only honest way on. */
 function exitOutOfStep(error: unknown): never {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   process.stderr.write(`SQS cannot write its data file any more: ${reason}\n`);
   process.exit(1);
 }
