@@ -77,7 +77,7 @@ export async function keepBundle(): Promise<string> {
   return pathToFileURL(join(ROOT, main)).href;
 }
 
-/** What the launcher compares. Of a file that was saved meanwhile the bundle may have the old text: it is never equal. */
+/** What the launcher compares. A file saved meanwhile is never equal: the bundle may have its old text. */
 function stateOf(path: string, begun: number): [mtimeMs: number | null, size: number | null] {
   const found = statSync(join(ROOT, path), { throwIfNoEntry: false });
   if (found === undefined) return [null, null];
