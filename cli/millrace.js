@@ -57,7 +57,7 @@ async function findMain() {
   }
 }
 
-/** The address of the bundle that `bundle.ts` keeps; undefined without one, or when a file that it is made of changed. */
+/** The address of the bundle that `bundle.ts` keeps; undefined without one, or when a file that is in it changed. */
 function keptBundle() {
   try {
     const { main, madeOf } = JSON.parse(readFileSync(join(root, '.millrace', 'cli', 'made.json'), 'utf8'));
