@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { messageOf } from '../core/failure.ts';
 import { DEEPEST_JSON, parseExactly } from '../core/json.ts';
 import { invalidBody, Problem } from './problem.ts';
 
@@ -64,7 +65,7 @@ function parseJson(text: string): { value: unknown } | { fault: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { fault: messageOf(error) };
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DURATION } from '../core/duration.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
 import { handlerName } from '../core/handler/naming.ts';
@@ -24,7 +25,7 @@ export const NewJobBody = z
     payload: z.unknown().optional().meta({ description: "Any JSON that the handler's schema accepts. Default {}." }),
     run_at: Time.optional().meta({ description: 'The earliest time of the first attempt. Default: now.' }),
     delay: z
-      .union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)], 'expected seconds, or 30s, 5m, 2h, 1d')
+      .union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
       .optional()
       .meta({ description: 'The earliest time of the first attempt, counted from now.' }),
     priority: z

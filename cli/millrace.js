@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node since 18: finds Node 24, which runs the rest.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const NEEDED = 24;
 const ORPHAN_CHECK_MS = 500;
@@ -14,6 +14,7 @@ const SAME_SIGNAL_MS = 250;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
 const file = fileURLToPath(import.meta.url);
+const root = dirname(dirname(file));
 
 if (process.platform === 'win32') {
   refuse(
@@ -33,13 +34,40 @@ if (process.platform === 'win32') {
   }
 }
 
-/** The sources in a clone; in a package, where Node strips no types, what was built of them. */
 async function runMain() {
   try {
-    await import(existsSync(join(dirname(file), 'main.ts')) ? './main.ts' : '../dist/cli/main.js');
+    await import(await findMain());
   } catch (error) {
     if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^Cannot find package/.test(error.message)) throw error;
     refuse(`The packages that Millrace needs are not installed: run npm ci (${error.message}).`);
+  }
+}
+
+/** A package brings its bundle. A clone makes one at the first call, and again after a change of its sources. */
+async function findMain() {
+  if (!existsSync(join(root, 'cli', 'main.ts'))) return '../dist/cli/bundle/main.js';
+  const kept = keptBundle();
+  if (kept) return kept;
+  const { keepBundle } = await import('./bundle.ts');
+  try {
+    return await keepBundle();
+  } catch (error) {
+    console.error(`warning: cannot bundle the command line, so each call is slower: ${error.message.split('\n')[0]}`);
+    return './main.ts';
+  }
+}
+
+/** The address of the bundle that `bundle.ts` keeps; undefined without one, or when a file that is in it changed. */
+function keptBundle() {
+  try {
+    const { main, madeOf } = JSON.parse(readFileSync(join(root, '.millrace', 'cli', 'made.json'), 'utf8'));
+    const isCurrent = madeOf.every(([path, mtimeMs, size]) => {
+      const found = statSync(join(root, path), { throwIfNoEntry: false });
+      return (found?.mtimeMs ?? null) === mtimeMs && (found?.size ?? null) === size;
+    });
+    return isCurrent && existsSync(join(root, main)) ? pathToFileURL(join(root, main)).href : undefined;
+  } catch {
+    return undefined;
   }
 }
 

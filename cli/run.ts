@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { PayloadInvalid, SettingError } from '../core/errors.ts';
+import { messageOf } from '../core/failure.ts';
 import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -107,6 +107,9 @@ function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
 }
 
+/** By code and not by class: the stack runs from its sources, which have classes of their own. */
+const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD'];
+
 /** Says what went wrong and answers the exit code. */
 function report(error: unknown): ExitCode {
   // commander has said it already; asking for help or the version is no fault.
@@ -114,9 +117,9 @@ function report(error: unknown): ExitCode {
     say('All commands: npx millrace --help');
   }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  sayError(error instanceof Error ? error.message : String(error));
+  sayError(messageOf(error));
   if (error instanceof CommandFailure) return error.exitCode;
-  return error instanceof SettingError || error instanceof PayloadInvalid ? EXIT.usage : EXIT.failed;
+  return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }
 
 /** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault; a full disk is told. */

@@ -3,6 +3,9 @@ import { SettingError } from './errors.ts';
 /** A span of time: seconds as a number, or text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
 export type Duration = number | string;
 
+/** A duration as text. */
+export const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
+
 const SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /**
@@ -17,7 +20,6 @@ export function seconds(duration: Duration, field: string): number {
 
 function parse(text: string): number {
   if (typeof text !== 'string') return Number.NaN;
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
-  if (!match) return Number.NaN;
-  return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
+  const unit = DURATION.exec(text.trim())?.[2];
+  return unit === undefined ? Number.NaN : Number.parseFloat(text) * SECONDS[unit as keyof typeof SECONDS];
 }

@@ -28,6 +28,11 @@ export function describeFailure(thrown: unknown): StoredError {
   };
 }
 
+/** What was thrown as one sentence, for a person. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** The class names, own name and code by which a retry policy may choose: most special first. */
 export function failureLabels(thrown: unknown): string[] {
   return attempt(() => labelsOf(thrown)) ?? [typeof thrown];

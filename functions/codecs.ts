@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { PNG } from 'pngjs';
+import { messageOf } from '../core/failure.ts';
 import type { Pixels } from './shrink.ts';
 
 export type ImageFormat = 'jpg' | 'png' | 'webp';
@@ -48,7 +49,7 @@ function decodePng(bytes: Uint8Array): Pixels {
   try {
     return PNG.sync.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (cause) {
-    throw new CodecError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new CodecError(messageOf(cause), { cause });
   }
 }
 

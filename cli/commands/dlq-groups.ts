@@ -3,6 +3,7 @@ import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters
 import { withBackend } from '../backend/open.ts';
 import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
+import { addDefault } from '../options/default-command.ts';
 import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
 import { timeOrDuration, whole } from '../options/values.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
@@ -18,7 +19,7 @@ const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'JOB', 'ERROR', 'FIRST', 'LAST'];
 
 /** `millrace dlq groups`, and plain `millrace dlq` */
 export function addDlqGroups(dlq: Command): void {
-  addJsonLines(addAddressOptions(dlq.command('groups', { isDefault: true })))
+  addJsonLines(addAddressOptions(addDefault(dlq, 'groups')))
     .description('count dead letters by kind of error, the largest first (what plain dlq does)')
     .option('--since <when>', 'died since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
     .option('--limit <n>', 'the most groups', whole(1, 10_000), 50)

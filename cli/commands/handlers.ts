@@ -7,6 +7,7 @@ import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { addDefault } from '../options/default-command.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
@@ -18,7 +19,7 @@ const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 export function addHandlers(program: Command): void {
   const handlers = program.command('handlers').description('list handlers, pause them or let them go on');
   handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
-  addJsonLines(handlers.command('list', { isDefault: true }))
+  addJsonLines(addDefault(handlers, 'list'))
     .description('every handler that is deployed, what keeps it, and how its jobs stand')
     .addHelpText('before', examples('handlers', 'handlers --jsonl'))
     .action(

@@ -6,6 +6,7 @@ import { functionName } from '../../core/handler/naming.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
+import { addDefault } from '../options/default-command.ts';
 import { lasting, rowNumber, whole } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
@@ -75,7 +76,7 @@ function addCreate(keys: Command): void {
 }
 
 function addList(keys: Command): void {
-  addJsonLines(keys.command('list', { isDefault: true }))
+  addJsonLines(addDefault(keys, 'list'))
     .description('keys, the newest first, also those that serve no more')
     .addHelpText('before', examples('keys', 'keys --jsonl'))
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)

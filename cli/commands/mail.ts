@@ -4,6 +4,7 @@ import { isStopped, startAgain, stopMailbox } from '../../local/mailbox/stopped.
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { addDefault } from '../options/default-command.ts';
 import { whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
@@ -18,7 +19,7 @@ export function addMail(program: Command): void {
     .command('mail')
     .description('read the mails that the stack on this machine has caught')
     .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'));
-  addJsonLines(mail.command('list', { isDefault: true }))
+  addJsonLines(addDefault(mail, 'list'))
     .description('every mail, the oldest first')
     .addHelpText('before', examples('mail', 'mail --jsonl'))
     .action(action(list));

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { PayloadInvalid } from '../../core/errors.ts';
+import { messageOf } from '../../core/failure.ts';
 import { loadCatalog } from '../../core/handler/catalog.ts';
 import { type HandlerAddress, handlerFile, handlerName } from '../../core/handler/naming.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
@@ -38,7 +39,7 @@ function jsonFault(json: string): string | undefined {
     JSON.parse(json);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -3,6 +3,7 @@ import type { RedriveOperation } from '../../core/dead-letters/redrive-operation
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
+import { addDefault } from '../options/default-command.ts';
 import { rowNumber, whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
@@ -14,7 +15,7 @@ const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY',
 export function addRedrives(program: Command): void {
   const redrives = program.command('redrives').description('look at redrives, and cancel one that runs');
   redrives.addHelpText('before', examples('redrives', 'redrives show 7', 'redrives cancel 7'));
-  addJsonLines(redrives.command('list', { isDefault: true }))
+  addJsonLines(addDefault(redrives, 'list'))
     .description('redrives, the newest first')
     .addHelpText('before', examples('redrives', 'redrives --limit 5 --json'))
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
 import { LIVE_STATUSES } from '../../core/job.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { Overview } from '../backend/backend.ts';
@@ -7,9 +8,6 @@ import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
-
-/** Two ticks of the schedule can be this far apart. */
-const DISPATCHER_LATE_MS = 120_000;
 
 /** `millrace stats` */
 export function addStats(program: Command): void {
@@ -61,7 +59,8 @@ function show({ stats, handlers, redrives }: Overview): void {
     ...redrives.map(({ id, done, expected }) => ['redrive', `${id}: ${done} of ${expected}`] as const),
     ['dispatcher', dispatcherLastRoundAt],
   ]);
-  if (dispatcherLastRoundAt === null || asOf.getTime() - dispatcherLastRoundAt.getTime() > DISPATCHER_LATE_MS) {
+  const silentMs = asOf.getTime() - (dispatcherLastRoundAt?.getTime() ?? 0);
+  if (silentMs > DISPATCHER_SILENT_SECONDS * 1000) {
     warn('no dispatcher has made a round for two minutes: jobs that are due wait');
     suggest('npx millrace doctor');
   } else if (countOf(stats, 'dead_letter') > 0) suggest('npx millrace dlq');

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { defaultOf } from '../options/default-command.ts';
 
 /** A word that can be typed, and what it does. */
 export interface Candidate {
@@ -54,8 +55,7 @@ export function readPlaces(command: Command, path = ''): Place[] {
 function optionsOf(command: Command): Option[] {
   const help = command.createHelp();
   help.showGlobalOptions = true;
-  // Commander tells nobody which of a group's commands is the default one.
-  const usual = command.commands.find((child) => child.name() === Reflect.get(command, '_defaultCommandName'));
+  const usual = defaultOf(command);
   const all = [...help.visibleOptions(command), ...(usual ? help.visibleOptions(usual) : [])];
   const found = [...all, ...help.visibleGlobalOptions(command)];
   return found.filter(({ flags }, index) => found.findIndex((other) => other.flags === flags) === index);

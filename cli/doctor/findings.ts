@@ -1,3 +1,5 @@
+import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
+
 /** One thing that was looked at. `next`: the command for whoever finds it wrong. */
 export interface Finding {
   readonly check: string;
@@ -13,8 +15,6 @@ export function listed(check: string, wrong: readonly string[], next: string, fi
   return { check, ok: wrong.length === 0, detail: wrong.length === 0 ? fine : wrong.join(', '), next };
 }
 
-/** Two ticks of the schedule can be 119 s apart. */
-const DISPATCHER_LATE_SECONDS = 120;
 const CLOCK_APART_MS = 5_000;
 
 export function clockOf(now: Date): Finding {
@@ -25,7 +25,7 @@ export function clockOf(now: Date): Finding {
 /** @param silent seconds since its last round; null when it never made one. */
 export function dispatcherOf(silent: number | null): Finding {
   const detail = silent === null ? 'never made a round' : `last round ${Math.round(silent)} s ago`;
-  const ok = silent !== null && silent < DISPATCHER_LATE_SECONDS;
+  const ok = silent !== null && silent < DISPATCHER_SILENT_SECONDS;
   return { check: 'dispatcher', ok, detail, next: 'look at the log and the schedule of the dispatcher function' };
 }
 

@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
-import { type Duration, seconds } from '../../core/duration.ts';
+import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
-const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
 /** Nothing is meant to be further away, and the database knows no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;

@@ -1,4 +1,5 @@
 import { optionalSetting } from '../../core/config.ts';
+import { messageOf } from '../../core/failure.ts';
 import { openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
 import { type FoundState, findState, isRunning } from '../../local/state.ts';
@@ -53,7 +54,7 @@ function needsDatabase({ label }: ApiAddress): CommandFailure {
 /** The running stack of this folder or of one above it; `otherwise` is what else a person could do without one. */
 export async function findStack(otherwise = ''): Promise<FoundState> {
   const found = await findState().catch((error: unknown) => {
-    throw new CommandFailure(EXIT.unreachable, error instanceof Error ? error.message : String(error));
+    throw new CommandFailure(EXIT.unreachable, messageOf(error));
   });
   if (found === undefined) {
     throw new CommandFailure(

@@ -26,6 +26,9 @@ export const DEAD_LETTER_RETENTION_SECONDS = 1_209_600;
 /** A message goes to the dead-letter queue after this many receives. */
 export const MAX_RECEIVE_COUNT = 5;
 
+/** A dispatcher without a round for so long is silent: in idle `auto` mode two rounds can be nearly this far apart. */
+export const DISPATCHER_SILENT_SECONDS = 120;
+
 const FUNCTION_MARGIN_SECONDS = 3;
 const LEASE_GRACE_SECONDS = 5;
 const DISPATCHED_MARGIN_SECONDS = 30;

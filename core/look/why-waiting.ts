@@ -1,4 +1,5 @@
 import { handlerName } from '../handler/naming.ts';
+import { DISPATCHER_SILENT_SECONDS } from '../handler/timing.ts';
 import type { Job } from '../job.ts';
 
 /** What stands around a job and can keep it waiting, as one row of the database has it. */
@@ -15,9 +16,6 @@ export interface Surroundings {
   readonly cancel_requested: boolean;
   readonly last_round_at: Date | null;
 }
-
-/** In idle `auto` mode two rounds can be this far apart. */
-const DISPATCHER_LATE_MS = 120_000;
 
 /** Why a job is not running or not done, in one sentence; null when it is finished. */
 export function whyWaiting(job: Job, around: Surroundings): string | null {
@@ -50,7 +48,7 @@ function whyNotClaimed(job: Job, around: Surroundings): string {
     return `its handler ${name} is held until ${iso(held_until)}: ${around.hold_reason ?? 'no reason was given'}`;
   }
   if (last_round_at === null) return 'it is due, and no dispatcher has ever run on this database';
-  if (now.getTime() - last_round_at.getTime() > DISPATCHER_LATE_MS) {
+  if (now.getTime() - last_round_at.getTime() > DISPATCHER_SILENT_SECONDS * 1000) {
     return `it is due, and no dispatcher has run since ${iso(last_round_at)}`;
   }
   if (max_in_flight !== null && in_flight >= max_in_flight) {

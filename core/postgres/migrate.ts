@@ -1,4 +1,5 @@
 import { MigrationError } from '../errors.ts';
+import { messageOf } from '../failure.ts';
 import { type Log, processLog } from '../log.ts';
 import { buildIndexes } from './build-indexes.ts';
 import { type Database, errorCode, openDatabase, type Queryable } from './database.ts';
@@ -189,6 +190,6 @@ function refuseChanged(migration: Migration, checksum: string): void {
 }
 
 function explain(what: string, error: unknown): MigrationError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new MigrationError(`${what}: ${message}${migrationHint(error)}`, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { messageOf } from '../../core/failure.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
@@ -86,7 +87,7 @@ async function deployOrRefuse(deps: HandlersDeps, state: State, handler: Bundled
     await deploy(deps, state, handler);
     return [];
   } catch (error) {
-    return [`${relative(deps.project, handler.file)}: ${error instanceof Error ? error.message : String(error)}`];
+    return [`${relative(deps.project, handler.file)}: ${messageOf(error)}`];
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { messageOf } from '../../core/failure.ts';
 import type { Runner } from '../lambda/runner.ts';
 
 export interface Gateway {
@@ -24,7 +25,7 @@ const MAX_HEADER_BYTES = 10_240;
 export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
     answer(runner, functionName, request, response).catch((error: unknown) => {
-      refuse(response, 500, error instanceof Error ? error.message : String(error));
+      refuse(response, 500, messageOf(error));
     });
   });
   server.on('clientError', refuseUnparsed);

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { messageOf } from '../../core/failure.ts';
 import { failureLine, type HandlerEntry, loadCatalog } from '../../core/handler/catalog.ts';
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
@@ -50,7 +51,7 @@ export function openBundler({ project, folder, bundles }: HandlerFolders): () =>
     const results = await Promise.all(
       handlers.map((entry) =>
         bundleHandler(entry, bundles, made).catch((error: unknown) => {
-          const reason = error instanceof Error ? error.message : String(error);
+          const reason = messageOf(error);
           return `${relative(project, entry.file)}: ${reason}`;
         }),
       ),

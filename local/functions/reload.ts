@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { messageOf } from '../../core/failure.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
@@ -15,7 +16,7 @@ export async function watchSources(
   printLine: (line: string) => void,
 ): Promise<() => Promise<void>> {
   const reportFailure = (error: unknown) =>
-    printLine(`reload failed: ${error instanceof Error ? error.message : String(error)}`);
+    printLine(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   const folders = watchFolders(folder, () => {

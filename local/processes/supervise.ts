@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../../core/failure.ts';
 
 /** A process that may die. */
 export interface Running {
@@ -39,7 +40,7 @@ export function supervise<T extends Running>(
         return await restart();
       } catch (error) {
         if (over()) break;
-        printLine(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
+        printLine(`${name} does not start: ${messageOf(error)}`);
         await wait(delay, undefined, { signal: halt }).catch(() => undefined);
       }
     }

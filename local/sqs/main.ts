@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../../core/failure.ts';
 import { startSqs } from './server.ts';
 
 const EXIT_PORT_TAKEN = 3;
@@ -18,7 +19,7 @@ try {
   process.stdout.write(`${JSON.stringify({ event: 'listening', endpoint, port: emulator.port })}\n`);
 } catch (error) {
   const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   process.stderr.write(
     taken ? `Port ${port} is in use: choose another for SQS with --port.\n` : `SQS cannot start: ${reason}\n`,
   );

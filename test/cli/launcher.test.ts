@@ -17,6 +17,9 @@ if (process.argv[2] === 'wait') {
 }
 `;
 
+/** In the place of what bundles main: see bundle.test.ts. */
+const BUNDLE = "export const keepBundle = async () => import.meta.resolve('./main.ts');";
+
 /** Makes the launcher believe that it runs elsewhere, but not the process that it starts, which has a channel. */
 const DISGUISE = `
 const { MACHINE, VERSION } = process.env;
@@ -42,6 +45,7 @@ async function project({ withNode }: { withNode: boolean }): Promise<Project> {
   await copyFile('cli/millrace.js', join(folder, 'cli/millrace.js'));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'cli/main.ts'), MAIN);
+  await writeFile(join(folder, 'cli/bundle.ts'), BUNDLE);
   await writeFile(join(folder, 'disguise.mjs'), DISGUISE);
   if (withNode) {
     const beside = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`);

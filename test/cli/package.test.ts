@@ -3,6 +3,7 @@ import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { bundlePackage } from '../../cli/bundle.ts';
 import { createDatabase } from '../support/database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -30,6 +31,7 @@ async function install(): Promise<string> {
     join(ROOT, 'node_modules/typescript/bin/tsc'),
     ...['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(folder, 'dist')],
   ]);
+  await bundlePackage(join(folder, 'dist'));
   await cp(join(ROOT, 'migrations'), join(folder, 'dist/migrations'), { recursive: true });
   await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
   await cp(join(ROOT, 'cli/millrace.js'), join(folder, 'cli/millrace.js'));
@@ -44,8 +46,10 @@ it('serves an application and a command line that have only the package', { time
   const application = await run(process.execPath, ['--input-type=module', '-e', APPLICATION], options);
   const list = await run(process.execPath, ['cli/millrace.js', 'jobs', 'list', '--json'], options);
   const status = await run(process.execPath, ['cli/millrace.js', 'migrate', 'status', '--json'], options);
+  const up = await run(process.execPath, ['cli/millrace.js', 'up'], options).catch((error) => error);
   await database.drop();
 
+  expect(up).toMatchObject({ code: 2, stderr: expect.stringContaining('no folder functions/handlers') });
   expect(JSON.parse(application.stdout)).toEqual({ id: '1', deduplicated: false });
   expect(JSON.parse(list.stdout)).toMatchObject({ items: [{ id: '1', job_type: 'hello' }] });
   expect(JSON.parse(status.stdout)[0]).toMatchObject({ name: '0001_foundation', state: 'applied' });

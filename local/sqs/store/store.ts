@@ -1,3 +1,4 @@
+import { messageOf } from '../../../core/failure.ts';
 import type { Broker } from '../broker/broker.ts';
 import type { Journal } from '../broker/journal.ts';
 import type { Message } from '../message/message.ts';
@@ -67,7 +68,7 @@ function createWriter(file: StoreFile, queueOf: Map<number, string>): Writer {
 
 /** Ends the process: memory and file differ, and only a restart from the file is consistent. */
 function exitAfterFailedWrite(error: unknown): never {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   process.stderr.write(`SQS cannot write its data file: ${reason}\n`);
   process.exit(1);
 }

@@ -10,8 +10,16 @@ interface Edge {
   readonly when: Import['when'];
 }
 
+const known = new Map<string, readonly Edge[]>();
+
 /** What a file of the repository imports by a name that is written down, itself given by its path from the root. */
-export function edgesOf(file: string): Edge[] {
+export function edgesOf(file: string): readonly Edge[] {
+  const edges = known.get(file) ?? readEdges(file);
+  known.set(file, edges);
+  return edges;
+}
+
+function readEdges(file: string): Edge[] {
   return importsOf(parseSyntax(file, readFileSync(join(ROOT, file), 'utf8'))).flatMap(({ target, when }) => {
     if (target === undefined || target.includes('…')) return [];
     return [{ to: target.startsWith('.') ? posix.join(posix.dirname(file), target) : target, when }];

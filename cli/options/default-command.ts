@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+
+/** By group. Commander tells nobody which of a group's commands is the default one. */
+const DEFAULTS = new WeakMap<Command, Command>();
+
+/** Adds the command that a group stands for when no other of its commands is named. */
+export function addDefault(group: Command, name: string): Command {
+  const added = group.command(name, { isDefault: true });
+  DEFAULTS.set(group, added);
+  return added;
+}
+
+export function defaultOf(group: Command): Command | undefined {
+  return DEFAULTS.get(group);
+}
