@@ -127,10 +127,10 @@ const KEYS = [
   ...['maxInFlight', 'nativeModules', 'run'],
 ];
 
-/** A mistyped option would be left out without a word, where no compiler looks. */
+/** Rejects a mistyped option, which JavaScript would ignore without an error. */
 function checkKeys(options: object): void {
   const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) throw new SettingError(unknown, `only what there is (${KEYS.join(', ')})`, unknown);
+  if (unknown !== undefined) throw new SettingError('unknown option', `one of ${KEYS.join(', ')}`, unknown);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

@@ -104,7 +104,7 @@ it('redrives it by the API', async () => {
   expect(await untilJob(deployment, deadJob, { status: 'succeeded' })).toMatchObject({ attempts: 1 });
 });
 
-it('is found to be as the code says, until somebody changes it by hand', async () => {
+it('passes doctor until a person changes it', async () => {
   const { cloud } = deployment;
 
   const before = await deployment.doctor();
@@ -117,9 +117,9 @@ it('is found to be as the code says, until somebody changes it by hand', async (
 
   expect(before.code, before.output).toBe(0);
   expect(changed.code).toBe(8);
-  expect(changed.output).toContain('millrace-rehearsal-obedient: the dead-letter queue is not set, the code says');
-  expect(changed.output).toContain('millrace-rehearsal-unlucky: the mapping is Disabled, the code says Enabled');
-  expect(changed.output).toContain('unlucky is in the code and not registered');
+  expect(changed.output).toContain('millrace-rehearsal-obedient: the dead-letter queue is not set, but millrace-');
+  expect(changed.output).toContain('millrace-rehearsal-unlucky: the mapping is Disabled, but Enabled in the code');
+  expect(changed.output).toContain('unlucky is in the code but not registered');
   expect(restored.code, restored.output).toBe(0);
 });
 

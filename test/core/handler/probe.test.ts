@@ -15,7 +15,7 @@ describe('a handler file is refused before it is imported', () => {
     ['while (true) {}', /not imported within 2 s/],
     ['process.exit(3);', /ends the process \(exit code 3\)/],
     ['process.exit(0);', /ends the process \(exit code 0\)/],
-    ['await new Promise(() => undefined);', /await at its top level that never ends/],
+    ['await new Promise(() => undefined);', /top-level await that never ends/],
     ['void Promise.reject(new Error("too late"));', /throws while it is imported.*Error: too late/],
   ] as const)('when it says %s', async ([source, reason]) => {
     expect(await verdictOn(source)).toMatch(reason);
