@@ -63,7 +63,7 @@ function findNode() {
 
 /**
  * Runs this file under another Node. The child gets its own session, so that each signal reaches it once, through this
- * process. It detects by the channel that this process was killed.
+ * process. The closed channel shows the child that this process was killed.
  * @param {string} node
  */
 function runUnder(node) {

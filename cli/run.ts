@@ -57,8 +57,8 @@ const EXAMPLES = examples(
 const COMPLETION =
   '\nTab completion in bash (for zsh and fish: npx millrace completion --help): source <(npx millrace completion bash)';
 const EXIT_CODES =
-  '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not permitted, 5 wrong state, ' +
-  '6 not confirmed,\n7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
+  '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not permitted, 5 wrong state,\n' +
+  '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
 
 /** Runs a command line and sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
@@ -75,8 +75,8 @@ export function openProgram(): Command {
   const program = new Command('millrace')
     .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
     .version(readVersion(), '-v, --version')
-    .option('--database-url <url>', 'the database; default DATABASE_URL, else the stack running in this folder')
-    .option('--api-url <url>', 'use the API instead; default MILLRACE_API_URL; its key comes from MILLRACE_API_KEY')
+    .option('--database-url <url>', 'use this database; default DATABASE_URL, else the stack running in this folder')
+    .option('--api-url <url>', 'use this API instead; default MILLRACE_API_URL; its key is read from MILLRACE_API_KEY')
     .option('--json', 'print one JSON document to standard output')
     .exitOverride()
     .hook('preAction', (_program, command) => refuseApi(command))

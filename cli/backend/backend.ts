@@ -42,7 +42,7 @@ export interface Overview {
   readonly redrives: readonly RedriveOperation[];
 }
 
-/** The operations of the commands, performed by the database or by the API. */
+/** The operations that commands perform, by the database or by the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
 

@@ -37,7 +37,7 @@ export function addDlqDiscard(dlq: Command): void {
     .option('--stray <number>', 'one message without a job (a stray), by its number in dlq list', strayNumber)
     .option('--all', 'every dead letter')
     .option('--dry-run', 'show what would be discarded, and discard nothing')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
     .action(
       action<DiscardOptions>(async (options, ids: string[] = []) => {

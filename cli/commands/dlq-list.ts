@@ -13,7 +13,7 @@ const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROU
 /** `millrace dlq list` */
 export function addDlqList(dlq: Command): void {
   addJsonLines(addFilterOptions(dlq.command('list')))
-    .description('list dead letters, newest first; a message without a job is listed as a stray with its number')
+    .description('list dead letters, newest first; messages without a job are listed as strays, with a number')
     .option('--limit <n>', 'maximum number of dead letters', whole(1, 10_000), 20)
     .addHelpText(
       'before',

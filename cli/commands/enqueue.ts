@@ -29,11 +29,11 @@ interface EnqueueFlags {
 export function addEnqueue(program: Command): void {
   program
     .command('enqueue')
-    .argument('<job_type>', 'the job type', jobName)
+    .argument('<job_type>', 'the job type, such as send_reminder', jobName)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
-    .option('--at <time>', 'start no earlier than this time, such as 2030-01-31T12:00:00Z', time)
-    .option('--in <duration>', 'start no earlier than after this long, such as 5m', duration)
+    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z', time)
+    .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
     .option('--routing-key <key>', 'the routing key of the handler', jobName)

@@ -42,7 +42,7 @@ function addChange(
 ): void {
   handlers
     .command(verb)
-    .argument('<handler...>', 'such as send_reminder, or index_record.vector with a routing key', addresses)
+    .argument('<handler...>', 'handlers, such as send_reminder, or index_record.vector with a routing key', addresses)
     .description(description)
     .addHelpText('before', examples(`handlers ${verb} send_reminder`))
     .action(

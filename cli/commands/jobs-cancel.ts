@@ -18,7 +18,7 @@ export function addJobsCancel(jobs: Command): void {
     .command('cancel')
     .argument('<id...>', 'job ids', jobIds)
     .description('cancel waiting, running or dead jobs')
-    .option('-y, --yes', 'do not ask for confirmation for several jobs')
+    .option('-y, --yes', 'skip the confirmation for several jobs')
     .addHelpText('before', examples('jobs cancel 1', 'jobs cancel 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {

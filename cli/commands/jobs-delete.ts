@@ -18,7 +18,7 @@ export function addJobsDelete(jobs: Command): void {
     .command('delete')
     .argument('<id...>', 'job ids', jobIds)
     .description('delete waiting, dead or finished jobs with their attempts; the audit log keeps a line')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('jobs delete 1', 'jobs delete 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {

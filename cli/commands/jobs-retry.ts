@@ -19,7 +19,7 @@ export function addJobsRetry(jobs: Command): void {
     .command('retry')
     .argument('<id...>', 'job ids', jobIds)
     .description('retry jobs now: dead jobs get fresh attempts, failed jobs skip their backoff')
-    .option('-y, --yes', 'do not ask for confirmation for several jobs')
+    .option('-y, --yes', 'skip the confirmation for several jobs')
     .addHelpText('before', examples('jobs retry 1', 'jobs retry 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {

@@ -18,7 +18,7 @@ const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
   .join('; ')}.
-The API requires keys in the mode api-key; the API of npm start requires none.
+The API requires keys in api-key mode; the API of npm start requires none.
 To rotate a key, create a second one, give it to the callers, then revoke the first.`;
 
 /** `millrace keys create | list | revoke` */
@@ -34,7 +34,7 @@ export function addKeys(program: Command): void {
 function addCreate(keys: Command): void {
   keys
     .command('create')
-    .argument('<name>', 'the name of its holder, which the audit log shows', keyName)
+    .argument('<name>', 'the name of its holder, shown in the audit log', keyName)
     .description('create a key; its secret is shown only once')
     .addOption(
       new Option('--scope <scope>', 'scopes or roles, repeated or separated by commas')
@@ -42,8 +42,8 @@ function addCreate(keys: Command): void {
         .argParser(scopes)
         .makeOptionMandatory(),
     )
-    .option('--expires <duration>', 'expires after this long, such as 90d; default never', lasting)
-    .option('--stage <stage>', 'create the first key of a stage on AWS, by invoking its API function')
+    .option('--expires <duration>', 'lifetime of the key, such as 90d; default unlimited', lasting)
+    .option('--stage <stage>', 'create the first key of this stage on AWS by invoking its API function')
     .addHelpText(
       'before',
       examples('keys create billing --scope producer', 'keys create ops --scope admin --stage prod'),
@@ -96,7 +96,7 @@ function addRevoke(keys: Command): void {
     .command('revoke')
     .argument('<id>', 'the id of the key, as keys lists it', rowNumber('the id of a key, a whole number such as 3'))
     .description('revoke a key immediately and permanently')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('keys revoke 3'))
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {

@@ -16,7 +16,7 @@ const number = whole(1, 1_000_000_000);
 export function addMail(program: Command): void {
   const mail = program
     .command('mail')
-    .description('read the mail that the stack on this machine received')
+    .description('read the mail that the local stack received, or stop and start its mailbox')
     .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'));
   addJsonLines(mail.command('list', { isDefault: true }))
     .description('list all emails, oldest first')
@@ -35,7 +35,7 @@ export function addMail(program: Command): void {
     .action(action((options: GlobalOptions) => turn(options, false)));
   mail
     .command('start')
-    .description('accept mail again')
+    .description('accept all mail again')
     .addHelpText('before', examples('mail start'))
     .action(action((options: GlobalOptions) => turn(options, true)));
 }

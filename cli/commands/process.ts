@@ -21,7 +21,7 @@ and credentials of the AWS environment.`;
 export function addProcess(program: Command): void {
   program
     .command('process')
-    .description('make the dispatcher do a round now: claim due jobs and send them')
+    .description('run a round of the dispatcher now: claim due jobs and send them')
     .option('--function <name>', 'the function name of a dispatcher on AWS')
     .addHelpText('before', examples('process', 'process --function millrace-prod-dispatcher --json'))
     .addHelpText('after', MORE_HELP)
@@ -41,7 +41,7 @@ export function addProcess(program: Command): void {
 }
 
 /**
- * Makes a dispatcher do a round: the one of the flag, else the one behind the API of the flag, else the one of the
+ * Runs a round of a dispatcher: the one of the flag, else the one behind the API of the flag, else the one of the
  * environment, else the one of the API or stack that the options name.
  */
 async function processNow(named: string | undefined, options: GlobalOptions): Promise<Dispatched> {

@@ -41,13 +41,14 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate, and over the API, the dispatcher moves the jobs; it wakes up within a minute if it is idle, and catches up
-on at most five seconds after a pause. Otherwise this command moves them, as fast as possible. Ctrl-C cancels the
-redrive; jobs already moved stay moved. If this command dies, the dispatcher continues the redrive; to stop it, run
-npx millrace redrives cancel with its number. With --via-sqs, one move task per queue moves all messages in the queue;
-SQS fails at a message that was sent to the dead-letter queue directly. It accepts only --job-type, --routing-key, --all
-and a --rate of 1 to 500, and uses the SQS of the running stack or of the AWS environment; the queue names come from the
-database. Exit code 1 means that some of the named jobs were not moved, 5 that none could be.`;
+With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after a
+pause it catches up on at most five seconds of jobs at once. Otherwise this command moves them, as fast as possible.
+Ctrl-C cancels the redrive; jobs already moved stay moved. If this command dies, the dispatcher continues the redrive;
+to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task per queue moves all its
+messages; the task fails at a message that was sent to the dead-letter queue directly. --via-sqs accepts only
+--job-type, --routing-key, --all and a --rate of 1 to 500. It uses the SQS of the running stack or of the AWS
+environment, and the queue names in the database. Exit code 1 means that some of the named jobs were not moved, 5 that
+none could be moved.`;
 
 /** `millrace redrive` */
 export function addRedrive(program: Command): void {
@@ -55,10 +56,10 @@ export function addRedrive(program: Command): void {
     .description('put dead jobs back to work with fresh attempts')
     .option('--all', 'every dead letter')
     .option('--limit <n>', 'maximum number of jobs', whole(1, 1_000_000_000))
-    .option('--rate <n/s>', 'jobs per second, such as 50/s or 0.5/s; default as fast as possible', rateValue)
+    .option('--rate <n/s>', 'jobs per second, such as 50/s or 0.5/s; default unlimited', rateValue)
     .option('--via-sqs', 'make SQS move the messages in the dead-letter queues, as the AWS console does')
     .option('--dry-run', 'show what would be moved, and move nothing')
-    .option('-y, --yes', 'do not ask for confirmation')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText(
       'before',
       examples(

@@ -8,7 +8,7 @@ import { action, examples } from '../options/action.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
 
-/** Two ticks of the schedule can be this far apart. */
+/** Two invocations by the schedule can be this far apart. */
 const DISPATCHER_LATE_MS = 120_000;
 
 /** `millrace stats` */

@@ -17,7 +17,7 @@ import { FINE, type Finding, listed } from './findings.ts';
 /** Concurrent calls: AWS allows few of these per second. */
 const WIDTH = 5;
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
-/** On one machine, the stack itself serves the API and runs the migrations. */
+/** In a local stack, the stack itself serves the API and runs the migrations. */
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
 /** Compares everything that is deployed with the code. */
@@ -42,7 +42,7 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
       }),
       await each('mappings', (definition) => mappings(deployed, stage, definition)),
       listed('other functions', await ownFunctions(deployed, expected), deploy, FINE),
-      // On one machine, the stack itself triggers these functions.
+      // In a local stack, the stack itself triggers these functions.
       ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
     ];
   } finally {

@@ -23,7 +23,7 @@ export interface DoctorOptions extends GlobalOptions {
   readonly handlers?: string;
 }
 
-/** Returns whether the options name a database or an API. A stage on AWS never uses the database of a local stack. */
+/** Returns whether the jobs can be found: with --stage, the options or the environment must name a database or API. */
 export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolean {
   const settings = [optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
   return stage === undefined || [databaseUrl, apiUrl, ...settings].some((address) => address !== undefined);

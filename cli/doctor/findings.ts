@@ -8,7 +8,7 @@ export interface Finding {
 
 export const FINE = 'matches the code';
 
-/** Returns a finding that is fine when the list is empty. */
+/** Returns a finding that passes when the list is empty. */
 export function listed(check: string, wrong: readonly string[], next: string, fine = 'none'): Finding {
   return { check, ok: wrong.length === 0, detail: wrong.length === 0 ? fine : wrong.join(', '), next };
 }

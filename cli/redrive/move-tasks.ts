@@ -6,7 +6,7 @@ import { howFar, openProgress } from '../screen/progress.ts';
 import { sqsFailure } from '../target/aws-failure.ts';
 
 const POLL_MS = 500;
-/** Polls without the task before the command stops waiting: some servers drop a task as soon as it ends. */
+/** How many polls may miss the task: some servers drop a task as soon as it ends. */
 const LOOKS_IN_VAIN = 10;
 
 /** A dead-letter queue before anything is moved. */
@@ -106,7 +106,7 @@ async function start(queues: DeadLetterQueues, queue: SeenQueue, rate: number | 
   }
 }
 
-/** Updates the state of a task. A task loses its handle when it ends; it is then the newest one that is new. */
+/** Updates the state of a task. A task loses its handle when it ends; it is then the newest task that is new. */
 async function refresh(queues: DeadLetterQueues, move: Move): Promise<void> {
   const tasks = await queues.moveTasks(move.queue.arn).catch((error: unknown) => {
     throw sqsFailure(error, `${move.queue.name} (its move task continues)`);

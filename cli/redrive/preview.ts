@@ -108,7 +108,7 @@ function obstacle(handler: PreviewedHandler): string | undefined {
     case 'no_handler':
       return `${jobs} without a handler: deploy ${jobOf(handler)} first`;
     case 'stray':
-      return `${counted(handler.jobs, 'message')} without a job: npx millrace dlq discard --stray N`;
+      return `${counted(handler.jobs, 'message')} without a job: npx millrace dlq discard --stray N, with N from npx millrace dlq list`;
     case 'not_dead':
       return `${jobs} of ${jobOf(handler)}: no longer dead`;
   }

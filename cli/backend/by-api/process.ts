@@ -5,7 +5,7 @@ import { openClient } from './client.ts';
 /** A gateway waits at most this long, and a round can have many messages to send. */
 const LONGEST_SECONDS = 30;
 
-/** Makes the dispatcher do a round. */
+/** Runs a round of the dispatcher. */
 export async function processByApi(address: ApiAddress): Promise<{ claimed: number; sent: number }> {
   const asked = { method: 'POST', seconds: LONGEST_SECONDS } as const;
   return (await openClient(address).ask('/admin/jobs/process', Round, asked)).document;

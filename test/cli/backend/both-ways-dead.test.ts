@@ -139,7 +139,7 @@ async function standing(): Promise<unknown> {
   return rows[0];
 }
 
-it('process makes the dispatcher do a round through the API', async () => {
+it('process runs a round of the dispatcher through the API', async () => {
   const { code, stdout, stderr } = await byApi(['process']);
   const weak = await byApi(['process'], await keyOf(['jobs:read']));
 

@@ -22,7 +22,7 @@ describe('CLI-01: dlq export', () => {
     expect(JSON.parse(lines[120]!)).toMatchObject({ job_id: null, payload: null, raw_body: '\t"broken' });
   });
 
-  it.each([['export', '--all'], ['list'], ['groups']])('reports a full disk: dlq %s %s', async (...args) => {
+  it.each([['export', '--all'], ['list'], ['groups']])('reports a full disk: dlq %s', async (...args) => {
     await bury({ count: 3 });
     const full = await open('/dev/full', 'w');
     const launcher = join(import.meta.dirname, '../../../cli/millrace.js');

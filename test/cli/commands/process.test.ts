@@ -23,7 +23,7 @@ async function stack(): Promise<string> {
 const invoked = (name: string) => [{ path: `/2015-03-31/functions/${name}/invocations`, event: { nudge: true } }];
 
 describe('process', () => {
-  it('makes the dispatcher of the running stack do a round, and prints the result', async () => {
+  it('runs a round of the dispatcher of the running stack, and prints the result', async () => {
     const { code, stdout, stderr } = await runCli(['process'], { cwd: await stack() });
 
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'claimed\t3\nsent\t2\n', stderr: '' });

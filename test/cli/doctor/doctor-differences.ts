@@ -151,8 +151,8 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
         ),
       () =>
         'registry: make_thumbnail: the retry policy is ' +
-        '{"delays":[5,60,300,1800,7200],"jitter":0.75,"kind":"schedule"}, the code says ' +
-        '{"delays":[5,60,300,1800,7200],"jitter":0,"kind":"schedule"}',
+        '{"delays":[5,60,300,1800,7200],"jitter":0.75,"kind":"schedule"}, but ' +
+        '{"delays":[5,60,300,1800,7200],"jitter":0,"kind":"schedule"} in the code',
     ],
     [
       'a registry without a handler',

@@ -45,7 +45,7 @@ async function hold(sql: string) {
 }
 
 describe('redrive --rate', () => {
-  it('lets the dispatcher move the jobs while the command watches', async () => {
+  it('leaves the jobs to the dispatcher while the command watches', async () => {
     await bury({ count: 30 });
     const { ended } = start('--rate', '10000/s');
     await untilDone(0);
