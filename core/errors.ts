@@ -12,8 +12,13 @@ export class SettingError extends MillraceError {
   readonly code = 'MILLRACE_SETTING';
   readonly field: string;
 
-  constructor(field: string, expected: string, got: unknown) {
-    super(`${field}: expected ${expected}, got ${show(got)}`);
+  constructor(
+    field: string,
+    expected: string,
+    got: unknown,
+    message = `${field}: expected ${expected}, got ${show(got)}`,
+  ) {
+    super(message);
     this.field = field;
   }
 }

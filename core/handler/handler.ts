@@ -130,7 +130,9 @@ const KEYS = [
 /** Rejects a mistyped option, which JavaScript would ignore without an error. */
 function checkKeys(options: object): void {
   const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) throw new SettingError('unknown option', `one of ${KEYS.join(', ')}`, unknown);
+  if (unknown === undefined) return;
+  const message = `unknown option ${unknown}; the options are ${KEYS.join(', ')}`;
+  throw new SettingError(unknown, 'a known option', unknown, message);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

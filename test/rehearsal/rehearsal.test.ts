@@ -155,8 +155,8 @@ it('refuses to remove a handler that has unfinished jobs, and leaves at work wha
 
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
-    'unlucky has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
-      'drain=unlucky and let them wait for it, as dead letters after 24 hours',
+    'unlucky has 1 unfinished job: keep the file until these jobs have finished or are cancelled, or deploy with ' +
+      '-c drain=unlucky, which leaves them to become dead letters after 24 hours',
   );
   expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);
