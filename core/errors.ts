@@ -61,7 +61,7 @@ export class HandlerRemoval extends MillraceError {
     const names = handlers.map(({ handler }) => handler).join(',');
     super(
       `${counts.join(', ')}: keep the file until these jobs have finished or are cancelled, or deploy with ` +
-        `-c drain=${names}, which leaves them to become dead letters after 24 hours`,
+        `-c drain=${names} and leave them to become dead letters after 24 hours`,
     );
   }
 }

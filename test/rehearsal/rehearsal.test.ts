@@ -156,7 +156,7 @@ it('refuses to remove a handler that has unfinished jobs, and leaves at work wha
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
     'unlucky has 1 unfinished job: keep the file until these jobs have finished or are cancelled, or deploy with ' +
-      '-c drain=unlucky, which leaves them to become dead letters after 24 hours',
+      '-c drain=unlucky and leave them to become dead letters after 24 hours',
   );
   expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);

@@ -95,7 +95,7 @@ it('refuses a release without the handler of unfinished jobs, with their number 
 
   await expect(preparing).rejects.toThrow(
     'mail has 3 unfinished jobs: keep the file until these jobs have finished or are cancelled, or deploy with ' +
-      '-c drain=mail, which leaves them to become dead letters after 24 hours',
+      '-c drain=mail and leave them to become dead letters after 24 hours',
   );
 });
 
