@@ -1,31 +1,31 @@
-/** What a script learns from the number that a command ends with. */
+/** The exit codes of commands. */
 export const EXIT = {
   done: 0,
-  /** It ran and failed, or some of it did. */
+  /** The command failed, in whole or in part. */
   failed: 1,
   usage: 2,
   notFound: 3,
-  /** Not known to the database, or not allowed. */
+  /** The credentials were rejected, or lack a permission. */
   refused: 4,
-  /** The job is in a state that does not permit it. */
+  /** The state of the job does not permit the operation. */
   conflict: 5,
-  /** Needs a yes, and there was none. */
+  /** The command requires a confirmation and got none. */
   unconfirmed: 6,
   unreachable: 7,
-  /** What was to be checked is not as it should be. */
+  /** A check failed. */
   checkFailed: 8,
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Of many answers: when all are alike, their code; else some failed. */
+/** Returns the common code of many answers, or `failed` when they differ. */
 export function exitCodeOf(codes: readonly ExitCode[]): ExitCode {
   const [only = EXIT.done, ...others] = new Set(codes);
   return others.length === 0 ? only : EXIT.failed;
 }
 
-/** Ends a command with one sentence for the person and a number for the script. Never holds a password. */
+/** Ends a command with a sentence for a person and an exit code for a script. Never contains a password. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: ExitCode;

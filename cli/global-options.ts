@@ -1,4 +1,4 @@
-/** What every command can be told. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly databaseUrl?: string;
   readonly apiUrl?: string;

@@ -17,9 +17,7 @@ const file = fileURLToPath(import.meta.url);
 const root = dirname(dirname(file));
 
 if (process.platform === 'win32') {
-  refuse(
-    'Millrace does not run on Windows itself: use it inside WSL (https://learn.microsoft.com/windows/wsl/install).',
-  );
+  refuse('Millrace does not run on Windows natively: use WSL (https://learn.microsoft.com/windows/wsl/install).');
 } else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
   endWithParent(() => process.kill(process.pid, 'SIGTERM'));
   await runMain();
@@ -28,7 +26,7 @@ if (process.platform === 'win32') {
   if (node) runUnder(node);
   else {
     refuse(
-      `Millrace needs Node ${NEEDED} and this is ${process.version}: run npm ci (which brings it on Linux), ` +
+      `Millrace requires Node ${NEEDED} and this is ${process.version}: run npm ci (which installs it on Linux), ` +
         'or get it from https://nodejs.org or your version manager.',
     );
   }
@@ -39,7 +37,7 @@ async function runMain() {
     await import(await findMain());
   } catch (error) {
     if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^Cannot find package/.test(error.message)) throw error;
-    refuse(`The packages that Millrace needs are not installed: run npm ci (${error.message}).`);
+    refuse(`The packages that Millrace requires are not installed: run npm ci (${error.message}).`);
   }
 }
 
@@ -77,7 +75,7 @@ function refuse(sentence) {
   process.exitCode = 2;
 }
 
-/** The Node that npm installed beside this package, or in the project that we are run from. */
+/** Finds the Node that npm installed beside this package, or in the project in the current folder. */
 function findNode() {
   for (const from of [file, join(process.cwd(), 'package.json')]) {
     try {
@@ -92,8 +90,8 @@ function findNode() {
 }
 
 /**
- * The child gets a session of its own, so that each signal reaches it once, through us, whoever sent it. The channel
- * tells it when we are killed.
+ * Runs this file under another Node. The child gets its own session, so that each signal reaches it once, through this
+ * process. The closed channel shows the child that this process was killed.
  * @param {string} node
  */
 function runUnder(node) {
@@ -115,13 +113,13 @@ function runUnder(node) {
     for (const name of SIGNALS) process.removeAllListeners(name);
     if (signal === null) process.exit(code ?? 1);
     process.kill(process.pid, signal);
-    // Where the signal does not end us (a core dump that is blocked, say), the shell's number for it does.
+    // If the signal does not end this process (a blocked core dump, for example), exit with the shell's code for it.
     setTimeout(() => process.exit(128 + constants.signals[signal]), 100);
   });
 }
 
 /**
- * Under a launcher (ours or npm's) that is killed hard, nobody is left to stop us.
+ * Calls `end` when the launcher of this process (this file or npm) is killed and cannot pass on a signal.
  * @param {() => void} end
  */
 function endWithParent(end) {
@@ -139,7 +137,7 @@ function endWithParent(end) {
   }
 }
 
-/** Our parent and its parent, since npm starts us through a shell that waits on. */
+/** Returns the ids of the parent and its parent: npm starts this process through a shell that survives npm. */
 function launchers() {
   try {
     const [, parentOfParent] = readFileSync(`/proc/${process.ppid}/stat`, 'utf8').split(') ').at(-1).split(' ');

@@ -24,7 +24,7 @@ import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
 import { say, sayError } from './screen/terminal.ts';
 
-/** Everything that can be typed, in the order of the help. */
+/** All commands, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
   addUp,
   addUrl,
@@ -55,12 +55,12 @@ const EXAMPLES = examples(
   'stats --api-url https://…',
 );
 const COMPLETION =
-  '\nComplete commands with TAB in bash, and alike in zsh and fish: source <(npx millrace completion bash)';
+  '\nTab completion in bash (for zsh and fish: npx millrace completion --help): source <(npx millrace completion bash)';
 const EXIT_CODES =
-  '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not allowed, 5 wrong state, ' +
-  '6 not confirmed,\n7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
+  '\nExit codes: 0 done, 1 failed or partly failed, 2 wrong usage, 3 not found, 4 not permitted, 5 wrong state,\n' +
+  '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
 
-/** Runs what was typed; sets the exit code of the process. */
+/** Runs a command line and sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
   endWithReader();
   try {
@@ -70,17 +70,17 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** All commands and options, of which nothing runs yet. */
+/** Returns the program with all commands and options. */
 export function openProgram(): Command {
   const program = new Command('millrace')
     .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
     .version(readVersion(), '-v, --version')
-    .option('--database-url <url>', 'the database; else DATABASE_URL, else the stack that runs in this folder')
-    .option('--api-url <url>', 'the API instead; else MILLRACE_API_URL; its key comes from MILLRACE_API_KEY')
-    .option('--json', 'one JSON document on standard output')
+    .option('--database-url <url>', 'use this database; default DATABASE_URL, else the stack running in this folder')
+    .option('--api-url <url>', 'use this API instead; default MILLRACE_API_URL; its key is read from MILLRACE_API_KEY')
+    .option('--json', 'print one JSON document to standard output')
     .exitOverride()
     .hook('preAction', (_program, command) => refuseApi(command))
-    // `up` stops in its own way.
+    // `up` handles Ctrl-C itself.
     .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ outputError: (text) => sayError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
@@ -93,26 +93,26 @@ export function openProgram(): Command {
   return program;
 }
 
-/** What these are about is on this machine, and no API gives it. */
+/** Commands for the stack on this machine, which no API provides. */
 const ON_THIS_MACHINE = ['up', 'mail'];
 
 function refuseApi(command: Command): void {
   const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));
   if (name === undefined || command.optsWithGlobals<GlobalOptions>().apiUrl === undefined) return;
-  throw new CommandFailure(EXIT.usage, `${name} is about the stack on this machine: leave --api-url out`);
+  throw new CommandFailure(EXIT.usage, `${name} works on the stack on this machine: omit --api-url`);
 }
 
-/** What was typed is repeated in complaints, and a mistyped option can hold an address. */
+/** Masks passwords: an error repeats what was typed, and a mistyped option can contain an address. */
 function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
 }
 
-/** By code and not by class: the stack runs from its sources, which have classes of their own. */
+/** Usage errors, by code and not by class: the stack runs from its sources, which have classes of their own. */
 const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD'];
 
-/** Says what went wrong and answers the exit code. */
+/** Reports an error and returns the exit code. */
 function report(error: unknown): ExitCode {
-  // commander has said it already; asking for help or the version is no fault.
+  // Commander has reported it already; --help and --version are not failures.
   if (error instanceof CommanderError && error.code === 'commander.unknownCommand') {
     say('All commands: npx millrace --help');
   }
@@ -122,7 +122,7 @@ function report(error: unknown): ExitCode {
   return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }
 
-/** `millrace jobs list | head -1` closes the pipe early, which is nobody's fault; a full disk is told. */
+/** Ends quietly when `millrace jobs list | head -1` closes the pipe early, and reports a full disk. */
 function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);

@@ -38,12 +38,12 @@ function findDifference() {
   return missing && `node_modules lacks ${nameOf(missing[0])}`;
 }
 
-/** npm leaves out optional packages for other machines, and what only those use. */
+/** Returns whether npm installs a package: it omits optional packages for other machines, and their dependencies. */
 function isRequired(entry) {
   return !entry.optional || (entry.os !== undefined && entry.libc === undefined && fitsThisMachine(entry));
 }
 
-/** What npm counts: a package that comes inside another is not one. */
+/** Returns whether npm counts a package as installed: it does not count bundled packages. */
 function isInstalled(entry) {
   return !entry.inBundle && (!entry.optional || entry.os !== undefined) && fitsThisMachine(entry);
 }
@@ -57,7 +57,7 @@ function nameOf(folder) {
   return folder.split('node_modules/').at(-1);
 }
 
-/** Without our own node_modules on the path: npm would run on the Node that it replaces. */
+/** Runs npm ci without the project's node_modules on the PATH: npm would otherwise run on the Node that it replaces. */
 function install() {
   const path = (process.env.PATH ?? '').split(delimiter).filter((entry) => entry !== join(root, 'node_modules/.bin'));
   const env = { ...process.env, PATH: path.join(delimiter) };

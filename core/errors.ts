@@ -1,6 +1,6 @@
 /**
- * The closed list of errors that Millrace itself raises. Each has a `name`, a stable `code`, and one sentence that says
- * what to do. What a handler may throw to choose an outcome stands in `outcome.ts`.
+ * The closed list of errors that Millrace itself raises. Each has a `name`, a stable `code`, and one sentence with what
+ * to do. `handler/outcome.ts` has what a handler may throw to choose an outcome.
  */
 abstract class MillraceError extends Error {
   abstract readonly code: string;
@@ -12,8 +12,13 @@ export class SettingError extends MillraceError {
   readonly code = 'MILLRACE_SETTING';
   readonly field: string;
 
-  constructor(field: string, expected: string, got: unknown) {
-    super(`${field}: expected ${expected}, got ${show(got)}`);
+  constructor(
+    field: string,
+    expected: string,
+    got: unknown,
+    message = `${field}: expected ${expected}, got ${show(got)}`,
+  ) {
+    super(message);
     this.field = field;
   }
 }
@@ -55,8 +60,8 @@ export class HandlerRemoval extends MillraceError {
     const counts = handlers.map(({ handler, jobs }) => `${handler} has ${jobs} unfinished job${jobs === 1 ? '' : 's'}`);
     const names = handlers.map(({ handler }) => handler).join(',');
     super(
-      `${counts.join(', ')}: keep its file until they have ended or are cancelled, or deploy with -c drain=${names} and ` +
-        'let them wait for it, as dead letters after 24 hours',
+      `${counts.join(', ')}: keep the file until these jobs have finished or are cancelled, or deploy with ` +
+        `-c drain=${names} and leave them to become dead letters after 24 hours`,
     );
   }
 }

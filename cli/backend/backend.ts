@@ -20,38 +20,38 @@ import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { ExpectedStage } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 
-/** A job with all that whoever asks may see of it. */
+/** A job with everything that the caller may see. */
 export interface SeenJob {
-  /** `payload` is JSON text, digit for digit; undefined when it may not be seen. */
+  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it. */
   readonly job: Job & { readonly payload: string | undefined; readonly result: string | null };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[];
   readonly waiting: string | null;
 }
 
-/** A dead letter with all that whoever asks may see of it: `payload` and `rawBody` are undefined when they may not. */
+/** A dead letter with everything that the caller may see: `payload` and `rawBody` are undefined when hidden. */
 export type SeenDeadLetter = Omit<ShownDeadLetter, 'payload' | 'rawBody'> & {
   readonly payload: string | null | undefined;
   readonly rawBody: string | null | undefined;
 };
 
-/** How everything stands. */
+/** The state of jobs, handlers and redrives. */
 export interface Overview {
   readonly stats: Stats;
   readonly handlers: readonly HandlerNumbers[];
   readonly redrives: readonly RedriveOperation[];
 }
 
-/** What the commands ask for, whichever way leads to it. */
+/** The operations that commands perform, by the database or by the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
 
   listJobs(filter: ListFilter): Promise<readonly ListedJob[]>;
   showJob(id: string): Promise<SeenJob | undefined>;
-  /** How these jobs stand, in their order. */
+  /** Reads the state of these jobs, in their order. */
   readNamedJobs(ids: readonly string[]): Promise<readonly NamedJob[]>;
   enqueue(job: NewJob): Promise<Enqueued>;
-  /** Whether a handler for a job is deployed; undefined when whoever asks may not know. */
+  /** Returns whether the job's handler is deployed; undefined when the caller may not know. */
   isHandled(id: string): Promise<boolean | undefined>;
   retry(id: string): Promise<RetryAnswer>;
   cancel(id: string): Promise<CancelAnswer>;
@@ -61,41 +61,41 @@ export interface Backend {
   pauseHandler(address: HandlerAddress): Promise<void>;
   resumeHandler(address: HandlerAddress): Promise<void>;
 
-  /** The same filter with a time in place of a duration. */
+  /** Returns the filter with a time instead of a duration. */
   pinSince(filter: DeadLetterFilter): Promise<PinnedFilter>;
   listDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly ListedDeadLetter[]>;
   showDeadLetter(wanted: { jobId: string } | { strayId: string }): Promise<SeenDeadLetter | undefined>;
-  /** All that match, the oldest first. */
+  /** Reads all that match, oldest first. */
   exportDeadLetters(filter: PinnedFilter): AsyncIterable<SeenDeadLetter>;
   groupDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly DeadLetterGroup[]>;
   showGroup(fingerprint: string): Promise<ShownGroup | undefined>;
-  /** Fingerprints that begin so, two at most. */
+  /** Returns at most two fingerprints with this prefix. */
   findGroups(beginning: string): Promise<readonly string[]>;
 
-  /** How many match, and the newest of them. */
+  /** Counts the matching dead letters and returns the id of the newest. */
   countDeadLetters(filter: PinnedFilter): Promise<{ readonly count: number; readonly untilId: string }>;
-  /** Step by step, up to the newest that was counted. */
+  /** Discards in steps, up to the newest that was counted. */
   discardDeadLetters(filter: PinnedFilter, untilId: string): AsyncIterable<Discarded>;
-  /** False when there is none that is open. */
+  /** Returns false when no open stray has this id. */
   discardStray(id: string): Promise<boolean>;
 
   listRedrives(wish: { limit: number; status?: 'running' }): Promise<readonly RedriveOperation[]>;
   readRedrive(id: string): Promise<RedriveOperation | undefined>;
   previewRedrive(filter: PinnedFilter): Promise<readonly PreviewedHandler[]>;
-  /** Answers its id. */
+  /** Returns the id of the redrive. */
   startRedrive(filter: PinnedFilter, options: { rate: number | null; limit: number | undefined }): Promise<string>;
-  /** Moves some of its jobs; undefined where the dispatcher alone does that. */
+  /** Moves some jobs of a redrive; undefined when only the dispatcher does that. */
   readonly stepRedrive: ((id: string) => Promise<RedriveOperation | undefined>) | undefined;
-  /** False when it was not running. */
+  /** Returns false when the redrive was not running. */
   cancelRedrive(id: string): Promise<boolean>;
-  /** Which of these jobs it put back to work. */
+  /** Returns which of these jobs the redrive moved. */
   findMoved(id: string, ids: readonly string[]): Promise<readonly string[]>;
 
   createApiKey(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly secret: string }>;
   listApiKeys(wish: { limit: number }): Promise<readonly ApiKey[]>;
-  /** False when there is none of this id. */
+  /** Returns false when no key has this id. */
   revokeApiKey(id: string): Promise<boolean>;
 
-  /** Looks for what keeps jobs from running, and where the registry can be read, compares it with the code. */
+  /** Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. */
   examine(expected: ExpectedStage | undefined): Promise<readonly Finding[]>;
 }

@@ -27,10 +27,10 @@ import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.t
 import { examineDatabase } from '../doctor/examine-database.ts';
 import type { Backend } from './backend.ts';
 
-/** An application's login may enqueue and not look. */
+/** SQLSTATE insufficient_privilege: the login of an application may enqueue but not read jobs. */
 const MAY_NOT_LOOK = '42501';
 
-/** The backend, asked by SQL. */
+/** Returns a backend that uses SQL. */
 export function backendByDatabase(db: Database): Backend {
   return {
     readOverview: async () => ({

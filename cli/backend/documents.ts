@@ -2,7 +2,7 @@ import { listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
 import { exactJson, snakeCase } from '../screen/json.ts';
 import type { SeenDeadLetter, SeenJob } from './backend.ts';
 
-/** A job as `--json` has it: the columns' names, the payload digit for digit, its attempts newest first. */
+/** Returns a job as `--json` prints it: column names, the payload digit for digit, the attempts newest first. */
 export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string, unknown> {
   return {
     ...snakeCase(job),
@@ -14,7 +14,7 @@ export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string,
   };
 }
 
-/** All of a dead letter as `--json` has it, with the payload digit for digit. */
+/** Returns a dead letter as `--json` prints it, with the payload digit for digit. */
 export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLetter): Record<string, unknown> {
   return {
     ...listedDocument(letter),

@@ -19,8 +19,8 @@ const EXAMPLES = `Examples:
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell to complete in').choices(Object.keys(SHELLS)))
-    .description('print the script that completes these commands in a shell, after npx too')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
+    .description('print a completion script for a shell; it also completes after npx')
     .addHelpText('before', EXAMPLES)
     .action(
       action(async (_options: GlobalOptions, shell: keyof typeof SHELLS) => {

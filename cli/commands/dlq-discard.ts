@@ -32,12 +32,12 @@ type Options = DiscardOptions & GlobalOptions;
 
 /** `millrace dlq discard` */
 export function addDlqDiscard(dlq: Command): void {
-  addFilterOptions(dlq.command('discard').argument('[id...]', 'ids of jobs', jobIds))
-    .description('give dead jobs up: they end as cancelled, and no redrive brings them back')
-    .option('--stray <number>', 'one message that is nobody’s job, by the number that dlq list shows', strayNumber)
+  addFilterOptions(dlq.command('discard').argument('[id...]', 'job ids', jobIds))
+    .description('discard dead jobs: they become cancelled and cannot be redriven')
+    .option('--stray <number>', 'one message without a job (a stray), by its number in dlq list', strayNumber)
     .option('--all', 'every dead letter')
-    .option('--dry-run', 'only tell what would be discarded')
-    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'show what would be discarded, and discard nothing')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
     .action(
       action<DiscardOptions>(async (options, ids: string[] = []) => {
@@ -45,7 +45,8 @@ export function addDlqDiscard(dlq: Command): void {
         const { stray, all } = options;
         if (stray !== undefined) {
           const more = all || Object.values(filter).some((part) => part !== undefined);
-          if (more) throw new CommandFailure(EXIT.usage, '--stray names one message: leave the rest out');
+          if (more)
+            throw new CommandFailure(EXIT.usage, '--stray selects one message: use it without ids, --all or filters');
           return withBackend(options, (backend) => discardOne(backend, stray, options));
         }
         requireChoice(filter, all);
@@ -55,9 +56,11 @@ export function addDlqDiscard(dlq: Command): void {
 }
 
 async function discardOne(backend: Backend, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
-  if (dryRun) throw new CommandFailure(EXIT.usage, '--dry-run has nothing to tell about one stray: dlq show --stray');
+  if (dryRun)
+    throw new CommandFailure(EXIT.usage, '--dry-run does not apply to --stray: use npx millrace dlq show --stray');
   if (!yes) await confirm(`Discard stray ${stray}?`, { json });
-  if (!(await backend.discardStray(stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
+  if (!(await backend.discardStray(stray)))
+    throw new CommandFailure(EXIT.notFound, `stray ${stray} does not exist or is no longer open`);
   tell({ discarded: 1, left: [], skipped: [] }, json);
   warn('the mirror deletes its message within a minute: start a move task after that');
   return EXIT.done;
@@ -69,29 +72,29 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   const skipped = await findSkipped(backend, filter);
   if (count === 0) {
     if (json) print(toJson({ discarded: 0, left: [], skipped: skippedDocument(skipped) }));
-    if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
+    if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter matches');
     return reportSkipped(skipped, 0);
   }
   if (options.dryRun) {
     preview(count, await backend.groupDeadLetters(filter, 50), json);
     return reportSkipped(skipped, count);
   }
-  if (!options.yes) await confirm(`Discard ${counted(count, 'dead letter')} for good?`, { json, count });
+  if (!options.yes) await confirm(`Permanently discard ${counted(count, 'dead letter')}?`, { json, count });
   const { discarded, left, stopped } = await interruptible((signal) =>
     discardAll(backend, { filter, untilId, count, signal }),
   );
   const leftJobs = await explainJobs(backend, left);
   tell({ discarded, left: leftJobs, skipped }, json);
-  for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
+  for (const { id } of leftJobs) sayError(`job ${id} is locked by another transaction and was left`);
   if (stopped) {
-    sayError(`interrupted: ${counted(discarded, 'dead letter')} of ${count} discarded, and they stay discarded`);
+    sayError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; they stay discarded`);
     return EXIT.interrupted;
   }
   const code = reportSkipped(skipped, discarded);
   return left.length > 0 ? EXIT.failed : code;
 }
 
-/** Jobs that were named and are not among what matches. */
+/** Returns the named jobs that do not match. */
 async function findSkipped(backend: Backend, filter: PinnedFilter): Promise<ExplainedJob[]> {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
@@ -132,7 +135,7 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
     return;
   }
   printRows(
-    ['GROUP', 'JOBS', 'JOB', 'ERROR'],
+    ['GROUP', 'JOBS', 'HANDLER', 'ERROR'],
     rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
   );
   say(`${counted(count, 'dead letter')} would be discarded`);

@@ -12,10 +12,10 @@ import { whisper } from '../screen/terminal.ts';
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {
   addJsonLines(addFilterOptions(dlq.command('export')))
-    .description('print dead letters as JSON, one a line, oldest first, with payload, error and stack')
-    .option('--all', 'every one')
+    .description('print dead letters as JSON, one per line, oldest first, with payload, error and stack')
+    .option('--all', 'every dead letter')
     .addHelpText('before', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
-    .addHelpText('after', '\nThe lines are the same with --json, with --jsonl and without.')
+    .addHelpText('after', '\nThe output is the same with --json, with --jsonl and without either.')
     .action(
       action<FilterOptions & { all?: boolean }>(async (options) => {
         const filter = toFilter(options);
@@ -33,7 +33,7 @@ export function addDlqExport(dlq: Command): void {
     );
 }
 
-/** Waits for a reader who is slower than the database. */
+/** Waits for a reader that is slower than the database. */
 async function write(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }

@@ -15,15 +15,15 @@ interface GroupsOptions extends FilterOptions, ListOptions {
   readonly failIfAny?: boolean;
 }
 
-const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'JOB', 'ERROR', 'FIRST', 'LAST'];
+const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'HANDLER', 'ERROR', 'FIRST', 'LAST'];
 
 /** `millrace dlq groups`, and plain `millrace dlq` */
 export function addDlqGroups(dlq: Command): void {
   addJsonLines(addAddressOptions(addDefault(dlq, 'groups')))
-    .description('count dead letters by kind of error, the largest first (what plain dlq does)')
-    .option('--since <when>', 'died since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
-    .option('--limit <n>', 'the most groups', whole(1, 10_000), 50)
-    .option('--fail-if-any', 'exit code 8 when there is one')
+    .description('count dead letters by kind of error, largest group first (the default of dlq)')
+    .option('--since <when>', 'only those that died within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--limit <n>', 'maximum number of groups', whole(1, 10_000), 50)
+    .option('--fail-if-any', 'exit with code 8 if any dead letter matches')
     .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
     .action(
       action<GroupsOptions>(async (options) => {
@@ -48,11 +48,12 @@ function toDocument(group: DeadLetterGroup): Record<string, unknown> {
 function show(groups: readonly DeadLetterGroup[]): void {
   const [first] = groups;
   if (first === undefined) {
-    say('no dead letter is like that');
+    say('no dead letter matches');
     return;
   }
   printRows(HEADINGS, groups.map(toRow));
-  if (first.groups > groups.length) say(`${counted(first.groups - groups.length, 'smaller group')} left out: --limit`);
+  if (first.groups > groups.length)
+    say(`${counted(first.groups - groups.length, 'smaller group')} not shown: raise --limit`);
   if (first.fingerprint === null) suggest('npx millrace dlq list');
   else suggest(`npx millrace dlq show ${shortGroup(first.fingerprint)}`);
 }

@@ -8,13 +8,13 @@ import { jobOf } from '../redrive/named-jobs.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
 
-const HEADINGS = ['ID', 'JOB', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
+const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
 
 /** `millrace dlq list` */
 export function addDlqList(dlq: Command): void {
   addJsonLines(addFilterOptions(dlq.command('list')))
-    .description('list dead letters, newest first; a message that is nobody’s job has stray and its own number as id')
-    .option('--limit <n>', 'the most dead letters', whole(1, 10_000), 20)
+    .description('list dead letters, newest first; messages without a job are listed as strays, with a number')
+    .option('--limit <n>', 'maximum number of dead letters', whole(1, 10_000), 20)
     .addHelpText(
       'before',
       examples('dlq list', "dlq list --job-type send_reminder --error 'refused'", 'dlq list --since 1h --json'),
@@ -33,7 +33,7 @@ export function addDlqList(dlq: Command): void {
 function show(letters: readonly ListedDeadLetter[]): void {
   const [first] = letters;
   if (first === undefined) {
-    say('no dead letter is like that');
+    say('no dead letter matches');
     return;
   }
   printRows(HEADINGS, letters.map(toRow));
@@ -42,7 +42,7 @@ function show(letters: readonly ListedDeadLetter[]): void {
 
 function toRow(letter: ListedDeadLetter) {
   const { id, jobId, attempts, maxAttempts, diedAt, firstSeenAt, fingerprint, lastError } = letter;
-  const tries = attempts === null ? '-' : `${attempts}/${maxAttempts}`;
+  const count = attempts === null ? '-' : `${attempts}/${maxAttempts}`;
   const seen = firstSeenAt ?? '-';
-  return [jobId ?? `stray ${id}`, jobOf(letter), tries, diedAt, seen, shortGroup(fingerprint), firstLine(lastError)];
+  return [jobId ?? `stray ${id}`, jobOf(letter), count, diedAt, seen, shortGroup(fingerprint), firstLine(lastError)];
 }

@@ -22,10 +22,10 @@ interface ShowOptions {
 export function addDlqShow(dlq: Command): void {
   dlq
     .command('show')
-    .argument('[job or group]', 'the id of a job, or 8 or more characters of a group')
-    .description('show one dead letter, or one kind of error')
-    .option('--group <group>', 'a group, also when all of it are digits', groupValue)
-    .option('--stray <number>', 'a message that is nobody’s job, by the number that dlq list shows', strayNumber)
+    .argument('[job or group]', 'a job id, or at least 8 characters of a group')
+    .description('show one dead letter, or one group')
+    .option('--group <group>', 'a group, even if it consists of digits only', groupValue)
+    .option('--stray <number>', 'a message without a job (a stray), by its number in dlq list', strayNumber)
     .addHelpText('before', examples('dlq show 42', 'dlq show 7f3ac01b', 'dlq show --stray 3', 'dlq show 42 --json'))
     .action(
       action<ShowOptions>(async (options, given: string | undefined) => {
@@ -40,21 +40,18 @@ export function addDlqShow(dlq: Command): void {
 
 type Wanted = { readonly group: string } | { readonly jobId: string } | { readonly strayId: string };
 
-/** A number is a job, hexadecimal digits of some length are a group. */
+/** Reads a decimal number as a job id, and 8 or more hexadecimal digits as a group. */
 function readWanted(given: string | undefined, { group, stray }: ShowOptions): Wanted {
   const asked = [given, group, stray].filter((one) => one !== undefined);
   if (asked.length !== 1) {
-    throw new CommandFailure(
-      EXIT.usage,
-      'expected one thing to show: the id of a job, a group, or --stray with a number',
-    );
+    throw new CommandFailure(EXIT.usage, 'expected one of a job id, a group, or --stray with a number');
   }
   if (group !== undefined) return { group };
   if (stray !== undefined) return { strayId: stray };
   const text = given ?? '';
   if (/^\d+$/.test(text)) return { jobId: jobId(text) };
   if (/^[0-9a-f]{8,64}$/i.test(text)) return { group: text.toLowerCase() };
-  throw new CommandFailure(EXIT.usage, `${text}: expected the id of a job, such as 42, or a group, such as 7f3ac01b`);
+  throw new CommandFailure(EXIT.usage, `${text}: expected a job id such as 42, or a group such as 7f3ac01b`);
 }
 
 async function tellOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
@@ -65,7 +62,8 @@ async function tellOne(backend: Backend, wanted: Exclude<Wanted, { group: string
 }
 
 async function whyNot(backend: Backend, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
-  if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
+  if ('strayId' in wanted)
+    return new CommandFailure(EXIT.notFound, `stray ${wanted.strayId} does not exist or is no longer open`);
   const [job] = await explainJobs(backend, [wanted.jobId]);
   const known = job as ExplainedJob;
   return new CommandFailure(
@@ -78,7 +76,7 @@ function show(letter: SeenDeadLetter): void {
   const { id, jobId: job, attempts, maxAttempts, payload } = letter;
   printPairs([
     job === null ? ['stray', id] : ['id', job],
-    ['job', jobOf(letter)],
+    ['handler', jobOf(letter)],
     ['attempts', attempts === null ? null : `${attempts} of ${maxAttempts}`],
     ['created', letter.createdAt],
     ['died', letter.diedAt],
@@ -88,7 +86,7 @@ function show(letter: SeenDeadLetter): void {
     ['last seen there', letter.lastSeenAt],
     ['queue', letter.queueName],
     ['message', letter.messageId],
-    ['SQS drops it', letter.messageExpiresAt],
+    ['SQS deletes it', letter.messageExpiresAt],
     ['payload', shownPayload(payload)],
     ['body', letter.rawBody],
     ['stack', letter.errorStacktrace],
@@ -99,7 +97,7 @@ function show(letter: SeenDeadLetter): void {
 
 async function tellGroup(backend: Backend, beginning: string, { json }: GlobalOptions): Promise<void> {
   const shown = await backend.showGroup(await findGroup(backend, beginning));
-  if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letter any more`);
+  if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letters left`);
   if (json) print(toJson({ group: shortGroup(shown.fingerprint), ...snakeCase(shown) }));
   else printGroup(shown);
 }
@@ -108,7 +106,7 @@ function printGroup(shown: ShownGroup): void {
   printPairs([
     ['group', shown.fingerprint],
     ['dead letters', shown.jobs],
-    ...shown.handlers.map(({ handler, jobs }) => ['job', `${handler || '-'}: ${jobs}`] as const),
+    ...shown.handlers.map(({ handler, jobs }) => ['handler', `${handler || '-'}: ${jobs}`] as const),
     ['first died', shown.firstDiedAt],
     ['last died', shown.lastDiedAt],
     ['newest', shown.samples.join(', ')],

@@ -8,7 +8,7 @@ import { addDlqShow } from './dlq-show.ts';
 
 /** `millrace dlq [groups] | list | show | discard | export` */
 export function addDlq(program: Command): void {
-  const dlq = program.command('dlq').description('look at dead letters, discard or export them');
+  const dlq = program.command('dlq').description('show, discard or export dead letters');
   dlq.addHelpText('before', examples('dlq', 'dlq list --since 1h', 'dlq show 42', 'dlq export --all > dead.jsonl'));
   for (const add of [addDlqGroups, addDlqList, addDlqShow, addDlqDiscard, addDlqExport]) add(dlq);
 }

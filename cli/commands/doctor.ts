@@ -11,11 +11,12 @@ import { print, printRows, suggest, warn } from '../screen/terminal.ts';
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description(
-      'look for what keeps jobs from running, and for what is not as the code says; exit code 8 if there is any',
+    .description('find what keeps jobs from running, and what differs from the code; exit code 8 if a check fails')
+    .option('--stage <name>', 'check the stage of this name on AWS, with the AWS credentials of the environment')
+    .option(
+      '--handlers <folder>',
+      'with --stage: the folder of its handler files; default the nearest functions/handlers',
     )
-    .option('--stage <name>', 'what is deployed on AWS under this name, with the credentials of the environment')
-    .option('--handlers <folder>', 'with --stage: where its handler files are; default the nearest functions/handlers')
     .addHelpText(
       'before',
       examples(
@@ -32,7 +33,7 @@ export function addDoctor(program: Command): void {
         if (options.json) print(toJson({ checks: findings }));
         else
           printRows(
-            ['', 'CHECK', 'FOUND'],
+            ['', 'CHECK', 'RESULT'],
             findings.map(({ check, ok, detail, next }) => [
               ok ? 'OK' : 'FAIL',
               check,
@@ -49,10 +50,10 @@ export function addDoctor(program: Command): void {
 async function examine(options: DoctorOptions): Promise<Finding[]> {
   const expected = await findExpectedStage(options);
   const known = knowsJobs(options);
-  if (!known) warn('the database is not looked at: name it with --database-url, or an API with --api-url');
+  if (!known) warn('the database is not checked: name it with --database-url, or an API with --api-url');
   const stored = known ? await withBackend(options, (backend) => backend.examine(expected)) : [];
   if (expected === undefined) return [...stored];
-  // Loaded here: it brings three clients of AWS.
+  // Loaded here: it imports three AWS clients.
   const { checkDeployment } = await import('../doctor/check-deployment.ts');
   return [...stored, ...(await checkDeployment(expected))];
 }

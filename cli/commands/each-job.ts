@@ -6,10 +6,10 @@ import { explainFailures } from '../redrive/named-jobs.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, sayError } from '../screen/terminal.ts';
 
-/** Answers that say that nothing was done: the exit code, and the end of a sentence that begins with the job. */
+/** For each answer that reports no change: the exit code, and the predicate of a sentence about the job. */
 export type Failures<Answer extends string> = Partial<Readonly<Record<Answer, readonly [ExitCode, string]>>>;
 
-/** What a command does with each job that is named. */
+/** What a command does with each named job. */
 interface Verb<Answer extends string> {
   readonly act: (backend: Backend, id: string) => Promise<Answer>;
   readonly failures: Failures<Answer>;
@@ -20,7 +20,7 @@ interface Answered<Answer> {
   readonly answer: Answer;
 }
 
-/** Does it to each job once and prints the answers; says why where nothing was done. */
+/** Acts on each job once, prints the answers, and explains each answer that reports no change. */
 export async function actOnEach<Answer extends string>(
   options: GlobalOptions,
   ids: ReadonlySet<string>,

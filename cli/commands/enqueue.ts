@@ -29,17 +29,17 @@ interface EnqueueFlags {
 export function addEnqueue(program: Command): void {
   program
     .command('enqueue')
-    .argument('<job_type>', 'the kind of work', jobName)
-    .argument('[json]', 'the payload; - reads standard input', '{}')
-    .description('put a job in the table and print its id')
-    .option('--at <time>', 'not before 2030-01-31T12:00:00Z', time)
-    .option('--in <duration>', 'not before 5m from now', duration)
-    .option('--priority <n>', '0 to 9, lower first; 5 when not given', whole(0, 9))
-    .option('--max-attempts <n>', 'total tries', whole(1, 1000))
-    .option('--routing-key <key>', 'the second half of the address', jobName)
-    .option('--unique-key <key>', 'insert nothing while another job has it', key)
-    .option('--group-key <key>', 'takes turns with other groups', key)
-    .option('--watch', 'wait until it ends; exit code 1 when it does not succeed')
+    .argument('<job_type>', 'the job type, such as send_reminder', jobName)
+    .argument('[json]', 'the payload; - reads it from standard input', '{}')
+    .description('insert a job and print its id')
+    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z', time)
+    .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
+    .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
+    .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
+    .option('--routing-key <key>', 'the routing key of the handler', jobName)
+    .option('--unique-key <key>', 'insert nothing while another job has this key', key)
+    .option('--group-key <key>', 'jobs with different group keys take turns', key)
+    .option('--watch', 'wait until the job ends; exit code 1 if it does not succeed')
     .addHelpText(
       'before',
       examples(
@@ -53,7 +53,7 @@ export function addEnqueue(program: Command): void {
 
 async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string, given: string): Promise<number> {
   if (options.in !== undefined && options.at !== undefined) {
-    throw new CommandFailure(EXIT.usage, '--in or --at, not both: each says when the job may start');
+    throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const payload = await readPayload(given);
@@ -63,7 +63,7 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
-    if (enqueued.deduplicated) say(`job ${enqueued.id} holds the unique key already: nothing was inserted`);
+    if (enqueued.deduplicated) say(`job ${enqueued.id} already has this unique key: nothing was inserted`);
     if ((await backend.isHandled(enqueued.id)) === false) {
       warn(`no handler for ${handlerName(job)} is registered; the job waits`);
     }

@@ -12,15 +12,15 @@ import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
 
-const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
+const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,ATTEMPTS,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 
 /** `millrace handlers [list] | pause | resume` */
 export function addHandlers(program: Command): void {
-  const handlers = program.command('handlers').description('list handlers, pause them or let them go on');
+  const handlers = program.command('handlers').description('list, pause and resume handlers');
   handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
   addJsonLines(addDefault(handlers, 'list'))
-    .description('every handler that is deployed, what keeps it, and how its jobs stand')
+    .description('list deployed handlers with their states and job counts')
     .addHelpText('before', examples('handlers', 'handlers --jsonl'))
     .action(
       action<ListOptions>(async (options) => {
@@ -29,10 +29,10 @@ export function addHandlers(program: Command): void {
         return undefined;
       }),
     );
-  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', (backend, address) =>
+  addChange(handlers, 'pause', 'stop claiming jobs for handlers; jobs in flight finish', (backend, address) =>
     backend.pauseHandler(address),
   );
-  addChange(handlers, 'resume', 'claim for them again', (backend, address) => backend.resumeHandler(address));
+  addChange(handlers, 'resume', 'claim jobs for handlers again', (backend, address) => backend.resumeHandler(address));
 }
 
 function addChange(
@@ -43,7 +43,7 @@ function addChange(
 ): void {
   handlers
     .command(verb)
-    .argument('<handler...>', 'such as send_reminder, or index_record.vector with a routing key', addresses)
+    .argument('<handler...>', 'handlers, such as send_reminder, or index_record.vector with a routing key', addresses)
     .description(description)
     .addHelpText('before', examples(`handlers ${verb} send_reminder`))
     .action(
@@ -52,10 +52,7 @@ function addChange(
           const known = await Promise.all(wanted.map((address) => backend.listHandlers(address)));
           const missing = wanted.filter((_address, index) => known[index]?.length === 0).map(handlerName);
           if (missing.length > 0) {
-            throw new CommandFailure(
-              EXIT.notFound,
-              `no handler ${missing.join(', ')} is deployed: npx millrace handlers`,
-            );
+            throw new CommandFailure(EXIT.notFound, `not deployed: ${missing.join(', ')}; see npx millrace handlers`);
           }
           for (const address of wanted) await change(backend, address);
           return (await Promise.all(wanted.map((address) => backend.listHandlers(address)))).flat();
@@ -69,7 +66,7 @@ function addChange(
 
 function tell(handlers: readonly RegisteredHandler[], options: ListOptions): void {
   printList(options, handlers.map(snakeCase), () => {
-    if (handlers.length === 0) say('no handler is deployed: a file in functions/handlers is one');
+    if (handlers.length === 0) say('no handlers are deployed; add a file to functions/handlers');
     else printRows(HEADINGS, handlers.map(toRow));
     const [first] = handlers;
     if (first) whisper(first.countedAt ? `Counted at ${first.countedAt.toISOString()}` : 'Not counted yet');

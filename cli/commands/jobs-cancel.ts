@@ -8,7 +8,7 @@ import { suggest } from '../screen/terminal.ts';
 import { actOnEach, type Failures } from './each-job.ts';
 
 const FAILURES: Failures<CancelAnswer> = {
-  finished: [EXIT.conflict, 'has finished already'],
+  finished: [EXIT.conflict, 'has already finished'],
   not_found: [EXIT.notFound, 'does not exist'],
 };
 
@@ -16,9 +16,9 @@ const FAILURES: Failures<CancelAnswer> = {
 export function addJobsCancel(jobs: Command): void {
   jobs
     .command('cancel')
-    .argument('<id...>', 'ids of jobs', jobIds)
-    .description('cancel jobs that wait, run or are dead')
-    .option('-y, --yes', 'do not ask when there are several')
+    .argument('<id...>', 'job ids', jobIds)
+    .description('cancel waiting, running or dead jobs')
+    .option('-y, --yes', 'skip the confirmation for several jobs')
     .addHelpText('before', examples('jobs cancel 1', 'jobs cancel 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {

@@ -7,8 +7,8 @@ import { confirm } from '../screen/confirm.ts';
 import { actOnEach, type Failures } from './each-job.ts';
 
 const FAILURES: Failures<DeleteAnswer> = {
-  in_flight: [EXIT.conflict, 'is in the hands of its handler: cancel it first'],
-  busy: [EXIT.conflict, 'is in use by somebody at this moment: try again'],
+  in_flight: [EXIT.conflict, 'is in flight: cancel it first'],
+  busy: [EXIT.conflict, 'is locked by another transaction: try again'],
   not_found: [EXIT.notFound, 'does not exist'],
 };
 
@@ -16,15 +16,15 @@ const FAILURES: Failures<DeleteAnswer> = {
 export function addJobsDelete(jobs: Command): void {
   jobs
     .command('delete')
-    .argument('<id...>', 'ids of jobs', jobIds)
-    .description('delete jobs that wait, are dead or have finished, with their attempts; an audit line stays')
-    .option('-y, --yes', 'do not ask')
+    .argument('<id...>', 'job ids', jobIds)
+    .description('delete waiting, dead or finished jobs with their attempts; the audit log keeps a line')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('jobs delete 1', 'jobs delete 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);
         if (!options.yes) {
-          const question = `Delete ${wanted.size === 1 ? 'a job' : `${wanted.size} jobs`} for ever?`;
+          const question = `Permanently delete ${wanted.size === 1 ? 'a job' : `${wanted.size} jobs`}?`;
           await confirm(question, { ...options, count: wanted.size });
         }
         return (await actOnEach(options, wanted, { act: (backend, id) => backend.deleteJob(id), failures: FAILURES }))

@@ -17,18 +17,20 @@ interface JobsOptions extends ListOptions {
   readonly limit: number;
 }
 
-const HEADINGS = ['ID', 'JOB', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERROR'];
+const HEADINGS = ['ID', 'HANDLER', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST ERROR'];
 
 /** `millrace jobs list` */
 export function addJobsList(jobs: Command): void {
   addJsonLines(jobs.command('list'))
     .description('list jobs, newest first')
     .addOption(
-      new Option('--status <status>', 'only these, repeatable or with commas').choices(STATUSES).argParser(statuses),
+      new Option('--status <status>', 'only these statuses, repeated or separated by commas')
+        .choices(STATUSES)
+        .argParser(statuses),
     )
-    .option('--job-type <type>', 'only these, repeatable or with commas', jobTypes)
-    .option('--since <when>', 'created since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
-    .option('--limit <n>', 'the most jobs', whole(1, 10_000), 20)
+    .option('--job-type <type>', 'only these job types, repeated or separated by commas', jobTypes)
+    .option('--since <when>', 'only those created within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)
     .addHelpText(
       'before',
       examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --jsonl'),
@@ -47,7 +49,7 @@ export function addJobsList(jobs: Command): void {
 function show(jobs: readonly ListedJob[]): void {
   const [first] = jobs;
   if (first === undefined) {
-    say('no job is like that');
+    say('no job matches');
     return;
   }
   printRows(HEADINGS, jobs.map(toRow));
@@ -55,6 +57,6 @@ function show(jobs: readonly ListedJob[]): void {
 }
 
 function toRow(job: ListedJob) {
-  const tries = `${job.attempts}/${job.maxAttempts}`;
-  return [job.id, handlerName(job), job.status, tries, job.createdAt, job.dueAt, firstLine(job.lastError)];
+  const attempts = `${job.attempts}/${job.maxAttempts}`;
+  return [job.id, handlerName(job), job.status, attempts, job.createdAt, job.dueAt, firstLine(job.lastError)];
 }

@@ -8,7 +8,7 @@ import { suggest } from '../screen/terminal.ts';
 import { actOnEach, type Failures } from './each-job.ts';
 
 const FAILURES: Failures<RetryAnswer> = {
-  busy: [EXIT.conflict, 'is in use by somebody at this moment: try again'],
+  busy: [EXIT.conflict, 'is locked by another transaction: try again'],
   not_dead: [EXIT.conflict, 'is neither dead nor waiting for its next attempt'],
   not_found: [EXIT.notFound, 'does not exist'],
 };
@@ -17,14 +17,14 @@ const FAILURES: Failures<RetryAnswer> = {
 export function addJobsRetry(jobs: Command): void {
   jobs
     .command('retry')
-    .argument('<id...>', 'ids of jobs', jobIds)
-    .description('try jobs again now: dead ones with fresh attempts, failed ones without their wait')
-    .option('-y, --yes', 'do not ask when there are several')
+    .argument('<id...>', 'job ids', jobIds)
+    .description('retry jobs now: dead jobs get fresh attempts, failed jobs skip their backoff')
+    .option('-y, --yes', 'skip the confirmation for several jobs')
     .addHelpText('before', examples('jobs retry 1', 'jobs retry 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);
-        if (wanted.size > 1 && !options.yes) await confirm(`Try ${wanted.size} jobs again?`, options);
+        if (wanted.size > 1 && !options.yes) await confirm(`Retry ${wanted.size} jobs?`, options);
         const { answers, code } = await actOnEach(options, wanted, {
           act: (backend, id) => backend.retry(id),
           failures: FAILURES,

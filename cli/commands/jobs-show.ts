@@ -15,8 +15,8 @@ import { isTable, print, printPairs, suggest } from '../screen/terminal.ts';
 export function addJobsShow(jobs: Command): void {
   jobs
     .command('show')
-    .argument('<id>', 'the id of a job', jobId)
-    .description('show a job: its payload, its attempts, and why it waits')
+    .argument('<id>', 'the job id', jobId)
+    .description('show a job with its payload, its attempts and why it waits')
     .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
     .action(
       action(async (options: GlobalOptions, id: string) => {
@@ -24,7 +24,7 @@ export function addJobsShow(jobs: Command): void {
         if (shown === undefined) {
           throw new CommandFailure(
             EXIT.notFound,
-            `there is no job ${id}; finished ones are kept for 7 days by default`,
+            `job ${id} does not exist; finished jobs are kept for 7 days by default`,
           );
         }
         if (options.json) print(toJson(jobDocument(shown)));
@@ -37,7 +37,7 @@ export function addJobsShow(jobs: Command): void {
 function show({ job, attempts, waiting }: SeenJob): void {
   printPairs([
     ['id', job.id],
-    ['job', handlerName(job)],
+    ['handler', handlerName(job)],
     ['status', job.status],
     ['attempts', `${job.attempts} of ${job.maxAttempts}`],
     ['waiting', waiting],
@@ -59,14 +59,14 @@ function show({ job, attempts, waiting }: SeenJob): void {
   suggest(suggestion(job));
 }
 
-/** For a person over several lines; undefined is one that may not be seen. */
+/** Returns JSON over several lines on a terminal, and one line in a pipe; undefined means that it is hidden. */
 export function shownPayload(payload: string | null | undefined): string | null {
   if (payload === undefined) return 'not shown: the key lacks the scope payload:read';
   if (payload === null) return null;
   return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
-/** Newest first, as they come. */
+/** Returns the line that describes an attempt. */
 export function attemptLine(attempt: ShownAttempt): string {
   const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds } = attempt;
   const took = startedAt === null ? '' : ` after ${finishedAt.getTime() - startedAt.getTime()} ms`;

@@ -16,9 +16,9 @@ const POLL_MS = 250;
 export function addJobsWait(jobs: Command): void {
   jobs
     .command('wait')
-    .argument('<id>', 'the id of a job', jobId)
-    .description('wait until a job has ended: 0 it succeeded, 1 it ended otherwise, 8 it has not ended in time')
-    .option('--timeout <duration>', 'the longest wait', duration, '5m')
+    .argument('<id>', 'the job id', jobId)
+    .description('wait until a job ends; exit code 0 if it succeeded, 1 if it ended otherwise, 8 after the timeout')
+    .option('--timeout <duration>', 'maximum wait', duration, '5m')
     .addHelpText('before', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
     .action(
       action<{ timeout: Duration }>(async (options, id: string) => {
@@ -39,7 +39,7 @@ async function untilEnd(backend: Backend, id: string, longest: number): Promise<
   const end = performance.now() + longest * 1000;
   for (;;) {
     const shown = await backend.showJob(id);
-    if (shown === undefined) throw new CommandFailure(EXIT.notFound, `there is no job ${id}`);
+    if (shown === undefined) throw new CommandFailure(EXIT.notFound, `job ${id} does not exist`);
     if (hasEnded(shown) || performance.now() >= end) return shown;
     await wait(POLL_MS);
   }

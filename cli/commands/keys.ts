@@ -19,12 +19,12 @@ const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
   .join('; ')}.
-Keys are for the API in the mode api-key; that of npm start asks for none.
-To rotate one, make a second, bring it to its callers, revoke the first.`;
+The API requires keys in api-key mode; the API of npm start requires none.
+To rotate a key, create a second one, give it to the callers, then revoke the first.`;
 
 /** `millrace keys create | list | revoke` */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('make, list and revoke keys for the API');
+  const keys = program.command('keys').description('create, list and revoke API keys');
   keys.addHelpText('before', examples('keys create billing --scope producer --expires 90d', 'keys', 'keys revoke 3'));
   keys.addHelpText('after', MORE_HELP);
   addList(keys);
@@ -35,16 +35,16 @@ export function addKeys(program: Command): void {
 function addCreate(keys: Command): void {
   keys
     .command('create')
-    .argument('<name>', 'whose it is, as the audit log will call it', keyName)
-    .description('make a key; its secret is shown this once')
+    .argument('<name>', 'the name of its holder, shown in the audit log', keyName)
+    .description('create a key; its secret is shown only once')
     .addOption(
-      new Option('--scope <scope>', 'a scope or a role, repeatable or with commas')
+      new Option('--scope <scope>', 'scopes or roles, repeated or separated by commas')
         .choices([...Object.keys(ROLES), ...SCOPES])
         .argParser(scopes)
         .makeOptionMandatory(),
     )
-    .option('--expires <duration>', 'useless after so long, such as 90d; default never', lasting)
-    .option('--stage <stage>', 'on AWS, by invoking the function of the API: for the first key of a stage')
+    .option('--expires <duration>', 'lifetime of the key, such as 90d; default unlimited', lasting)
+    .option('--stage <stage>', 'create the first key of this stage on AWS by invoking its API function')
     .addHelpText(
       'before',
       examples('keys create billing --scope producer', 'keys create ops --scope admin --stage prod'),
@@ -69,7 +69,7 @@ function addCreate(keys: Command): void {
           ['expires', made.key.expiresAt ?? 'never'],
           ['secret', made.secret],
         ]);
-        warn('the secret is not stored and not shown again: keep it now');
+        warn('the secret is not stored and not shown again: save it now');
         return undefined;
       }),
     );
@@ -77,14 +77,14 @@ function addCreate(keys: Command): void {
 
 function addList(keys: Command): void {
   addJsonLines(addDefault(keys, 'list'))
-    .description('keys, the newest first, also those that serve no more')
+    .description('list keys, newest first, including expired and revoked keys')
     .addHelpText('before', examples('keys', 'keys --jsonl'))
-    .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
+    .option('--limit <n>', 'maximum number of keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
-          if (found.length === 0) say('there is no key');
+          if (found.length === 0) say('no keys exist');
           else printRows(HEADINGS, found.map(toRow));
         });
         return undefined;
@@ -95,15 +95,15 @@ function addList(keys: Command): void {
 function addRevoke(keys: Command): void {
   keys
     .command('revoke')
-    .argument('<id>', 'as keys shows it', rowNumber('the id of a key, a whole number such as 3'))
-    .description('make a key useless, at once and for ever')
-    .option('-y, --yes', 'do not ask')
+    .argument('<id>', 'the id of the key, as keys lists it', rowNumber('the id of a key, a whole number such as 3'))
+    .description('revoke a key immediately and permanently')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('keys revoke 3'))
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {
-        if (!options.yes) await confirm(`Revoke key ${id} for good?`, { json: options.json ?? false });
+        if (!options.yes) await confirm(`Permanently revoke key ${id}?`, { json: options.json ?? false });
         const known = await withBackend(options, (backend) => backend.revokeApiKey(id));
-        if (!known) throw new CommandFailure(EXIT.notFound, `there is no key ${id}: npx millrace keys`);
+        if (!known) throw new CommandFailure(EXIT.notFound, `key ${id} does not exist: see npx millrace keys`);
         if (options.json) print(toJson({ id, revoked: true }));
         else printPairs([['revoked', id]]);
         suggest('npx millrace keys');
@@ -134,13 +134,13 @@ function keyName(text: string): string {
 }
 
 /**
- * Has the function of the API make a key, past the gateway: the API itself wants a key for it, and the database of a
- * stage may be out of reach. Region and credentials are those of the AWS environment.
+ * Creates a key by invoking the function of the API directly: the API itself requires a key for this, and the database
+ * of a stage may be unreachable. Uses the region and credentials of the AWS environment.
  */
 async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
   const api = functionName(stage, 'api');
   whisper(`Function: ${api}`);
-  // Loaded here: they bring Lambda's client, and zod for the schemas of the API.
+  // Loaded here: they import the Lambda client, and zod for the API's schemas.
   const { invokeFunction } = await import('../../core/aws/functions.ts');
   const { keyBody, readNewKey } = await import('../backend/by-api/keys.ts');
   const event = { create_key: keyBody(wanted) };
@@ -149,7 +149,7 @@ async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKe
   });
   const made = readNewKey(answer);
   if (made === undefined) {
-    throw new CommandFailure(EXIT.failed, `${api} answered no key: is it of this release? Deploy it anew`);
+    throw new CommandFailure(EXIT.failed, `${api} returned no key: deploy this release of Millrace to the stage`);
   }
   return made;
 }

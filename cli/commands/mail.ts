@@ -13,30 +13,30 @@ import { findStack } from '../target/target.ts';
 
 const number = whole(1, 1_000_000_000);
 
-/** `millrace mail [list] | show | stop | start`: what the handlers sent while the stack runs on this machine. */
+/** `millrace mail [list] | show | stop | start`: the mail that handlers sent through the stack on this machine. */
 export function addMail(program: Command): void {
   const mail = program
     .command('mail')
-    .description('read the mails that the stack on this machine has caught')
+    .description('read the mail that the local stack received, or stop and start its mailbox')
     .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'));
   addJsonLines(addDefault(mail, 'list'))
-    .description('every mail, the oldest first')
+    .description('list all emails, oldest first')
     .addHelpText('before', examples('mail', 'mail --jsonl'))
     .action(action(list));
   mail
     .command('show')
-    .argument('<n>', 'its number in the list', number)
-    .description('show one mail')
+    .argument('<n>', 'the number of the email in the list', number)
+    .description('show one email')
     .addHelpText('before', examples('mail show 1'))
     .action(action(show));
   mail
     .command('stop')
-    .description('refuse every mail, to see jobs fail and retry')
+    .description('reject all mail, to see jobs fail and retry')
     .addHelpText('before', examples('mail stop'))
     .action(action((options: GlobalOptions) => turn(options, false)));
   mail
     .command('start')
-    .description('take mails again')
+    .description('accept all mail again')
     .addHelpText('before', examples('mail start'))
     .action(action((options: GlobalOptions) => turn(options, true)));
 }
@@ -50,7 +50,7 @@ async function list(options: ListOptions): Promise<undefined> {
     if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
     else say('no mail yet');
   });
-  if (await isStopped(folder)) say('the mailbox refuses every mail; stopped: npx millrace mail start');
+  if (await isStopped(folder)) say('the mailbox is stopped and rejects all mail: npx millrace mail start');
   if (mails.length > 0) suggest(`npx millrace mail show ${mails.length}`);
   return undefined;
 }
@@ -65,7 +65,7 @@ async function show({ json }: GlobalOptions, place: number): Promise<undefined> 
   const mails = await readMails(folder);
   const mail = await readMail(folder, mails[place - 1]?.id ?? '');
   if (mail === undefined) {
-    throw new CommandFailure(EXIT.notFound, `there is no mail ${place}; there are ${mails.length}`);
+    throw new CommandFailure(EXIT.notFound, `email ${place} does not exist; the mailbox has ${mails.length}`);
   }
   if (json) print(toJson({ number: place, ...snakeCase(mail) }));
   else printMail(mail);
@@ -88,7 +88,7 @@ async function turn({ json }: GlobalOptions, on: boolean): Promise<undefined> {
   const folder = await mailFolder();
   await (on ? startAgain(folder) : stopMailbox(folder));
   if (json) print(toJson({ stopped: !on }));
-  say(on ? 'the mailbox takes mails again' : 'the mailbox refuses every mail from now on');
+  say(on ? 'the mailbox accepts mail again' : 'the mailbox now rejects all mail');
   suggest(on ? 'npx millrace mail' : 'npx millrace mail start');
   return undefined;
 }
@@ -98,7 +98,7 @@ async function mailFolder(): Promise<string> {
   return state.mailFolder;
 }
 
-/** Loaded when needed: it brings the parser of mails. */
+/** Loaded when needed: it imports the email parser. */
 function openMails(): Promise<typeof import('../../local/mailbox/mails.ts')> {
   return import('../../local/mailbox/mails.ts');
 }

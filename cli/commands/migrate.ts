@@ -13,12 +13,12 @@ import { findDatabase, withDatabase } from '../target/target.ts';
 export function addMigrate(program: Command): void {
   const command = program
     .command('migrate')
-    .description('bring the database to the schema of this release')
+    .description('migrate the database to the schema of this release')
     .addHelpText('before', examples('migrate --database-url postgres://…', 'migrate status'))
     .action(action(runMigrate));
   command
     .command('status')
-    .description('show which migrations are applied; exit code 1 when one is missing or was changed')
+    .description('show which migrations are applied; exit code 1 if one is missing or has changed')
     .addHelpText('before', examples('migrate status', 'migrate status --json'))
     .action(action(showStatus));
 }
@@ -33,7 +33,7 @@ async function runMigrate(options: GlobalOptions): Promise<undefined> {
   if (options.json) print(toJson(result));
   else for (const name of result.applied) print(name);
   if (result.applied.length === 0) say('nothing to apply');
-  if (result.ahead.length > 0) warn(`a newer release was here before: ${result.ahead.join(', ')}`);
+  if (result.ahead.length > 0) warn(`the database has migrations of a newer release: ${result.ahead.join(', ')}`);
   suggest('npx millrace migrate status');
   return undefined;
 }

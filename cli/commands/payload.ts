@@ -10,7 +10,7 @@ import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
 import { warn } from '../screen/terminal.ts';
 import { findHandlers } from '../target/own-stack.ts';
 
-/** The payload as it was typed, or what came in for `-`. */
+/** Returns the payload as typed, or standard input for `-`. */
 export async function readPayload(given: string): Promise<string> {
   if (given !== '-') return given;
   const bytes = await buffer(process.stdin);
@@ -19,8 +19,8 @@ export async function readPayload(given: string): Promise<string> {
 }
 
 /**
- * Refuses at once what the handler would refuse later: text that is no JSON, numbers that JavaScript cannot hold, what
- * Postgres cannot store, and what does not fit the schema, if the handler's file is at hand.
+ * Rejects at once what the handler would reject later: text that is not JSON, numbers that JavaScript cannot represent,
+ * values that Postgres cannot store, and a payload that does not fit the schema, if the handler's file is available.
  * @throws PayloadInvalid that names the field.
  */
 export async function checkPayload(address: HandlerAddress, json: string): Promise<void> {
@@ -43,7 +43,7 @@ function jsonFault(json: string): string | undefined {
   }
 }
 
-/** The schema of the handler in the nearest `functions/handlers`, here or above. */
+/** Returns the schema of the handler in the nearest `functions/handlers`, in this folder or above it. */
 async function findSchema(address: HandlerAddress): Promise<PayloadSchema | undefined> {
   const folder = findHandlers(process.cwd());
   if (folder === undefined) return undefined;

@@ -13,16 +13,16 @@ import { type DispatcherTarget, findStacksDispatcher } from '../target/own-stack
 import { findTarget } from '../target/target.ts';
 
 const MORE_HELP = `
-Without --function it is the one behind --api-url, else that of MILLRACE_DISPATCHER_FUNCTION, else the one behind
-MILLRACE_API_URL, else that of the stack that runs in this folder. On AWS the region and the credentials are those of
-the AWS environment.`;
+Without --function, the command uses the dispatcher behind --api-url, else the one that MILLRACE_DISPATCHER_FUNCTION
+names, else the one behind MILLRACE_API_URL, else that of the stack running in this folder. On AWS, it uses the region
+and credentials of the AWS environment.`;
 
 /** `millrace process` */
 export function addProcess(program: Command): void {
   program
     .command('process')
-    .description('have the dispatcher make a round now: claim what is due, send it')
-    .option('--function <name>', 'the dispatcher on AWS, by the name of its function')
+    .description('run a round of the dispatcher now: claim due jobs and send them')
+    .option('--function <name>', 'the function name of a dispatcher on AWS')
     .addHelpText('before', examples('process', 'process --function millrace-prod-dispatcher --json'))
     .addHelpText('after', MORE_HELP)
     .action(
@@ -41,12 +41,12 @@ export function addProcess(program: Command): void {
 }
 
 /**
- * Has the dispatcher make a round: that of the flag, else the one behind the API of the flag, else that of the
- * environment, else the one of the API or stack that a command is about.
+ * Runs a round of a dispatcher: the one of the flag, else the one behind the API of the flag, else the one of the
+ * environment, else the one of the API or stack that the options name.
  */
 async function processNow(named: string | undefined, options: GlobalOptions): Promise<Dispatched> {
   if (named !== undefined && options.apiUrl !== undefined) {
-    throw new CommandFailure(EXIT.usage, '--function or --api-url, not both: each says which dispatcher');
+    throw new CommandFailure(EXIT.usage, 'use --function or --api-url, not both: each selects a dispatcher');
   }
   const known = named ?? (options.apiUrl === undefined ? optionalSetting('MILLRACE_DISPATCHER_FUNCTION') : undefined);
   if (known !== undefined) return invoke({ functionName: known, address: undefined });
@@ -56,14 +56,14 @@ async function processNow(named: string | undefined, options: GlobalOptions): Pr
 
 async function ask(address: ApiAddress): Promise<Dispatched> {
   whisper(`API: ${address.label}`);
-  // Loaded here: it brings zod for the schemas of the API.
+  // Loaded here: it imports zod for the API's schemas.
   const { processByApi } = await import('../backend/by-api/process.ts');
   return processByApi(address);
 }
 
 async function invoke({ functionName, address }: DispatcherTarget): Promise<Dispatched> {
   whisper(`Dispatcher: ${functionName}`);
-  // Loaded here: it brings Lambda's client.
+  // Loaded here: it imports the Lambda client.
   const { openDispatcherFunction } = await import('../../core/aws/functions.ts');
   const log = openLog(() => undefined);
   return openDispatcherFunction(functionName, log, address)

@@ -41,24 +41,25 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate, and over the API, the dispatcher does the work, and wakes up within a minute if it is idle; after a stop it
-makes up for five seconds at once. Else this command does the work, as fast as it goes. Ctrl-C cancels the redrive: what
-was moved stays moved. Should this command die, the dispatcher goes on with it; npx millrace redrives cancel <its
-number> stops it then. With --via-sqs one move task a queue takes everything that is in it; at a message that was sent
-there by hand SQS gives up. Only --job-type, --routing-key, --all and a --rate of 1 to 500 go with it. SQS is that of
-the running stack, or the one that the AWS environment names; the queues' names come from the database.
-Exit code 1 says that some of the jobs named were not moved, 5 that none could be.`;
+With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after a
+pause it catches up on at most five seconds of jobs at once. Otherwise this command moves them, as fast as possible.
+Ctrl-C cancels the redrive; jobs already moved stay moved. If this command dies, the dispatcher continues the redrive;
+to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task per queue moves all its
+messages; the task fails at a message that was sent to the dead-letter queue directly. --via-sqs accepts only
+--job-type, --routing-key, --all and a --rate of 1 to 500. It uses the SQS of the running stack or of the AWS
+environment, and the queue names in the database. Exit code 1 means that some of the named jobs were not moved, 5 that
+none could be moved.`;
 
 /** `millrace redrive` */
 export function addRedrive(program: Command): void {
-  addFilterOptions(program.command('redrive').argument('[id...]', 'ids of jobs', jobIds))
-    .description('put dead jobs back to work, with fresh attempts')
+  addFilterOptions(program.command('redrive').argument('[id...]', 'job ids', jobIds))
+    .description('put dead jobs back to work with fresh attempts')
     .option('--all', 'every dead letter')
-    .option('--limit <n>', 'the most jobs', whole(1, 1_000_000_000))
-    .option('--rate <n/s>', 'jobs a second, such as 50/s or 0.5/s; default as fast as it goes', rateValue)
-    .option('--via-sqs', 'let SQS move the messages in the dead-letter queues, as the AWS console does')
-    .option('--dry-run', 'only tell what would be moved')
-    .option('-y, --yes', 'do not ask')
+    .option('--limit <n>', 'maximum number of jobs', whole(1, 1_000_000_000))
+    .option('--rate <n/s>', 'jobs per second, such as 50/s or 0.5/s; default unlimited', rateValue)
+    .option('--via-sqs', 'make SQS move the messages in the dead-letter queues, as the AWS console does')
+    .option('--dry-run', 'show what would be moved, and move nothing')
+    .option('-y, --yes', 'skip the confirmation')
     .addHelpText(
       'before',
       examples(
@@ -80,7 +81,7 @@ export function addRedrive(program: Command): void {
 }
 
 async function viaSqs(filter: DeadLetterFilter, options: Options): Promise<ExitCode> {
-  // Loaded here: it brings the client of SQS.
+  // Loaded here: it imports the SQS client.
   const { redriveViaSqs } = await import('../redrive/via-sqs.ts');
   return redriveViaSqs(filter, options);
 }
@@ -103,7 +104,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
   return runRedrive(backend, { filter, limit, rate, json });
 }
 
-/** On standard output, since it was asked for. */
+/** Prints the preview to standard output, since it is the result of the command. */
 function tellPreview(preview: RedrivePreview, json: boolean): void {
   if (json) {
     print(toJson(previewDocument(preview)));
@@ -111,10 +112,10 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
   }
   for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
   say(`${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`);
-  if (preview.movable > 0) whisper('Nothing was done: leave --dry-run out to do it.');
+  if (preview.movable > 0) whisper('Nothing was moved: run without --dry-run to move them.');
 }
 
-/** Nothing is there to be moved: why, and the number that says so. */
+/** Explains why nothing can be moved, and returns the exit code. */
 function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
   const { matched, skipped } = preview;
   if (json && !dryRun) {
@@ -125,6 +126,9 @@ function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
     return reportSkipped(skipped, 0);
   }
   suggest('npx millrace dlq');
-  if (matched === 0) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
-  throw new CommandFailure(EXIT.conflict, ['nothing that matches can be moved:', ...whyNot(preview)].join('\n  '));
+  if (matched === 0) throw new CommandFailure(EXIT.notFound, 'no dead letter matches');
+  throw new CommandFailure(
+    EXIT.conflict,
+    ['none of the matching dead letters can be moved:', ...whyNot(preview)].join('\n  '),
+  );
 }

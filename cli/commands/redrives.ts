@@ -9,21 +9,21 @@ import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { print, printPairs, printRows, say, suggest } from '../screen/terminal.ts';
 
-const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'BEGAN', 'ENDED'];
+const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'STARTED', 'FINISHED'];
 
 /** `millrace redrives list | show | cancel` */
 export function addRedrives(program: Command): void {
-  const redrives = program.command('redrives').description('look at redrives, and cancel one that runs');
+  const redrives = program.command('redrives').description('list, show and cancel redrives');
   redrives.addHelpText('before', examples('redrives', 'redrives show 7', 'redrives cancel 7'));
   addJsonLines(addDefault(redrives, 'list'))
-    .description('redrives, the newest first')
+    .description('list redrives, newest first')
     .addHelpText('before', examples('redrives', 'redrives --limit 5 --json'))
-    .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
+    .option('--limit <n>', 'maximum number of redrives', whole(1, 10_000), 20)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listRedrives({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
-          if (found.length === 0) say('there was no redrive');
+          if (found.length === 0) say('no redrives exist');
           else printRows(HEADINGS, found.map(toRow));
         });
         const running = found.find(({ status }) => status === 'running');
@@ -31,14 +31,18 @@ export function addRedrives(program: Command): void {
         return undefined;
       }),
     );
-  addOne(redrives, 'show', 'how one stands');
-  addOne(redrives, 'cancel', 'end one that runs; what was moved stays moved');
+  addOne(redrives, 'show', 'show the state of a redrive');
+  addOne(redrives, 'cancel', 'cancel a running redrive; jobs already moved stay moved');
 }
 
 function addOne(redrives: Command, verb: 'show' | 'cancel', description: string): void {
   redrives
     .command(verb)
-    .argument('<redrive>', 'its number, as redrives shows it', rowNumber('the number of a redrive, such as 7'))
+    .argument(
+      '<redrive>',
+      'the number of the redrive, as redrives lists it',
+      rowNumber('the number of a redrive, such as 7'),
+    )
     .description(description)
     .addHelpText('before', examples(`redrives ${verb} 7`))
     .action(
@@ -48,7 +52,7 @@ function addOne(redrives: Command, verb: 'show' | 'cancel', description: string)
           found: await backend.readRedrive(id),
         }));
         if (found === undefined)
-          throw new CommandFailure(EXIT.notFound, `there is no redrive ${id}: npx millrace redrives`);
+          throw new CommandFailure(EXIT.notFound, `redrive ${id} does not exist: see npx millrace redrives`);
         if (verb === 'cancel' && !cancelled) {
           throw new CommandFailure(EXIT.conflict, `redrive ${id} is not running: it is ${found.status}`);
         }
@@ -68,8 +72,8 @@ function tell(redrive: RedriveOperation): void {
     ['left dead', redrive.skipped || null],
     ['rate', rate],
     ['by', redrive.requestedBy],
-    ['began', redrive.createdAt],
-    ['ended', redrive.finishedAt],
+    ['started', redrive.createdAt],
+    ['finished', redrive.finishedAt],
   ]);
 }
 
@@ -84,8 +88,8 @@ function toRow({
   createdAt,
   finishedAt,
 }: RedriveOperation) {
-  const rate = ratePerSecond === null ? 'as fast as it goes' : `${ratePerSecond}/s`;
-  // Of one that was cancelled nobody has counted what it left.
+  const rate = ratePerSecond === null ? 'unlimited' : `${ratePerSecond}/s`;
+  // A cancelled redrive has no count of the jobs that it left.
   const left = status === 'done' ? skipped : '-';
   return [id, status, done, expected, left, rate, requestedBy, createdAt, finishedAt ?? '-'];
 }

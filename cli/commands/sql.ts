@@ -20,12 +20,12 @@ interface Details {
   readonly hint?: string;
 }
 
-/** `millrace sql`: psql for those who have none. */
+/** `millrace sql`: runs SQL without psql. */
 export function addSql(program: Command): void {
   program
     .command('sql')
-    .argument('[statements]', 'one or more statements, one transaction; - or nothing reads standard input')
-    .description('run SQL; rows come as a table, or with tabs between the columns into a pipe')
+    .argument('[statements]', 'one or more statements, run in one transaction; - or no argument reads standard input')
+    .description('run SQL; prints rows as a table, or tab-separated in a pipe')
     .addHelpText(
       'before',
       examples(
@@ -34,7 +34,7 @@ export function addSql(program: Command): void {
         'sql --json < report.sql',
       ),
     )
-    .addHelpText('after', '\n--json prints [{ "command", "row_count", "rows": [{ … }] }], one entry a statement.')
+    .addHelpText('after', '\n--json prints [{ "command", "row_count", "rows": [{ … }] }], one entry per statement.')
     .action(action(runSql));
 }
 
@@ -50,7 +50,7 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
   const answered = results.filter(({ command }) => command !== '');
   if (options.json) print(toJson(answered.map(toDocument)));
   else for (const result of answered) show(result);
-  if (unfinished) warn('the transaction was left open, so it is rolled back: end it with commit');
+  if (unfinished) warn('the transaction was left open and is rolled back: end it with commit');
   suggest('npx millrace jobs list');
   return undefined;
 }
@@ -81,8 +81,8 @@ function show({ command, rowCount, columns, rows }: StatementResult): void {
 }
 
 /**
- * Rows as objects. Small integers, booleans and JSON are what they are; all else is the text that Postgres wrote, since
- * a bigint or numeric does not fit a JSON number everywhere.
+ * Returns rows as objects. Small integers, booleans and JSON keep their types; every other value is the text from
+ * Postgres, since a bigint or numeric does not fit a JSON number everywhere.
  */
 function toValues({ columns, rows }: StatementResult): Record<string, unknown>[] {
   const names = distinct(columns.map(({ name }) => name));
@@ -98,7 +98,7 @@ function toValue(cell: string | null, type: number): unknown {
   return JSON_TYPES.includes(type) ? exactJson(cell) : cell;
 }
 
-/** `id, id` becomes `id, id_2`: an object holds a name once. */
+/** Turns `id, id` into `id, id_2`, since an object has a name only once. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {
@@ -109,7 +109,7 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
-/** What the server said of a person's statement, with the place, the details and the hint. */
+/** Returns the server's error about a statement, with its position, detail and hint. */
 function sqlFailure(error: unknown, text: string): unknown {
   const code = errorCode(error);
   if (!(error instanceof Error) || code === undefined) return error;
@@ -119,12 +119,12 @@ function sqlFailure(error: unknown, text: string): unknown {
     ...(position === undefined ? [] : placeOf(text, Number(position))),
     ...(detail === undefined ? [] : [`detail: ${detail}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
-    ...(isSchemaMissing(error) ? [`a database without Millrace is set up by ${MIGRATE}`] : []),
+    ...(isSchemaMissing(error) ? [`if the database has no Millrace schema, run ${MIGRATE}`] : []),
   ];
   return new CommandFailure(EXIT.failed, lines.join('\n'), { cause: error });
 }
 
-/** The line of the statement and a mark below it. The position counts code points from 1. */
+/** Returns the line of the error and a mark below it. `position` counts code points from 1. */
 function placeOf(text: string, position: number): string[] {
   const before = [...text].slice(0, position - 1).join('');
   const number = before.split('\n').length;

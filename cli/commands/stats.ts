@@ -13,7 +13,7 @@ import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
 export function addStats(program: Command): void {
   program
     .command('stats')
-    .description('how things stand: what waits, what is late, what is dead, and whether jobs are dispatched')
+    .description('show job counts, overdue jobs, dead letters, redrives, and whether the dispatcher runs')
     .addHelpText('before', examples('stats', 'stats --json'))
     .action(
       action(async (options: GlobalOptions) => {
@@ -54,14 +54,14 @@ function show({ stats, handlers, redrives }: Overview): void {
     ...throughput.map(({ event, last5Minutes, lastHour }) => {
       return [event, `${last5Minutes} in 5 minutes, ${lastHour} in an hour`] as const;
     }),
-    ['in DLQs', `${sum(handlers.map(({ depth }) => depth))} messages, when the mirror looked last`],
+    ['in DLQs', `${sum(handlers.map(({ depth }) => depth))} messages at the last sweep of the mirror`],
     ...handlers.filter(({ paused }) => paused).map(({ handler }) => ['paused', handler] as const),
     ...redrives.map(({ id, done, expected }) => ['redrive', `${id}: ${done} of ${expected}`] as const),
     ['dispatcher', dispatcherLastRoundAt],
   ]);
   const silentMs = asOf.getTime() - (dispatcherLastRoundAt?.getTime() ?? 0);
   if (silentMs > DISPATCHER_SILENT_SECONDS * 1000) {
-    warn('no dispatcher has made a round for two minutes: jobs that are due wait');
+    warn('no dispatcher has made a round for two minutes: due jobs wait');
     suggest('npx millrace doctor');
   } else if (countOf(stats, 'dead_letter') > 0) suggest('npx millrace dlq');
 }

@@ -5,7 +5,7 @@ import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
 import { findDatabase } from '../target/target.ts';
 
-/** `millrace url`: the address of the database, password and all, for other programs. */
+/** `millrace url`: prints the address of the database, with its password, for other programs. */
 export function addUrl(program: Command): void {
   program
     .command('url')

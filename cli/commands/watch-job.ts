@@ -10,7 +10,7 @@ const POLL_MS = 200;
 const LONGEST_ERROR = 300;
 const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
 
-/** Tells each step of a job's life until it ends; answers how, or undefined when the job is gone. */
+/** Prints each step of a job until it ends; returns the job, or undefined when it no longer exists. */
 export async function watchJob(backend: Backend, id: string): Promise<SeenJob | undefined> {
   let status: JobStatus | undefined;
   let told = 0;
@@ -27,8 +27,8 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
 }
 
 /**
- * In the order in which it happened: the job is read before its attempts, so one that was running then can have ended
- * by now.
+ * Returns the new lines in the order of the events. The job is read before its attempts, so an attempt that was running
+ * then may have ended since.
  */
 function news(shown: SeenJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
   const { status, startedAt, maxAttempts } = shown.job;
@@ -41,7 +41,7 @@ function news(shown: SeenJob, fresh: readonly ShownAttempt[], before: JobStatus 
   return [...earlier.map(lineOf), ...step, ...later.map(lineOf)];
 }
 
-/** A handler's error could drive the terminal. */
+/** Removes control characters: the error of a handler could otherwise control the terminal. */
 function cleaned({ errorName, errorMessage, ...attempt }: ShownAttempt): ShownAttempt {
   const clean = (text: string | null) => text && oneLine(text, LONGEST_ERROR);
   return { ...attempt, errorName: clean(errorName), errorMessage: clean(errorMessage) };

@@ -1,6 +1,6 @@
 import { byChoices, type Candidate, type Place, steps } from './tree.ts';
 
-/** A script that bash reads once; nothing is started when a person presses TAB. */
+/** Returns a script that bash sources once; pressing TAB starts no program. */
 export function bashCompletion(places: readonly Place[]): string {
   return `# Completion of millrace for bash:  source <(npx millrace completion bash)
 _millrace_values() {
@@ -23,12 +23,12 @@ complete -F _millrace millrace
 complete -p npx >/dev/null 2>&1 || complete -o bashdefault -o default -F _millrace npx`;
 }
 
-// Without what bash learnt after 3.2, which macOS has.
+// Uses only features of bash 3.2, the version on macOS.
 const WALK = `_millrace() {
   local -a typed=()
   local piece glued='' place='' option='' words='' options='' values='' current before='' index
   COMPREPLY=()
-  # bash cuts words at : and =
+  # bash splits words at : and =
   for piece in "\${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
     if [[ \${#typed[@]} -gt 0 && ( -n $glued || $piece == [=:]* ) ]]; then
       typed[\${#typed[@]}-1]+=$piece
@@ -66,7 +66,7 @@ const WALK = `_millrace() {
     if [[ $current == -* || -z $words ]]; then words=$options; fi
   fi
   COMPREPLY=($(compgen -P "$before" -W "$words" -- "$piece"))
-  # What stands before the last : or = is no part of what bash replaces.
+  # bash replaces only the part after the last : or =.
   piece=\${COMP_WORDS[COMP_CWORD]}
   if [[ $piece == [=:] ]]; then piece=''; fi
   before=\${current%"$piece"}
@@ -81,7 +81,7 @@ function listOf(candidates: readonly Candidate[]): string {
   return candidates.map(({ word }) => word).join(' ');
 }
 
-/** None of our words holds a quote. */
+/** No word contains a quote. */
 function quote(text: string): string {
   return `'${text}'`;
 }

@@ -1,6 +1,6 @@
 import { byChoices, type Candidate, type Place, steps } from './tree.ts';
 
-/** A script that fish reads once. */
+/** Returns a script that fish sources once. */
 export function fishCompletion(places: readonly Place[]): string {
   return `# Completion of millrace for fish:  npx millrace completion fish | source
 function __millrace_values -a place option
@@ -24,7 +24,7 @@ complete -c millrace -f -a '(__millrace_complete (commandline -opc))'
 complete -c npx -n __millrace_by_npx -f -a '(__millrace_complete (__millrace_by_npx))'`;
 }
 
-const WALK = `# What follows npx and its options, when that is millrace.
+const WALK = `# Prints the words after npx and its options, if the first of them is millrace.
 function __millrace_by_npx
     set -l typed (commandline -opc)
     set -e typed[1]

@@ -1,32 +1,32 @@
 import type { Command, Option } from 'commander';
 import { defaultOf } from '../options/default-command.ts';
 
-/** A word that can be typed, and what it does. */
+/** A word that completion offers, and its description. */
 export interface Candidate {
   readonly word: string;
   readonly description: string;
 }
 
-/** An option that is followed by a value, under one of its names. */
+/** An option with a value, under one of its names. */
 export interface Valued {
   readonly flag: string;
-  /** Empty when a value can be anything. */
+  /** Empty when the option accepts any value. */
   readonly choices: readonly string[];
 }
 
-/** A command as completion sees it. */
+/** A command for completion. */
 export interface Place {
-  /** The words that lead there; empty for the program itself. */
+  /** The words of the command; empty for the program itself. */
   readonly path: string;
-  /** Words that lead further. */
+  /** Its subcommands. */
   readonly commands: readonly Candidate[];
-  /** What its argument can be, when that is a fixed choice. */
+  /** The values of its argument, if they are a fixed choice. */
   readonly choices: readonly Candidate[];
   readonly options: readonly Candidate[];
   readonly valued: readonly Valued[];
 }
 
-/** Every command with what can follow it, as commander knows them. */
+/** Returns every command with the words that can follow it, from commander. */
 export function readPlaces(command: Command, path = ''): Place[] {
   const commands = command.createHelp().visibleCommands(command);
   const options = optionsOf(command);
@@ -51,7 +51,7 @@ export function readPlaces(command: Command, path = ''): Place[] {
   return [place, ...below];
 }
 
-/** Its own, those of the command that it stands for when no other is named, and those of the program. */
+/** Returns the options of a command, of its default subcommand and of the program. */
 function optionsOf(command: Command): Option[] {
   const help = command.createHelp();
   help.showGlobalOptions = true;
@@ -69,12 +69,12 @@ function flagsOf({ long, short }: Option): string[] {
   return [long, short].filter((flag) => flag !== undefined);
 }
 
-/** What fits beside a word. */
+/** Returns the part of a description that fits beside a word. */
 function firstSentence(text: string): string {
   return text.split(/[;:] /, 1)[0] ?? '';
 }
 
-/** What a table of options and their values comes to: the places and flags that have the same choices. */
+/** Groups the places and flags that have the same choices. */
 export function byChoices(
   places: readonly Place[],
 ): { readonly keys: string[]; readonly choices: readonly string[] }[] {
@@ -88,7 +88,7 @@ export function byChoices(
   }));
 }
 
-/** Each command as what was typed before it and itself. */
+/** Returns each command as the words before it and its own. */
 export function steps(places: readonly Place[]): string[] {
   return places.flatMap(({ path, commands }) => commands.map(({ word }) => `${path} ${word}`));
 }

@@ -1,6 +1,6 @@
 import { byChoices, type Candidate, type Place, steps } from './tree.ts';
 
-/** A script that zsh reads once, after compinit. */
+/** Returns a script that zsh sources once, after compinit. */
 export function zshCompletion(places: readonly Place[]): string {
   return `#compdef millrace
 # Completion of millrace for zsh:  source <(npx millrace completion zsh)
@@ -67,7 +67,7 @@ function wordsOf({ path, commands, choices, options }: Place): string {
   return `    ${quote(path)}) commands=(${listOf([...commands, ...choices])}) options=(${listOf(options)}) ;;`;
 }
 
-/** A word and what it does, with a colon between. */
+/** Returns each word and its description, separated by a colon. */
 function listOf(candidates: readonly Candidate[]): string {
   return candidates
     .map(({ word, description }) => quote(`${word.replaceAll(':', '\\:')}:${description.replaceAll(':', '\\:')}`))

@@ -14,13 +14,13 @@ import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
 import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
 import { FINE, type Finding, listed } from './findings.ts';
 
-/** Calls under way at once: AWS answers few of these a second. */
+/** Concurrent calls: AWS allows few of these per second. */
 const WIDTH = 5;
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
-/** On one machine the stack itself is the gateway, and what a deployment does to the database. */
+/** In a local stack, the stack itself serves the API and runs the migrations. */
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
-/** Everything that is deployed, against the code. */
+/** Compares everything that is deployed with the code. */
 export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {
   const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
@@ -29,7 +29,7 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
     listed(check, (await inParallel(definitions, WIDTH, look)).flat(), deploy, FINE);
   try {
     return [
-      listed('code', brokenFiles(catalog), 'mend the file', `${definitions.length} handlers`),
+      listed('code', brokenFiles(catalog), 'fix the file', `${definitions.length} handlers`),
       await each('queues', async (definition) => {
         return queueDifferences(stage, definition, await queue(deployed, queueName(stage, definition)));
       }),
@@ -42,7 +42,7 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
       }),
       await each('mappings', (definition) => mappings(deployed, stage, definition)),
       listed('other functions', await ownFunctions(deployed, expected), deploy, FINE),
-      // On one machine the stack itself is the clock.
+      // In a local stack, the stack itself triggers these functions.
       ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
     ];
   } finally {

@@ -8,10 +8,10 @@ import { readRegistry } from '../../core/registry/read-registry.ts';
 import type { ExpectedStage } from './expected-stage.ts';
 import { clockOf, deadOf, dispatcherOf, FINE, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
 
-/** The mirror looks at a queue every quarter of an hour at least. */
+/** The mirror sweeps each queue at least every 15 minutes. */
 const MIRROR_LATE_SECONDS = 20 * 60;
 
-/** Asks the database. */
+/** Runs the checks that query the database. */
 export async function examineDatabase(db: Database, expected: ExpectedStage | undefined): Promise<Finding[]> {
   const migrations = await migrationStatus(db);
   const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
@@ -30,20 +30,20 @@ export async function examineDatabase(db: Database, expected: ExpectedStage | un
   return [schema, clockOf(found.now), dispatcherOf(found.dispatcherSilentFor), ...standing, deadOf(found.deadLetters)];
 }
 
-/** What the database alone can tell. */
+/** Returns the findings that only the database provides. */
 function hiddenOf({ unmirrored, overdueLeases }: CheckUp): Finding[] {
-  const rescue = { ok: overdueLeases === 0, detail: `${overdueLeases} leases over and not rescued` };
+  const rescue = { ok: overdueLeases === 0, detail: `${overdueLeases} expired leases not rescued` };
   return [
-    listed('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
-    { check: 'rescue', ...rescue, next: 'look at the log of the dispatcher function' },
+    listed('queues that the mirror does not sweep', unmirrored, 'check the log of the dlq-mirror function'),
+    { check: 'rescue', ...rescue, next: 'check the log of the dispatcher function' },
   ];
 }
 
-/** What the database was told, against the code. */
+/** Compares the registry in the database with the code. */
 export async function checkRegistry(db: Database, expected: ExpectedStage): Promise<Finding> {
   const { stage, address, catalog, deploy } = expected;
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
-  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
+  const next = address === undefined ? `${deploy}; if that finds no changes, ${write}` : deploy;
   return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
 }

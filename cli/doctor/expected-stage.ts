@@ -7,33 +7,32 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { addressOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
 
-/** A stage, and the code that it is expected to match. */
+/** A stage, and the code that it should match. */
 export interface ExpectedStage {
   readonly stage: string;
   /** Undefined for the AWS account that the environment names. */
   readonly address: DeployedAddress | undefined;
   readonly catalog: Catalog;
-  /** What makes it as the code says. */
+  /** What a person does to deploy the code. */
   readonly deploy: string;
 }
 
 export interface DoctorOptions extends GlobalOptions {
   readonly stage?: string;
-  /** Folder of the handler files of the stage; the nearest `functions/handlers` when it is not said. */
+  /** Folder of the handler files of the stage; default: the nearest `functions/handlers`. */
   readonly handlers?: string;
 }
 
-/** On AWS nobody can guess where the jobs are, and a database that runs here is another one. */
+/** Returns whether the jobs can be found: with --stage, the options or the environment must name a database or API. */
 export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolean {
   const settings = [optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
   return stage === undefined || [databaseUrl, apiUrl, ...settings].some((address) => address !== undefined);
 }
 
-/** The stage of the flag, on AWS; else the running stack, if the database is its; else undefined. */
+/** Returns the stage of the flag, on AWS; else the running stack, if the database belongs to it; else undefined. */
 export async function findExpectedStage(options: DoctorOptions): Promise<ExpectedStage | undefined> {
   if (options.stage !== undefined) return onAws(options.stage, options.handlers);
-  if (options.handlers !== undefined)
-    throw new CommandFailure(EXIT.usage, '--handlers says what --stage is held against');
+  if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
   const { sqsEndpoint, lambdaEndpoint } = found.state;
@@ -42,7 +41,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
     address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
     catalog: await loadCatalog(join(found.folder, 'functions', 'handlers')),
     deploy:
-      'save the file of the handler anew, a minute after a queue was deleted at the earliest, or start the stack again with npm start',
+      'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
 }
 
@@ -51,17 +50,17 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
   if (folder === undefined) {
     throw new CommandFailure(
       EXIT.usage,
-      'no functions/handlers here or above, against which to hold the stage: name its folder with --handlers',
+      'no functions/handlers in this folder or above it: name the folder of the handler files with --handlers',
     );
   }
   const catalog = await loadCatalog(folder).catch(() => {
-    throw new CommandFailure(EXIT.usage, `--handlers: there is no folder ${folder}`);
+    throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
-  // A plain deployment compares the code with the last one, and not with what is there.
+  // A plain deployment compares the code with the last deployment, not with the actual resources.
   return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
 }
 
-/** One sentence a file that gives no handler. */
+/** Returns a sentence for each file that defines no handler. */
 export function brokenFiles({ failures }: Catalog): string[] {
   return failures.map((failure) => failureLine(failure, dirname(dirname(dirname(failure.file)))));
 }

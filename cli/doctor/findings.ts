@@ -1,6 +1,6 @@
 import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
 
-/** One thing that was looked at. `next`: the command for whoever finds it wrong. */
+/** The result of one check. `next`: what to do when it failed. */
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
@@ -8,9 +8,9 @@ export interface Finding {
   readonly next?: string;
 }
 
-export const FINE = 'as the code says';
+export const FINE = 'matches the code';
 
-/** Fine when nothing is in the list. */
+/** Returns a finding that passes when the list is empty. */
 export function listed(check: string, wrong: readonly string[], next: string, fine = 'none'): Finding {
   return { check, ok: wrong.length === 0, detail: wrong.length === 0 ? fine : wrong.join(', '), next };
 }
@@ -22,11 +22,11 @@ export function clockOf(now: Date): Finding {
   return { check: 'clock', ok: apart < CLOCK_APART_MS, detail: `${apart} ms between this machine and the database` };
 }
 
-/** @param silent seconds since its last round; null when it never made one. */
+/** @param silent seconds since the last round of the dispatcher; null when it never made one. */
 export function dispatcherOf(silent: number | null): Finding {
   const detail = silent === null ? 'never made a round' : `last round ${Math.round(silent)} s ago`;
   const ok = silent !== null && silent < DISPATCHER_SILENT_SECONDS;
-  return { check: 'dispatcher', ok, detail, next: 'look at the log and the schedule of the dispatcher function' };
+  return { check: 'dispatcher', ok, detail, next: 'check the log and the schedule of the dispatcher function' };
 }
 
 interface Handlers {
@@ -44,7 +44,7 @@ export function handlersOf({ handlers, paused, held }: Handlers): Finding[] {
 }
 
 export function unhandledOf(unhandled: readonly string[]): Finding {
-  return listed('jobs without a handler', unhandled, 'deploy a handler of that name, or cancel the jobs');
+  return listed('jobs without a handler', unhandled, 'deploy a handler with that name, or cancel the jobs');
 }
 
 export function deadOf(open: number): Finding {

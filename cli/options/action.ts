@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 
-/** Joins a command to what it does. Its own options and those of the program come in one object; nothing means done. */
+/** Returns a commander action that gets the options of command and program in one object; no result means done. */
 export function action<Options extends object>(
   run: (options: Options & GlobalOptions, ...args: never[]) => Promise<ExitCode | number | undefined>,
 ): (this: Command) => Promise<void> {
@@ -12,14 +12,14 @@ export function action<Options extends object>(
   };
 }
 
-/** What `-h` begins with. */
+/** Returns the examples at the top of a help text. */
 export function examples(...lines: readonly string[]): string {
   return `Examples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}\n`;
 }
 
 /**
- * Answers a word that is none of a group's commands with those that there are: commander would say so of its default
- * command only that it takes no words.
+ * Reports an unknown subcommand of a group together with the known ones: commander would pass the word to the default
+ * subcommand and report that this accepts no arguments.
  */
 export function explainSubcommands(program: Command): void {
   program.hook('preSubcommand', (_program, group) => {

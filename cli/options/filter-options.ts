@@ -6,7 +6,7 @@ import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { errorPart, group, jobIdList, jobTypes, routingKey, timeOrDuration } from './values.ts';
 
-/** Which dead letters a command is about. */
+/** The options that select dead letters. */
 export interface FilterOptions {
   readonly jobType?: string[];
   readonly routingKey?: string;
@@ -16,11 +16,11 @@ export interface FilterOptions {
   readonly group?: string;
 }
 
-/** How much of a fingerprint is shown; any beginning that only one has will do. */
+/** Characters of a fingerprint that are shown; commands accept any unique prefix. */
 const SHOWN_GROUP = 8;
 
 const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --error or --group';
-/** A move task knows no others. */
+/** A move task supports no other filters. */
 export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
 
 export function shortGroup(fingerprint: string | null): string {
@@ -29,16 +29,16 @@ export function shortGroup(fingerprint: string | null): string {
 
 export function addAddressOptions(command: Command): Command {
   return command
-    .option('--job-type <type>', 'only these, repeatable or with commas', jobTypes)
-    .option('--routing-key <key>', "only of this routing key; '' for none", routingKey);
+    .option('--job-type <type>', 'only these job types, repeated or separated by commas', jobTypes)
+    .option('--routing-key <key>', "only this routing key; '' for none", routingKey);
 }
 
 export function addFilterOptions(command: Command): Command {
   return addAddressOptions(command)
-    .option('--id <id>', 'only these jobs, repeatable or with commas', jobIdList)
-    .option('--since <when>', 'died since: 1h, 7d, or 2030-01-31T12:00:00Z', timeOrDuration)
-    .option('--error <text>', 'only with this text in the error, whatever the case', errorPart)
-    .option('--group <group>', 'only one kind of error, as dlq groups shows it', group);
+    .option('--id <id>', 'only these jobs, repeated or separated by commas', jobIdList)
+    .option('--since <when>', 'only those that died within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--error <text>', 'only errors that contain this text, ignoring case', errorPart)
+    .option('--group <group>', 'only this group, as dlq groups lists it', group);
 }
 
 export function toFilter(options: FilterOptions, ids: readonly string[] = []): DeadLetterFilter {
@@ -51,18 +51,17 @@ export function toFilter(options: FilterOptions, ids: readonly string[] = []): D
 }
 
 /**
- * Everything has to be asked for: a filter that a script left empty must not mean all.
+ * Requires an explicit choice: a filter that a script left empty must not select everything.
  * @throws CommandFailure unless there is either a filter or --all.
  */
 export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined, choices = CHOICES): void {
   const filtered = Object.values(filter).some((part) => part !== undefined);
-  if (filtered && all)
-    throw new CommandFailure(EXIT.usage, '--all means every dead letter: leave it or the filter out');
+  if (filtered && all) throw new CommandFailure(EXIT.usage, '--all selects every dead letter: use it without a filter');
   if (filtered || all) return;
-  throw new CommandFailure(EXIT.usage, `say which ${choices}, or --all for every one`);
+  throw new CommandFailure(EXIT.usage, `specify which ${choices}, or --all for every one`);
 }
 
-/** The filter with a fixed time and a whole fingerprint. @throws CommandFailure for a group that is none or several. */
+/** Returns the filter with a time and a full fingerprint. @throws CommandFailure for an unknown or ambiguous group. */
 export async function pinFilter(backend: Backend, filter: DeadLetterFilter): Promise<PinnedFilter> {
   const pinned = await backend.pinSince(filter);
   return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(backend, pinned.group) };
@@ -74,5 +73,5 @@ export async function findGroup(backend: Backend, beginning: string): Promise<st
     throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
   }
   if (second === undefined) return first;
-  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: give more of it`);
+  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: give more characters`);
 }

@@ -3,17 +3,17 @@ import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
-/** Nothing is meant to be further away, and the database knows no time before 4713 BC. */
+/** A longer duration is a mistake, and Postgres has no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
 
-/** @throws InvalidArgumentError, as all of these, which ends the command with exit code 2. */
+/** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
   if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID) return text;
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
 }
 
-/** The number of a row that is no job's; `expected` says what it is, and gives an example. */
+/** Returns a parser for the number of another row than a job; `expected` describes it, with an example. */
 export function rowNumber(expected: string): (text: string) => string {
   return (text) => {
     if (/^[1-9]\d{0,17}$/.test(text)) return text;
@@ -27,17 +27,19 @@ export function jobIds(text: string, before: readonly string[] = []): string[] {
   return [...before, jobId(text)];
 }
 
-/** Repeatable, and separated by commas. */
+/** Accepts repeated options and commas. */
 export function jobIdList(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(',').map((id) => jobId(id.trim()))];
 }
 
 export function jobName(text: string): string {
   if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected lower-case letters, digits and _, a letter first, such as send_reminder.');
+  throw new InvalidArgumentError(
+    'Expected lower-case letters, digits and _, starting with a letter, such as send_reminder.',
+  );
 }
 
-/** Repeatable, and separated by commas. */
+/** Accepts repeated options and commas. */
 export function statuses(text: string, before: readonly JobStatus[] = []): JobStatus[] {
   const found = text.split(',').map((name) => {
     const status = STATUSES.find((one) => one === name.trim());
@@ -60,7 +62,7 @@ function isDuration(text: string): boolean {
   return DURATION.test(text) && seconds(text, 'duration') <= LONGEST_DAYS * 86_400;
 }
 
-/** One that is longer than nothing. */
+/** Accepts a duration above 0. */
 export function lasting(text: string): Duration {
   if (isDuration(text) && seconds(text, 'duration') > 0) return text;
   throw new InvalidArgumentError(`Expected a duration above 0, such as 90d, at most ${LONGEST_DAYS}d.`);
@@ -69,10 +71,10 @@ export function lasting(text: string): Duration {
 export function time(text: string): Date {
   const date = new Date(text);
   if (ISO.test(text) && !Number.isNaN(date.getTime()) && isDay(text.slice(0, 10))) return date;
-  throw new InvalidArgumentError('Expected a time with its zone, such as 2030-01-31T12:00:00Z, or a day.');
+  throw new InvalidArgumentError('Expected a time with a time zone, such as 2030-01-31T12:00:00Z, or a date.');
 }
 
-/** JavaScript takes the 30th of February for a day in March. */
+/** Rejects the 30th of February, which JavaScript reads as a day in March. */
 function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
@@ -81,7 +83,7 @@ export function timeOrDuration(text: string): Date | Duration {
   if (isDuration(text)) return text;
   if (/^\d{4}-/.test(text)) return time(text);
   throw new InvalidArgumentError(
-    `Expected how long ago, such as 1h or 7d and at most ${LONGEST_DAYS}d, or a time such as 2030-01-31T12:00:00Z.`,
+    `Expected a duration such as 1h or 7d, at most ${LONGEST_DAYS}d, or a time such as 2030-01-31T12:00:00Z.`,
   );
 }
 
@@ -93,12 +95,12 @@ export function whole(least: number, most: number): (text: string) => number {
   };
 }
 
-/** Empty for handlers without one. */
+/** Accepts a routing key, or empty text for handlers without one. */
 export function routingKey(text: string): string {
   return text === '' ? text : jobName(text);
 }
 
-/** The beginning of a fingerprint. */
+/** Accepts the beginning of a fingerprint. */
 export function group(text: string): string {
   if (/^[0-9a-f]{4,64}$/i.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('Expected a group as npx millrace dlq groups shows it, such as 7f3ac01b.');
@@ -106,14 +108,14 @@ export function group(text: string): string {
 
 export function errorPart(text: string): string {
   if (text.trim() !== '') return text;
-  throw new InvalidArgumentError("Expected a part of the error's text, such as 'connection refused'.");
+  throw new InvalidArgumentError("Expected part of the error text, such as 'connection refused'.");
 }
 
-/** Jobs a second. */
+/** Accepts jobs per second. */
 export function rate(text: string): number {
   const value = Number(/^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)?.[1]);
   if (value > 0 && value <= 10_000) return value;
-  throw new InvalidArgumentError('Expected jobs a second, above 0 and at most 10000, such as 50/s or 0.5/s.');
+  throw new InvalidArgumentError('Expected jobs per second, above 0 and at most 10000, such as 50/s or 0.5/s.');
 }
 
 export function key(text: string): string {

@@ -6,30 +6,30 @@ import { howFar, openProgress } from '../screen/progress.ts';
 import { sqsFailure } from '../target/aws-failure.ts';
 
 const POLL_MS = 500;
-/** A task that has not shown for so many looks will not: some servers forget one as soon as it ends. */
+/** How many polls may miss the task: some servers drop a task as soon as it ends. */
 const LOOKS_IN_VAIN = 10;
 
 /** A dead-letter queue before anything is moved. */
 export interface SeenQueue {
-  /** Its handlers, as they are called. */
+  /** The names of its handlers. */
   readonly name: string;
   readonly url: string;
   readonly arn: string;
   readonly depth: number;
   /** The newest move task. */
   readonly task: MoveTask | undefined;
-  /** Why it cannot be moved out of. */
+  /** Why its messages cannot be moved. */
   readonly failure: CommandFailure | undefined;
 }
 
-/** A move at its end, or one that did not begin. */
+/** A move that has ended, or did not start. */
 export interface EndedMove {
   readonly name: string;
   readonly url: string;
   readonly status: MoveTask['status'] | 'NOT_STARTED' | 'UNKNOWN';
   readonly moved: number;
   readonly toMove: number;
-  /** What is still in the queue. */
+  /** Messages that are still in the queue. */
   readonly left: number;
   readonly failureReason: string | undefined;
   readonly failure: CommandFailure | undefined;
@@ -39,7 +39,7 @@ function isActive(task: MoveTask | undefined): boolean {
   return task?.status === 'RUNNING' || task?.status === 'CANCELLING';
 }
 
-/** @throws CommandFailure when SQS cannot be asked at all. */
+/** @throws CommandFailure when the request to SQS fails. */
 export async function lookAt(queues: DeadLetterQueues, { url, handlers }: HandlerQueue): Promise<SeenQueue> {
   const name = handlers.join(', ');
   try {
@@ -61,7 +61,7 @@ interface Move {
   readonly handle: string;
   readonly failure: CommandFailure | undefined;
   task: MoveTask | undefined;
-  /** Looks at the queue that did not find the task. */
+  /** Polls that did not find the task. */
   missed: number;
 }
 
@@ -70,7 +70,7 @@ export interface MoveOptions {
   readonly interrupted: AbortSignal;
 }
 
-/** Starts a move task for each queue and sees them to their ends; interrupted, it cancels them. */
+/** Starts a move task for each queue and waits until all end; cancels them when interrupted. */
 export async function moveAll(
   queues: DeadLetterQueues,
   seen: readonly SeenQueue[],
@@ -84,7 +84,7 @@ export async function moveAll(
     for (;;) {
       if (interrupted.aborted && !cancelled) {
         cancelled = true;
-        // One that has ended meanwhile refuses it.
+        // SQS refuses to cancel a task that has ended in the meantime.
         await Promise.all(started.map(({ handle }) => queues.cancelMove(handle).catch(() => undefined)));
       }
       await Promise.all(started.map((move) => refresh(queues, move)));
@@ -106,10 +106,10 @@ async function start(queues: DeadLetterQueues, queue: SeenQueue, rate: number | 
   }
 }
 
-/** A task loses its handle when it ends: then it is the newest that was not there before. */
+/** Updates the state of a task. A task loses its handle when it ends; it is then the newest task that is new. */
 async function refresh(queues: DeadLetterQueues, move: Move): Promise<void> {
   const tasks = await queues.moveTasks(move.queue.arn).catch((error: unknown) => {
-    throw sqsFailure(error, `${move.queue.name}, whose move task goes on`);
+    throw sqsFailure(error, `${move.queue.name} (its move task continues)`);
   });
   const before = move.queue.task?.startedAt.getTime() ?? 0;
   const isNew = (task: MoveTask) => task.startedAt.getTime() > before;

@@ -5,15 +5,15 @@ import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
 import { sayError } from '../screen/terminal.ts';
 
-/** A job that somebody named, with what explains why it is not moved. */
+/** A named job, with what explains why it is not moved. */
 export interface ExplainedJob extends NamedJob {
-  /** There is no such job, and a stray has the number. */
+  /** The job does not exist, and a stray has the number. */
   readonly isStray: boolean;
-  /** By whom it was cancelled or discarded, and when. */
+  /** Who cancelled or discarded it, and when. */
   readonly cancelled: string | undefined;
 }
 
-/** The jobs of these ids, in their order. */
+/** Returns the jobs with these ids, in their order. */
 export async function explainJobs(backend: Backend, ids: readonly string[]): Promise<ExplainedJob[]> {
   const explained: ExplainedJob[] = [];
   for (const job of await backend.readNamedJobs(ids)) {
@@ -27,7 +27,7 @@ export async function explainJobs(backend: Backend, ids: readonly string[]): Pro
   return explained;
 }
 
-/** What is to be said of jobs beyond that they do not exist or are not dead, by their ids. */
+/** Returns reasons by job id, for strays and cancelled jobs: an answer alone does not explain these. */
 export async function explainFailures(backend: Backend, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const known = (await explainJobs(backend, ids)).filter(
     ({ isStray, cancelled }) => isStray || cancelled !== undefined,
@@ -35,7 +35,7 @@ export async function explainFailures(backend: Backend, ids: readonly string[]):
   return new Map(known.map((job) => [job.id, standing(job)]));
 }
 
-/** Whoever may not look at dead letters is told of none. */
+/** Returns false when the caller may not read dead letters. */
 async function isStrayNumber(backend: Backend, id: string): Promise<boolean> {
   try {
     return (await backend.showDeadLetter({ strayId: id })) !== undefined;
@@ -50,24 +50,25 @@ async function tellEnd(backend: Backend, id: string): Promise<string | undefined
   return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
 }
 
-/** Why a job that somebody named is not moved, as the end of a sentence that begins with it. */
+/** Returns why a named job is not moved, as the predicate of a sentence about the job. */
 export function standing(job: ExplainedJob): string {
   const { status, jobType, routingKey, handled, isStray, cancelled } = job;
   if (isStray) return `does not exist; ${job.id} is a stray: npx millrace dlq show --stray ${job.id}`;
   if (status === null) return 'does not exist';
-  if (cancelled !== undefined) return `already cancelled: ${cancelled}`;
-  if (status === 'succeeded' || status === 'skipped' || status === 'cancelled') return `already ${status}`;
-  if (status !== 'dead_letter') return `is not dead but ${status}`;
-  if (handled) return 'is dead, and the rest of the filter leaves it out';
+  if (cancelled !== undefined) return `is already cancelled: ${cancelled}`;
+  if (status === 'succeeded') return 'has already succeeded';
+  if (status === 'skipped' || status === 'cancelled') return `is already ${status}`;
+  if (status !== 'dead_letter') return `is ${status}, not dead`;
+  if (handled) return 'is dead, but does not match the rest of the filter';
   return `has no handler: deploy ${handlerName({ jobType: jobType ?? '', routingKey: routingKey ?? '' })}`;
 }
 
-/** Jobs that were named and not moved, each with its reason, for `--json`. */
+/** Returns the named jobs that were not moved, each with its reason, for `--json`. */
 export function skippedDocument(jobs: readonly ExplainedJob[]): Record<string, unknown>[] {
   return jobs.map((job) => ({ id: job.id, status: job.status, reason: standing(job) }));
 }
 
-/** Says why each of them was not moved; answers the code for it: failed when others were moved, else what they are. */
+/** Reports why each job was not moved. Returns `failed` when others were moved, else the code for these jobs. */
 export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): ExitCode {
   for (const job of jobs) sayError(`job ${job.id} ${standing(job)}`);
   if (jobs.length === 0) return EXIT.done;
@@ -75,7 +76,7 @@ export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): Exi
   return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;
 }
 
-/** How a dead letter's handler is called; `-` where none is known. */
+/** Returns the name of a dead letter's handler; `-` when it is unknown. */
 export function jobOf({ jobType, routingKey }: Pick<ListedDeadLetter, 'jobType' | 'routingKey'>): string {
   return jobType === null ? '-' : handlerName({ jobType, routingKey: routingKey ?? '' });
 }

@@ -9,22 +9,22 @@ import { count, counted } from '../screen/progress.ts';
 import { firstLine } from '../screen/terminal.ts';
 import { type ExplainedJob, explainJobs, jobOf, skippedDocument } from './named-jobs.ts';
 
-/** What a redrive would do, before it is begun. */
+/** What a redrive would do. */
 export interface RedrivePreview {
   readonly matched: number;
-  /** Of them, within the limit. */
+  /** Matching dead letters that can be moved, within the limit. */
   readonly movable: number;
   readonly handlers: readonly PreviewedHandler[];
   readonly groups: readonly DeadLetterGroup[];
-  /** Redrives that others began. */
+  /** Other redrives that are running. */
   readonly running: readonly RedriveOperation[];
-  /** Jobs that were named and would not be moved. */
+  /** Named jobs that would not be moved. */
   readonly skipped: readonly ExplainedJob[];
   readonly rate: number | undefined;
 }
 
 const MOST_GROUPS = 20;
-/** Nobody has so many at once. */
+/** More than ever run at once. */
 const MOST_RUNNING = 1000;
 
 interface Asked {
@@ -73,19 +73,19 @@ export function previewDocument(preview: RedrivePreview): Record<string, unknown
 const MOVES: Readonly<Record<RedriveVerdict, string>> = {
   movable: 'yes',
   no_handler: 'no: deploy its handler first',
-  stray: 'no: nobody’s job',
-  not_dead: 'no: at work again',
+  stray: 'no: a message without a job',
+  not_dead: 'no: no longer dead',
 };
 
-/** The preview as two tables: by handler, and by kind of error. */
+/** Returns the preview as two tables: by handler, and by kind of error. */
 export function previewTables({ handlers, groups }: RedrivePreview) {
   return [
     {
-      headings: ['JOB', 'JOBS', 'CAN BE MOVED'],
+      headings: ['HANDLER', 'JOBS', 'MOVABLE'],
       rows: handlers.map((one) => [
         jobOf(one),
         one.jobs,
-        MOVES[one.verdict] + (one.paused ? ', then waits: paused' : ''),
+        MOVES[one.verdict] + (one.paused ? ', but its handler is paused' : ''),
       ]),
     },
     {
@@ -95,7 +95,7 @@ export function previewTables({ handlers, groups }: RedrivePreview) {
   ] as const;
 }
 
-/** Why some cannot be moved, a sentence each. */
+/** Returns a sentence for each reason why dead letters cannot be moved. */
 export function whyNot({ handlers }: RedrivePreview): string[] {
   return handlers.flatMap((one) => obstacle(one) ?? []);
 }
@@ -106,15 +106,15 @@ function obstacle(handler: PreviewedHandler): string | undefined {
     case 'movable':
       return undefined;
     case 'no_handler':
-      return `${jobs}: no handler for ${jobOf(handler)}: deploy it first`;
+      return `${jobs} without a handler: deploy ${jobOf(handler)} first`;
     case 'stray':
-      return `${counted(handler.jobs, 'message')} of nobody’s job: npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows`;
+      return `${counted(handler.jobs, 'message')} without a job: npx millrace dlq discard --stray N, with N from npx millrace dlq list`;
     case 'not_dead':
-      return `${jobs} of ${jobOf(handler)}: at work again already`;
+      return `${jobs} of ${jobOf(handler)}: no longer dead`;
   }
 }
 
-/** What a person should know besides: pauses, and other redrives. */
+/** Returns further warnings: paused handlers, and other redrives. */
 export function remarks({ handlers, running }: RedrivePreview): string[] {
   return [
     ...handlers
@@ -122,12 +122,12 @@ export function remarks({ handlers, running }: RedrivePreview): string[] {
       .map((one) => `${jobOf(one)} is paused: its ${counted(one.jobs, 'job')} will wait`),
     ...running.map(
       ({ id, requestedBy, done, expected }) =>
-        `redrive ${id} of ${requestedBy} is running: ${count(done)} of ${count(expected)} moved`,
+        `redrive ${id} by ${requestedBy} is running: ${count(done)} of ${count(expected)} moved`,
     ),
   ];
 }
 
-/** How long it takes, where that is known. */
+/** Returns how long the redrive takes, when that is known. */
 export function estimate({ movable, rate }: RedrivePreview): string {
   return rate === undefined || movable === 0 ? '' : `, in about ${span(movable / rate)} at ${rate}/s`;
 }

@@ -13,8 +13,8 @@ const STEP_PAUSE_MS = 200;
 const WATCH_PAUSE_MS = 500;
 const LONGEST_STILLNESS_MS = 10_000;
 
-const ROW_IS_HELD = 'somebody holds rows of these jobs in a transaction that is open';
-const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle it wakes up once a minute.';
+const ROW_IS_HELD = 'an open transaction locks rows of these jobs';
+const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle, it wakes up once a minute.';
 
 interface Asked {
   readonly filter: PinnedFilter;
@@ -23,13 +23,13 @@ interface Asked {
   readonly json: boolean;
 }
 
-/** Begins a redrive, sees it to its end, and tells how it went. */
+/** Starts a redrive, waits until it ends, and reports the result. */
 export async function runRedrive(backend: Backend, { filter, limit, rate, json }: Asked): Promise<ExitCode> {
   const { end, interrupted } = await interruptible(async (signal) => {
     const id = await backend.startRedrive(filter, { rate: rate ?? null, limit });
     const work = workOffRedrive({ backend, id, rate, interrupted: signal });
     const atEnd = await work.catch((error: unknown) => {
-      say(`redrive ${id} is not at its end: the dispatcher goes on with it`);
+      say(`redrive ${id} has not finished: the dispatcher continues it`);
       throw error;
     });
     return { end: atEnd, interrupted: signal.aborted };
@@ -39,7 +39,7 @@ export async function runRedrive(backend: Backend, { filter, limit, rate, json }
   return report(end, skipped, interrupted);
 }
 
-/** Jobs that were named and that this redrive did not move, as they stand now. */
+/** Returns the named jobs that this redrive did not move, with their current state. */
 async function findSkipped(backend: Backend, { id }: RedriveOperation, { jobIds: ids = [] }: PinnedFilter) {
   if (ids.length === 0) return [];
   const moved = new Set(await backend.findMoved(id, ids));
@@ -65,31 +65,32 @@ function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boo
 function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: boolean): ExitCode {
   const { id, status, done, expected } = end;
   if (status === 'cancelled') {
-    const by = byUs ? '' : ' by somebody else';
-    sayError(`redrive ${id} is cancelled${by}: ${count(done)} of ${count(expected)} moved, and they stay moved`);
+    const by = byUs ? '' : ' by another user';
+    sayError(`redrive ${id} was cancelled${by}: ${count(done)} of ${count(expected)} moved; they stay moved`);
     return byUs ? EXIT.interrupted : EXIT.conflict;
   }
   suggest('npx millrace jobs list');
   if (skipped.length > 0) return reportSkipped(skipped, done);
-  if (done < expected) warn(`${count(expected - done)} of ${count(expected)} were moved or given up by somebody else`);
+  if (done < expected)
+    warn(`${count(expected - done)} of ${count(expected)} were moved or discarded by another operation`);
   return done === 0 && expected > 0 ? EXIT.conflict : EXIT.done;
 }
 
 interface WorkOff {
   readonly backend: Backend;
   readonly id: string;
-  /** Jobs a second: then the dispatcher does the work, and this only looks. */
+  /** Jobs per second. With a rate, the dispatcher moves the jobs, and the command only watches. */
   readonly rate: number | undefined;
-  /** Fired when it is to be cancelled. */
+  /** Fires when the redrive should be cancelled. */
   readonly interrupted: AbortSignal;
-  /** After so long without a move a person is warned; default 10 s. */
+  /** How long nothing may move before the command warns; default 10 s. */
   readonly stillnessMs?: number;
 }
 
-/** Sees a redrive to its end, or cancels it; answers how it stands then. */
+/** Waits until a redrive ends, or cancels it; returns its final state. */
 export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
   const { backend, id, rate, interrupted } = work;
-  // With a rate the dispatcher does the work.
+  // With a rate, the dispatcher moves the jobs.
   const step = rate === undefined ? backend.stepRedrive : undefined;
   const progress = openProgress();
   const stillness = watchStillness(work);
@@ -97,13 +98,13 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
     for (let done = 0; ; ) {
       if (interrupted.aborted) await backend.cancelRedrive(id);
       const now = await (step === undefined || interrupted.aborted ? backend.readRedrive(id) : step(id));
-      if (now === undefined) throw new Error(`redrive ${id} is gone: was the database restored?`);
+      if (now === undefined) throw new Error(`redrive ${id} no longer exists: was the database restored?`);
       if (now.status !== 'running') return now;
       progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}`);
       const moved = now.done > done;
       if (stillness(moved)) {
         progress.clear();
-        warn(`nothing has moved for a while: ${step === undefined ? DISPATCHER_IS_AWAY : ROW_IS_HELD}`);
+        warn(`no job has moved for a while: ${step === undefined ? DISPATCHER_IS_AWAY : ROW_IS_HELD}`);
       }
       done = now.done;
       if (step === undefined) await pause(WATCH_PAUSE_MS, interrupted);
@@ -114,7 +115,7 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
   }
 }
 
-/** True once for each time that nothing moved for long, given the rate. */
+/** Returns a function that is true once per period in which nothing moved for too long, given the rate. */
 function watchStillness({ rate, stillnessMs = LONGEST_STILLNESS_MS }: WorkOff): (moved: boolean) => boolean {
   const patience = Math.max(stillnessMs, rate === undefined ? 0 : 3000 / rate);
   let since = performance.now();

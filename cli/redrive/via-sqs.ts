@@ -20,15 +20,14 @@ interface MoveOptions extends GlobalOptions {
 }
 
 const HIGHEST_RATE = 500;
-const FROM_TABLE = 'without --via-sqs, redrive takes dead jobs from the table, wherever their messages are';
+const FROM_TABLE = 'without --via-sqs, redrive moves dead jobs in the table, wherever their messages are';
 
-/** A redrive by SQS itself: a move task for the dead-letter queue of each handler meant. */
+/** Runs a redrive in SQS itself: a move task for the dead-letter queue of each selected handler. */
 export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptions): Promise<ExitCode> {
   checkOptions(filter, options);
   const { rate, json = false } = options;
   const wanted = await withDatabase(options, (db) => findHandlerQueues(db, filter));
-  if (wanted.length === 0)
-    throw new CommandFailure(EXIT.notFound, 'no handler is like that, so there is no queue of it');
+  if (wanted.length === 0) throw new CommandFailure(EXIT.notFound, 'no handler matches');
   const queues = openDeadLetterQueues(await findSqs(options));
   try {
     const seen = await Promise.all(wanted.map((queue) => lookAt(queues, queue)));
@@ -40,7 +39,7 @@ export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptio
     if (options.dryRun) return exitCodeOf([EXIT.done, ...failures]);
     const count = ready.reduce((total, { depth }) => total + depth, 0);
     const where = counted(ready.length, 'dead-letter queue');
-    if (!options.yes) await confirm(`Let SQS move ${counted(count, 'message')} out of ${where}?`, { json, count });
+    if (!options.yes) await confirm(`Make SQS move ${counted(count, 'message')} out of ${where}?`, { json, count });
     const { ended, interrupted } = await interruptible(async (signal) => {
       const all = await moveAll(queues, ready, { rate, interrupted: signal });
       return { ended: all, interrupted: signal.aborted };
@@ -57,11 +56,14 @@ function checkOptions({ jobIds, since, error, group }: DeadLetterFilter, { limit
   if ([jobIds, since, error, group, limit].some((part) => part !== undefined)) {
     throw new CommandFailure(
       EXIT.usage,
-      'a move task takes everything in the queue: with --via-sqs only --job-type, --routing-key or --all choose',
+      'a move task moves everything in the queue: --via-sqs accepts only --job-type, --routing-key or --all',
     );
   }
   if (rate !== undefined && !(Number.isInteger(rate) && rate <= HIGHEST_RATE)) {
-    throw new CommandFailure(EXIT.usage, `--rate: SQS moves a whole number of messages a second, 1 to ${HIGHEST_RATE}`);
+    throw new CommandFailure(
+      EXIT.usage,
+      `--rate: with --via-sqs, expected a whole number of messages per second, 1 to ${HIGHEST_RATE}`,
+    );
   }
 }
 
@@ -74,10 +76,10 @@ function preview(seen: readonly SeenQueue[], json: boolean): void {
     return;
   }
   printRows(
-    ['JOB', 'MESSAGES', 'QUEUE'],
+    ['HANDLER', 'MESSAGES', 'QUEUE'],
     seen.map(({ name, depth, url }) => [name, depth, url]),
   );
-  whisper('Nothing was done.');
+  whisper('Nothing was moved.');
 }
 
 function nothingToMove(failures: readonly ExitCode[], { json, dryRun }: MoveOptions): ExitCode {
@@ -86,7 +88,7 @@ function nothingToMove(failures: readonly ExitCode[], { json, dryRun }: MoveOpti
     if (failures.includes(EXIT.notFound)) say(FROM_TABLE);
     return exitCodeOf(failures);
   }
-  throw new CommandFailure(EXIT.notFound, `there is no message in the dead-letter queues: ${FROM_TABLE}`);
+  throw new CommandFailure(EXIT.notFound, `the dead-letter queues are empty: ${FROM_TABLE}`);
 }
 
 function tell(ended: readonly EndedMove[], json: boolean): void {
@@ -96,7 +98,7 @@ function tell(ended: readonly EndedMove[], json: boolean): void {
     return;
   }
   printRows(
-    ['JOB', 'STATUS', 'MOVED', 'OF', 'LEFT'],
+    ['HANDLER', 'STATUS', 'MOVED', 'OF', 'LEFT'],
     ended.map(({ name, status, moved, toMove, left }) => [name, status, moved, toMove, left]),
   );
 }
@@ -107,10 +109,10 @@ function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitC
     if (failure) sayError(failure.message);
     if (status === 'FAILED') sayError(`${name}: ${explain(failureReason)}`);
     if (status === 'UNKNOWN')
-      sayError(`${name}: SQS does not tell how the move ended; ${counted(left, 'message')} left`);
-    if (status === 'CANCELLED') say(`${name}: the move is cancelled; what was moved stays moved`);
+      sayError(`${name}: SQS does not report how the move ended; ${counted(left, 'message')} left`);
+    if (status === 'CANCELLED') say(`${name}: the move was cancelled; messages already moved stay moved`);
     if (status === 'COMPLETED' && left > 0) {
-      warn(`${name}: ${counted(left, 'message')} left: somebody looked at them, or they just died; run it again`);
+      warn(`${name}: ${counted(left, 'message')} left, in use by a consumer or new: run the command again`);
     }
     if (failure) return failure.exitCode;
     return status === 'COMPLETED' ? EXIT.done : EXIT.failed;
@@ -120,10 +122,10 @@ function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitC
 }
 
 function explain(reason: string): string {
-  if (!reason.includes('CouldNotDetermineMessageSource')) return `SQS gave up: ${reason}`;
+  if (!reason.includes('CouldNotDetermineMessageSource')) return `the move failed: ${reason}`;
   return (
-    'SQS gave up at a message that was sent there by hand, since it does not know where that came from: discard it ' +
-    'first (npx millrace dlq discard --stray N, by the number that npx millrace dlq list shows once the mirror has ' +
-    'seen it, within a minute, and start again when it has deleted it, a minute later), or redrive without --via-sqs'
+    'SQS failed at a message that was sent to the dead-letter queue directly and has no source queue: discard it ' +
+    '(npx millrace dlq discard --stray N, with the number that npx millrace dlq list shows within a minute), run ' +
+    'this command again a minute later, or redrive without --via-sqs'
   );
 }

@@ -5,7 +5,7 @@ const SAME_SIGNAL_MS = 250;
 
 let takeOver: (() => void) | undefined;
 
-/** Ctrl-C ends a command at once, with the number that scripts know it by, unless it has something to put right. */
+/** Makes Ctrl-C end a command at once with exit code 130, unless the command handles it itself. */
 export function endOnInterrupt(): void {
   let last = Number.NEGATIVE_INFINITY;
   process.on('SIGINT', () => {
@@ -18,7 +18,7 @@ export function endOnInterrupt(): void {
   });
 }
 
-/** Runs work that the first Ctrl-C asks to come to an end, by its signal; the second one ends it at once. */
+/** Runs `work`; the first Ctrl-C fires its signal, the second one ends the process at once. */
 export async function interruptible<T>(work: (interrupted: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   takeOver = () => controller.abort();

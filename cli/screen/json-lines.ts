@@ -3,21 +3,23 @@ import type { GlobalOptions } from '../global-options.ts';
 import { toJson } from './json.ts';
 import { print, say } from './terminal.ts';
 
-/** What a command can be told that answers a list. */
+/** The options of a command that prints a list. */
 export interface ListOptions extends GlobalOptions {
   readonly jsonl?: boolean;
   readonly limit?: number;
 }
 
-/** Gives a command `--jsonl`. */
+/** Adds `--jsonl` to a command. */
 export function addJsonLines(command: Command): Command {
-  return command.option('--jsonl', 'the items only, a JSON document a line').hook('preAction', (_command, asked) => {
-    const { json, jsonl } = asked.optsWithGlobals<ListOptions>();
-    if (json && jsonl) asked.error('--json or --jsonl, not both: one document, or a document a line');
-  });
+  return command
+    .option('--jsonl', 'print only the items, one JSON document per line')
+    .hook('preAction', (_command, asked) => {
+      const { json, jsonl } = asked.optsWithGlobals<ListOptions>();
+      if (json && jsonl) asked.error('use --json or --jsonl, not both: one document, or one document per line');
+    });
 }
 
-/** Has every other command say what is wrong with `--jsonl`, and not only that it knows no such option. */
+/** Makes every other command explain why it rejects `--jsonl`, instead of reporting an unknown option. */
 export function refuseJsonLines(command: Command): void {
   for (const child of command.commands) refuseJsonLines(child);
   if (command.commands.length > 0 || command.options.some(({ long }) => long === '--jsonl')) return;
@@ -25,11 +27,11 @@ export function refuseJsonLines(command: Command): void {
   command.on('option:jsonl', () => {
     const { parent } = command;
     const name = parent?.parent ? `${parent.name()} ${command.name()}` : command.name();
-    command.error(`${name} answers no list, and --jsonl prints the items of one`);
+    command.error(`${name} does not print a list: --jsonl is for lists only`);
   });
 }
 
-/** Prints a list as it was asked for: as JSON, with `more` beside the items, a line an item, or as `show` does. */
+/** Prints a list as one JSON document with `more` beside the items, as one line per item, or by `show`. */
 export function printList(
   options: ListOptions,
   items: readonly object[],
@@ -39,5 +41,5 @@ export function printList(
   if (options.jsonl) for (const item of items) print(toJson(item));
   else if (options.json) print(toJson({ items, ...more }));
   else show();
-  if (items.length === options.limit) say(`${items.length} are shown, as --limit says: there may be more`);
+  if (items.length === options.limit) say(`showing the first ${items.length}, the value of --limit; there may be more`);
 }

@@ -1,9 +1,9 @@
 const WIPE_LINE = '\r\x1b[2K';
 
-/** One line that is written over and over, for a person who is looking. */
+/** A progress line that is overwritten in place, for a person at a terminal. */
 export interface Progress {
   show(text: string): void;
-  /** Before anything else is said. */
+  /** Clears the line, before other output. */
   clear(): void;
 }
 
@@ -23,18 +23,18 @@ export function openProgress(): Progress {
   };
 }
 
-/** `1,200 of 5,000, 24 %`. */
+/** Returns progress such as `1,200 of 5,000, 24 %`. */
 export function howFar(done: number, of: number): string {
   const share = of === 0 ? '' : `, ${Math.floor((100 * done) / of)} %`;
   return `${count(done)} of ${count(of)}${share}`;
 }
 
-/** A number as a person reads it. */
+/** Returns a number with thousands separators. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `1 job`, `1,200 jobs`. */
+/** Returns a count such as `1 job` or `1,200 jobs`. */
 export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 
-/** Data: the only thing that goes to standard output. */
+/** Writes data, which is all that goes to standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Talk: what a person reads and a pipe must not get. */
+/** Writes a message to standard error: for a person, not for a pipe. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -18,12 +18,12 @@ export function warn(text: string): void {
   say(`${styleText('yellow', 'warning:', { stream: process.stderr })} ${text}`);
 }
 
-/** Only for a person who is looking, in grey: NO_COLOR and terminals without colours are respected. */
+/** Writes a dimmed message if standard error is a terminal. Respects NO_COLOR. */
 export function whisper(text: string): void {
   if (process.stderr.isTTY) say(styleText('dim', text, { stream: process.stderr }));
 }
 
-/** The command that is likely to be typed next. */
+/** Suggests the next command. */
 export function suggest(command: string): void {
   whisper(`Next: ${command}`);
 }
@@ -35,8 +35,8 @@ export function isTable(): boolean {
 type Cell = string | number | Date | null | undefined;
 
 /**
- * Rows for a person as an aligned table with headings; for a pipe one line a row with tabs between, without headings.
- * Control characters never get out, since a stored text could otherwise drive the terminal.
+ * Prints rows as an aligned table with headings on a terminal, and tab-separated without headings in a pipe. Replaces
+ * control characters, since a stored text could otherwise control the terminal.
  */
 export function printRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
   if (!isTable()) {
@@ -48,7 +48,7 @@ export function printRows(headings: readonly string[], rows: readonly (readonly 
   for (const line of lines) print(line);
 }
 
-/** The same table for a person before a question; a pipe gets nothing. */
+/** Prints the same table to standard error before a question; a pipe gets nothing. */
 export function sayRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
   if (process.stderr.isTTY) for (const line of align(headings, rows)) say(line);
 }
@@ -66,13 +66,13 @@ function align(headings: readonly string[], rows: readonly (readonly Cell[])[]):
 
 const LONGEST_ERROR = 60;
 
-/** The first line of an error, short enough for a table. */
+/** Returns the first line of an error, short enough for a table. */
 export function firstLine(error: string | null): string {
   const [line = ''] = (error ?? '').split('\n', 1);
   return isTable() && line.length > LONGEST_ERROR ? `${line.slice(0, LONGEST_ERROR)}…` : line;
 }
 
-/** Names and values: two aligned columns, or two with a tab between. */
+/** Prints names and values in two aligned columns, or tab-separated in a pipe. */
 export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
   const longest = Math.max(...pairs.map(([name]) => name.length));
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
@@ -96,7 +96,7 @@ function plain(cell: Cell): string {
   return visible(escaped);
 }
 
-/** Without what a terminal would obey; line breaks stay. */
+/** Replaces control characters, except line breaks. */
 export function visible(value: string): string {
   return value.replace(/[^\P{Cc}\n]/gu, '\ufffd');
 }

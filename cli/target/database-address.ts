@@ -2,7 +2,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 
 export interface DatabaseAddress {
   readonly url: string;
-  /** `host:port/database`, which is all that may be shown. */
+  /** `host:port/database`, the only part to show. */
   readonly label: string;
 }
 
@@ -10,17 +10,17 @@ const EXPECTED = 'expected postgres://user:password@host:5432/name';
 
 /**
  * Checks the address before anything can print it.
- * @throws CommandFailure that says where it came from and what is wrong, without the address.
+ * @throws CommandFailure that names the source and the mistake, without the address.
  */
 export function readAddress(address: string, source: string): DatabaseAddress {
   const refuse = (reason: string) => new CommandFailure(EXIT.usage, `${source}: ${reason}; ${EXPECTED}`);
   const url = URL.parse(address);
   if (url === null)
     throw refuse(
-      'this is not an address that can be read (are characters such as # @ / ? in the password written as %23 %40 %2F %3F?)',
+      'the address is malformed (are characters such as # @ / ? in the password written as %23 %40 %2F %3F?)',
     );
   if (!/^postgres(ql)?:$/.test(url.protocol)) throw refuse('this is not the address of a Postgres database');
-  // Such a character ends the address early: what follows, half a password, would be taken for a host or a name.
+  // Such a character ends the address early: the rest of the password would count as a host or a name.
   const cut = url.hash !== '' || (url.username === '' && /@/.test(url.pathname + url.search));
   if (cut) throw refuse('a # ? or / in the password must be written as %23 %3F %2F');
   const host = decode(url.host || url.searchParams.get('host') || 'localhost');

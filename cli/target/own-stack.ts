@@ -9,12 +9,12 @@ import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { findStack, findTarget } from './target.ts';
 
 /**
- * The running stack of this folder or of one above it, if a command is about its database: another database's messages
- * are in other queues, whatever runs here.
+ * Returns the running stack of this folder or of one above it, if the options name its database: the messages of
+ * another database are in other queues.
  */
 export async function findOwnStack(options: GlobalOptions): Promise<FoundState | undefined> {
   const { by, address: database } = await findTarget(options);
-  // What is behind an API is not known here.
+  // The database behind an API is unknown here.
   if (by === 'api') return undefined;
   const found = await findState().catch(() => undefined);
   if (found === undefined || !(await isRunning(found.state))) return undefined;
@@ -25,12 +25,12 @@ function isDatabaseOf({ state }: FoundState, { label }: DatabaseAddress): boolea
   return readAddress(state.databaseUrl, '.millrace/dev.json').label === label;
 }
 
-/** A service of a stack on this machine. */
+/** Returns the address of a service of a stack on this machine. */
 export function addressOf(endpoint: string): AwsAddress {
   return { endpoint, region: REGION, credentials: CREDENTIALS };
 }
 
-/** Where a stack's SQS is. @returns undefined for the one that the AWS environment names. */
+/** Returns the address of the stack's SQS; undefined for the SQS of the AWS environment. */
 export async function findSqs(options: GlobalOptions): Promise<AwsAddress | undefined> {
   const found = await findOwnStack(options);
   return found && addressOf(found.state.sqsEndpoint);
@@ -38,26 +38,26 @@ export async function findSqs(options: GlobalOptions): Promise<AwsAddress | unde
 
 export interface DispatcherTarget {
   readonly functionName: string;
-  /** Undefined for the Lambda that the AWS environment names. */
+  /** Undefined for the Lambda of the AWS environment. */
   readonly address: AwsAddress | undefined;
 }
 
 /**
- * The dispatcher of the running stack.
- * @throws CommandFailure when another database than the stack's was named, whose dispatcher nobody knows here.
+ * Returns the dispatcher of the running stack.
+ * @throws CommandFailure when the options name another database than the stack's, whose dispatcher is unknown.
  */
 export async function findStacksDispatcher(database: DatabaseAddress): Promise<DispatcherTarget> {
   const found = await findStack(', or name a dispatcher on AWS with --function');
   if (!isDatabaseOf(found, database)) {
     throw new CommandFailure(
       EXIT.usage,
-      `the stack of this folder works on another database than ${database.label}: name the dispatcher with --function`,
+      `the stack of this folder uses another database than ${database.label}: name the dispatcher with --function`,
     );
   }
   return { functionName: functionName(STAGE, 'dispatcher'), address: addressOf(found.state.lambdaEndpoint) };
 }
 
-/** The nearest `functions/handlers`, here or above. */
+/** Returns the nearest `functions/handlers`, in a folder or above it. */
 export function findHandlers(from: string): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const handlers = join(folder, 'functions', 'handlers');

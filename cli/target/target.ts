@@ -10,22 +10,22 @@ import { type ApiAddress, readApiAddress } from './api-address.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { databaseFailure } from './database-failure.ts';
 
-/** Longest wait for a connection: a person is waiting too. */
+/** The longest wait for a connection, short because a person is waiting. */
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** How our connections are called in `pg_stat_activity`. */
+/** The name of the CLI's connections in `pg_stat_activity`. */
 export const CONNECTION_NAME = 'millrace-cli';
 
-/** Where the jobs are that a command is about, and the way to them. */
+/** Where the jobs of a command are, and how to reach them. */
 export type Target =
   | { readonly by: 'database'; readonly address: DatabaseAddress }
   | { readonly by: 'api'; readonly address: ApiAddress };
 
 const NAME_ONE = ', or name a database with --database-url or an API with --api-url';
 
-/** The flags, else the environment, else the database of the stack that runs in this folder or above it. */
+/** Returns the target of the flags, else of the environment, else the stack of this folder or one above it. */
 export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwise = NAME_ONE): Promise<Target> {
   if (databaseUrl !== undefined && apiUrl !== undefined) {
-    throw new CommandFailure(EXIT.usage, '--database-url or --api-url, not both: each says where the jobs are');
+    throw new CommandFailure(EXIT.usage, 'use --database-url or --api-url, not both: each selects where the jobs are');
   }
   if (databaseUrl !== undefined) return { by: 'database', address: readAddress(databaseUrl, '--database-url') };
   if (apiUrl !== undefined) return { by: 'api', address: readApiAddress(apiUrl, '--api-url') };
@@ -37,7 +37,7 @@ export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwi
   return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
 }
 
-/** The database that a command is about. @throws CommandFailure when an API was named instead. */
+/** Returns the database of a command. @throws CommandFailure when the options name an API instead. */
 export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddress> {
   const { by, address } = await findTarget(options);
   if (by === 'api') throw needsDatabase(address);
@@ -47,11 +47,11 @@ export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddr
 function needsDatabase({ label }: ApiAddress): CommandFailure {
   return new CommandFailure(
     EXIT.usage,
-    `the API at ${label} does not do this, which needs the database: name it with --database-url or DATABASE_URL`,
+    `this command requires the database, not the API at ${label}: name it with --database-url or DATABASE_URL`,
   );
 }
 
-/** The running stack of this folder or of one above it; `otherwise` is what else a person could do without one. */
+/** Returns the running stack of this folder or above it; `otherwise` is an alternative for a person without one. */
 export async function findStack(otherwise = ''): Promise<FoundState> {
   const found = await findState().catch((error: unknown) => {
     throw new CommandFailure(EXIT.unreachable, messageOf(error));
@@ -65,12 +65,12 @@ export async function findStack(otherwise = ''): Promise<FoundState> {
   if (await isRunning(found.state)) return found;
   throw new CommandFailure(
     EXIT.unreachable,
-    `the stack of ${found.folder} has ended, since its process ${found.state.pid} is gone: start it again with npm start` +
+    `the stack of ${found.folder} has stopped (its process ${found.state.pid} is gone): start it again with npm start` +
       otherwise,
   );
 }
 
-/** One connection for the length of `work`; its failures become sentences that name host and database only. */
+/** Runs `work` with one connection; its failures become sentences that name only the host and the database. */
 export async function withDatabase<T>(options: GlobalOptions, work: (db: Database) => Promise<T>): Promise<T> {
   return withDatabaseAt(await findDatabase(options), work);
 }
@@ -81,7 +81,7 @@ export async function withDatabaseAt<T>(address: DatabaseAddress, work: (db: Dat
     connectionString: address.url,
     max: 1,
     name: CONNECTION_NAME,
-    // A lost connection shows in the next statement.
+    // A lost connection makes the next statement fail.
     log: openLog(() => undefined),
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
   });

@@ -53,7 +53,7 @@ function openClient(
 
 async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {
   const round = (await ask(client, functionName, NUDGE)) as Dispatched | null;
-  if (round === null) throw new Error(`${functionName} answered nothing to a nudge: is it the dispatcher?`);
+  if (round === null) throw new Error(`${functionName} returned nothing: is it the dispatcher?`);
   return round;
 }
 

@@ -54,7 +54,7 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const name = queueNameOf(url);
   const state = await deadLetterQueues.describe(url);
   if (state === undefined) {
-    const reason = 'dead jobs have nowhere to go: npx cdk deploy --revert-drift makes it again';
+    const reason = 'SQS cannot keep the messages of dead jobs: npx cdk deploy --revert-drift creates the queue again';
     log.error('dead_letter_queue_missing', { queue: name, reason });
     return;
   }

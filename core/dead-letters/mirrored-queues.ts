@@ -78,8 +78,8 @@ const NOTE_SWEEP = `
     select d.id,
            case
              when d.message_sent_at + make_interval(secs => $5) < millrace.clock() then 'SQS keeps a message no longer'
-             when n.moved_at > d.last_seen_at then 'a move task took it'
-             else 'gone from the queue: deleted or purged' end as reason
+             when n.moved_at > d.last_seen_at then 'moved by a move task'
+             else 'no longer in the queue: deleted or purged' end as reason
       from millrace.dead_letters d, noted n
       where d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.last_seen_at < n.complete_before_at
       order by d.id for update of d skip locked

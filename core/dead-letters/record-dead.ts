@@ -52,8 +52,8 @@ const RECORD_DEAD = `
              else 'left'
            end as verdict,
            case
-             when job_id is null then 'not a message of Millrace'
-             when not native then 'a message of another database, or of another life of this one'
+             when job_id is null then 'not a Millrace message'
+             when not native then 'a message from another database, or from before a restore'
              when not live then 'names a job that was never enqueued'
              else 'names a claim that was never made'
            end as reason

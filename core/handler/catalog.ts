@@ -68,12 +68,13 @@ function checkHandler(file: string, exported: unknown, siblings: readonly string
   if (exported === undefined) {
     return { file, message: 'has no default export; write `export default defineHandler({ … })`' };
   }
-  if (!isDefinition(exported)) return { file, message: 'its default export was not made by defineHandler' };
+  if (!isDefinition(exported))
+    return { file, message: 'its default export is not a handler: create it with defineHandler' };
   const name = handlerName(exported);
   const expected = handlerFile(exported);
   if (basename(file) === expected) return { definition: exported, file, name };
   const hint = siblings.includes(expected)
-    ? `${expected} defines it already; give this one another jobType or routingKey`
+    ? `${expected} already defines it; give this handler another jobType or routingKey`
     : `rename the file to ${expected}`;
   return { file, message: `defines ${name}: ${hint}` };
 }

@@ -127,10 +127,12 @@ const KEYS = [
   ...['maxInFlight', 'nativeModules', 'run'],
 ];
 
-/** A mistyped option would be left out without a word, where no compiler looks. */
+/** Rejects a mistyped option, which JavaScript would ignore without an error. */
 function checkKeys(options: object): void {
   const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) throw new SettingError(unknown, `only what there is (${KEYS.join(', ')})`, unknown);
+  if (unknown === undefined) return;
+  const message = `unknown option ${unknown}; the options are ${KEYS.join(', ')}`;
+  throw new SettingError(unknown, 'a known option', unknown, message);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

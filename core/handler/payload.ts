@@ -14,7 +14,7 @@ export function payloadJson(payload: unknown): string {
   if (bytes > LARGEST_PAYLOAD_BYTES) {
     throw new PayloadInvalid(
       '',
-      `has ${bytes} bytes, at most ${LARGEST_PAYLOAD_BYTES} are taken: store it elsewhere and pass its address`,
+      `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}: store it elsewhere and pass its address`,
     );
   }
   return json;

@@ -73,15 +73,17 @@ function probe(file: string, longestMs: number): ReturnType<Refusal> {
       if (out.endsWith(IMPORTED)) return resolve(undefined);
       const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
       const message =
-        signal === null ? verdictOf(code, errors) : `was not imported within ${longestMs / 1000} s: a loop?`;
+        signal === null
+          ? verdictOf(code, errors)
+          : `did not finish importing within ${longestMs / 1000} s: does it loop?`;
       resolve(line === undefined ? { message } : { message, line: Number(line) });
     });
   });
 }
 
 function verdictOf(code: number | null, errors: string): string {
-  if (code === EXIT_UNSETTLED) return 'has an await at its top level that never ends';
+  if (code === EXIT_UNSETTLED) return 'has a top-level await that never ends';
   const thrown = errors.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
-  if (thrown !== undefined) return `throws while it is imported, where nobody can catch it: ${thrown}`;
+  if (thrown !== undefined) return `throws an error while it is imported that cannot be caught: ${thrown}`;
   return `ends the process (exit code ${code}) while it is imported`;
 }

@@ -2,7 +2,7 @@ import { handlerName } from '../handler/naming.ts';
 import { DISPATCHER_SILENT_SECONDS } from '../handler/timing.ts';
 import type { Job } from '../job.ts';
 
-/** What stands around a job and can keep it waiting, as one row of the database has it. */
+/** What can keep a job waiting, as one row of the database. */
 export interface Surroundings {
   /** The database's clock. */
   readonly now: Date;
@@ -11,26 +11,26 @@ export interface Surroundings {
   readonly held_until: Date | null;
   readonly hold_reason: string | null;
   readonly max_in_flight: number | null;
-  /** Of its handler, dispatched or running. */
+  /** Jobs of its handler that are dispatched or running. */
   readonly in_flight: number;
   readonly cancel_requested: boolean;
   readonly last_round_at: Date | null;
 }
 
-/** Why a job is not running or not done, in one sentence; null when it is finished. */
+/** Returns why a job is not running or not finished, in one sentence; null when it is finished. */
 export function whyWaiting(job: Job, around: Surroundings): string | null {
   const name = handlerName(job);
-  const cancel = around.cancel_requested ? ', and is cancelled as soon as its handler lets go' : '';
+  const cancel = around.cancel_requested ? '; its cancellation is requested' : '';
   switch (job.status) {
     case 'pending':
     case 'failed':
       return whyNotClaimed(job, around);
     case 'dispatched':
-      return `its message is in the queue of ${name} since ${iso(job.dispatchedAt)}${cancel}`;
+      return `its message has been in the queue of ${name} since ${iso(job.dispatchedAt)}${cancel}`;
     case 'running':
-      return `it runs since ${iso(job.startedAt)}, attempt ${job.attempts} of ${job.maxAttempts}${cancel}`;
+      return `it has been running since ${iso(job.startedAt)}, attempt ${job.attempts} of ${job.maxAttempts}${cancel}`;
     case 'dead_letter':
-      return `it is dead: nothing tries it again until somebody does: select millrace.retry(${job.id})`;
+      return `it is dead and does not run again until it is retried: select millrace.retry(${job.id})`;
     case 'succeeded':
     case 'skipped':
     case 'cancelled':
@@ -42,26 +42,26 @@ function whyNotClaimed(job: Job, around: Surroundings): string {
   const name = handlerName(job);
   if (!around.handled) return `no handler for ${name} is registered; the job dies after being due for 24 hours`;
   const { now, paused_at, held_until, last_round_at, in_flight, max_in_flight } = around;
-  if (paused_at !== null) return `its handler ${name} is paused since ${iso(paused_at)}`;
+  if (paused_at !== null) return `its handler ${name} has been paused since ${iso(paused_at)}`;
   if (job.dueAt !== null && job.dueAt > now) return whyNotDue(job, job.dueAt);
   if (held_until !== null && held_until > now) {
     return `its handler ${name} is held until ${iso(held_until)}: ${around.hold_reason ?? 'no reason was given'}`;
   }
-  if (last_round_at === null) return 'it is due, and no dispatcher has ever run on this database';
+  if (last_round_at === null) return 'it is due, but no dispatcher has ever run on this database';
   if (now.getTime() - last_round_at.getTime() > DISPATCHER_SILENT_SECONDS * 1000) {
-    return `it is due, and no dispatcher has run since ${iso(last_round_at)}`;
+    return `it is due, but no dispatcher has run since ${iso(last_round_at)}`;
   }
   if (max_in_flight !== null && in_flight >= max_in_flight) {
-    return `it is due, and ${in_flight} jobs of ${name} are in flight, which is the most at a time`;
+    return `it is due, but ${in_flight} jobs of ${name} are in flight, which is the maximum`;
   }
-  return 'it is due, and the next dispatch takes it when its turn comes';
+  return 'it is due, and the dispatcher claims it when its turn comes';
 }
 
 function whyNotDue(job: Job, dueAt: Date): string {
   if (job.status === 'failed') {
     return `attempt ${job.attempts} of ${job.maxAttempts} failed; the next one starts after ${iso(dueAt)}`;
   }
-  if (dueAt > job.runAt) return `its queue refused it, so it is held until ${iso(dueAt)}`;
+  if (dueAt > job.runAt) return `SQS refused its message, so it is held until ${iso(dueAt)}`;
   return `it is not due before ${iso(dueAt)}`;
 }
 

@@ -26,7 +26,7 @@ export async function buildIndexes(db: Database, statements: readonly string[]):
   for (const command of await findInvalid(db, names)) await db.query(command);
   for (const statement of statements) await db.query(statement);
   const [command] = await findInvalid(db, names);
-  if (command) throw new MigrationError(`an index was left invalid: migrate again, or type \`${command}\` before that`);
+  if (command) throw new MigrationError(`an index is invalid: run \`${command}\`, then migrate again`);
 }
 
 function builtBy(statement: string): string[] {
@@ -34,8 +34,8 @@ function builtBy(statement: string): string[] {
   if (name !== undefined) return [name.toLowerCase()];
   if (DROP.test(statement)) return [];
   throw new MigrationError(
-    'outside a transaction stand only `create index concurrently if not exists <name> on …` and ' +
-      `\`drop index concurrently if exists …\`, since they may have to run twice, got \`${statement}\``,
+    'outside a transaction, a migration may contain only `create index concurrently if not exists <name> on …` and ' +
+      `\`drop index concurrently if exists …\`, since they may run twice, got \`${statement}\``,
   );
 }
 

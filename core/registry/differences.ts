@@ -21,11 +21,11 @@ import { type RegistryRow, registryRow } from './register-handlers.ts';
 
 type Value = string | number | boolean | undefined;
 
-/** One sentence a difference; none when what is deployed is what the code says. */
+/** Returns a sentence for each difference between the deployment and the code. */
 function differences(subject: string, pairs: readonly (readonly [what: string, is: Value, says: Value])[]): string[] {
   return pairs
     .filter(([, is, says]) => is !== says)
-    .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, the code says ${says}`);
+    .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, but ${says} in the code`);
 }
 
 export function queueDifferences(
@@ -93,8 +93,10 @@ export function mappingDifferences(
 ): string[] {
   const name = queueName(stage, definition);
   const mapping = found.find(({ queueArn }) => nameInArn(queueArn) === name);
-  const strange = found.filter((one) => one !== mapping).map(({ queueArn }) => `${name} is also fed by ${queueArn}`);
-  if (mapping === undefined) return [`${name}: no mapping feeds it from its queue`, ...strange];
+  const strange = found
+    .filter((one) => one !== mapping)
+    .map(({ queueArn }) => `${name} has another mapping from ${queueArn}`);
+  if (mapping === undefined) return [`${name} has no mapping from its queue`, ...strange];
   return [
     ...differences(name, [
       // An update takes a while, in which it goes on.
@@ -102,7 +104,7 @@ export function mappingDifferences(
       ['the batch size', mapping.batchSize, definition.batch.size],
       ['the batch window', mapping.batchWindow, definition.batch.windowSeconds],
       ['the maximum concurrency', mapping.concurrency, definition.concurrency],
-      ['partial responses', mapping.partialResponses, true],
+      ['ReportBatchItemFailures', mapping.partialResponses, true],
     ]),
     ...strange,
   ];
@@ -112,9 +114,9 @@ export function mappingDifferences(
 export function scheduleDifferences(name: string, found: FoundSchedule | undefined): string[] {
   if (found === undefined) return [`${name} does not exist`];
   return differences(name, [
-    ['it', found.enabled ? 'enabled' : 'disabled', 'enabled'],
+    ['the state', found.enabled ? 'enabled' : 'disabled', 'enabled'],
     ['the rate', found.expression, 'rate(1 minute)'],
-    ['what it wakes', nameInArn(found.target), name],
+    ['the target', nameInArn(found.target), name],
   ]);
 }
 
@@ -129,8 +131,8 @@ export function registryDifferences(
   const names = new Set(definitions.map(handlerName));
   const strange = [...known.keys()].filter((name) => !names.has(name));
   return [
-    ...missing.map((definition) => `${handlerName(definition)} is in the code and not registered`),
-    ...strange.map((name) => `${name} is registered and not in the code`),
+    ...missing.map((definition) => `${handlerName(definition)} is in the code but not registered`),
+    ...strange.map((name) => `${name} is registered but not in the code`),
     ...definitions.flatMap((definition) => {
       const row = known.get(handlerName(definition));
       return row === undefined ? [] : rowDifferences(stage, definition, row);
@@ -144,9 +146,9 @@ function rowDifferences(stage: string, definition: HandlerDefinition, row: Regis
   return differences(handlerName(definition), [
     ...numbers,
     ['the retry policy', policyText(row.retry_policy), policyText(says.retry_policy)],
-    ['queue', queueNameOf(row.queue_url), queueName(stage, definition)],
-    ['dead-letter queue', queueNameOf(row.dead_letter_queue_url), deadLetterQueueName(stage, definition)],
-    ['function', row.function_name, queueName(stage, definition)],
+    ['the queue', queueNameOf(row.queue_url), queueName(stage, definition)],
+    ['the dead-letter queue', queueNameOf(row.dead_letter_queue_url), deadLetterQueueName(stage, definition)],
+    ['the function', row.function_name, queueName(stage, definition)],
   ]);
 }
 

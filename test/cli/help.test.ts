@@ -21,14 +21,14 @@ const [program, ...commands] = withDescendants(openProgram()).map((command) => (
 }));
 const examples = [program!, ...commands].flatMap(({ help }) => help.match(/^ {2}\$ .*/gm) ?? []);
 
-/** What a line passes to the command, as a shell takes it apart, without pipes and files. */
+/** Splits a line into arguments as a shell does, without pipes and files. */
 function wordsOf(line: string): string[] {
   const [, alone = line] = /\((npx .*?)\)/.exec(line) ?? [];
   const [, typed = ''] = /npx millrace(.*?)(?: [<>|] \S+)?$/.exec(alone) ?? [];
   return [...typed.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? '');
 }
 
-/** What a line would run: nothing is done. */
+/** Returns the command that a line would run, without running it. */
 async function understand(words: readonly string[]): Promise<string | undefined> {
   const asked = openProgram();
   let ran: string | undefined;
@@ -57,13 +57,13 @@ it.each(commands)('$name --help begins with an example of it', ({ name, help }) 
   expect(`${wordsOf(first).join(' ')} `).toContain(`${name.replace(/ (list|groups)$/, '')} `);
 });
 
-it('has examples of every command', () => {
+it('the help has an example for every command', () => {
   expect(commands.length).toBeGreaterThan(35);
   expect(program?.help).toMatch(/^Examples:\n/);
   expect(examples.length).toBeGreaterThan(commands.length);
 });
 
-it.each([...new Set(examples)])('understands the example%s', async (line) => {
+it.each([...new Set(examples)])('the CLI parses the example%s', async (line) => {
   const words = wordsOf(line);
 
   const ran = await understand(words);
@@ -74,7 +74,7 @@ it.each([...new Set(examples)])('understands the example%s', async (line) => {
 it.each([
   ['statz', '(Did you mean stats?)'],
   ['xyz', 'All commands: npx millrace --help'],
-])('helps whoever types %s', async (word, sentence) => {
+])('the unknown command %s gets a hint', async (word, sentence) => {
   const { code, stdout, stderr } = await runCli([word]);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -17,10 +17,10 @@ if (process.argv[2] === 'wait') {
 }
 `;
 
-/** In the place of what bundles main: see bundle.test.ts. */
+/** A stand-in for what bundles main: see bundle.test.ts. */
 const BUNDLE = "export const keepBundle = async () => import.meta.resolve('./main.ts');";
 
-/** Makes the launcher believe that it runs elsewhere, but not the process that it starts, which has a channel. */
+/** Fakes the platform and version for the launcher, but not for the process that it starts, which has a channel. */
 const DISGUISE = `
 const { MACHINE, VERSION } = process.env;
 if (MACHINE && !process.channel) Object.defineProperty(process, 'platform', { value: MACHINE });
@@ -38,7 +38,7 @@ interface Run {
   readonly ended: Promise<{ code: number | null; signal: string | null; output: string }>;
 }
 
-/** A project with our launcher, a main that tells what it sees, and a Node in node_modules where one is wanted. */
+/** Creates a project with the launcher, a main that prints its arguments, and optionally a Node in node_modules. */
 async function project({ withNode }: { withNode: boolean }): Promise<Project> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'cli'));
@@ -70,7 +70,7 @@ function run(folder: string, args: string[], env: Record<string, string>): Run {
 
 const OLD = { VERSION: '20.20.2' };
 
-it('runs main with the arguments and its exit code', async () => {
+it('the launcher passes the arguments and the exit code', async () => {
   const { run } = await project({ withNode: false });
 
   const { code, output } = await run(['exit', '7']).ended;
@@ -79,7 +79,7 @@ it('runs main with the arguments and its exit code', async () => {
   expect(JSON.parse(output).args).toEqual(['exit', '7']);
 });
 
-it('runs main under the Node beside it when its own is old', async () => {
+it('the launcher runs main under the Node beside it when its own is too old', async () => {
   const { run } = await project({ withNode: true });
   const old = run(['echo', 'a b', '--c'], OLD);
 
@@ -91,13 +91,13 @@ it('runs main under the Node beside it when its own is old', async () => {
   expect(output).toContain('through and through');
 });
 
-it('hands on the exit code of the Node beside it', async () => {
+it('the launcher passes on the exit code of the Node beside it', async () => {
   const { run } = await project({ withNode: true });
 
   expect((await run(['exit', '7'], OLD).ended).code).toBe(7);
 });
 
-it('passes Ctrl-C on once, although a terminal and npm both send it', async () => {
+it('the launcher passes on Ctrl-C once when a terminal and npm both send it', async () => {
   const { run } = await project({ withNode: true });
   const old = run(['wait'], OLD);
   await eventually(() => expect(old.output()).toContain('"args"'));
@@ -111,7 +111,7 @@ it('passes Ctrl-C on once, although a terminal and npm both send it', async () =
   expect(output.match(/SIG\w+/g)).toEqual(['SIGINT', 'SIGTERM']);
 });
 
-it('ends main when the launcher is killed', async () => {
+it('main ends when the launcher is killed', async () => {
   const { run } = await project({ withNode: true });
   const old = run(['wait'], OLD);
   await eventually(() => expect(old.output()).toContain('"args"'));
@@ -123,7 +123,7 @@ it('ends main when the launcher is killed', async () => {
   expect(pid).not.toBe(old.process.pid);
 });
 
-it('ends by the signal that ended main', async () => {
+it('the launcher ends with the signal that ended main', async () => {
   const { run } = await project({ withNode: true });
   const old = run(['wait'], OLD);
   await eventually(() => expect(old.output()).toContain('"args"'));
@@ -133,26 +133,26 @@ it('ends by the signal that ended main', async () => {
   expect((await old.ended).signal).toBe('SIGKILL');
 });
 
-it('says which Node is needed when there is none', async () => {
+it('the launcher reports which Node it requires when it finds none', async () => {
   const { run } = await project({ withNode: false });
 
   const { code, output } = await run(['url'], OLD).ended;
 
   expect(code).toBe(2);
-  expect(output).toMatch(/^Millrace needs Node 24 and this is v[\d.]+: run npm ci .*\n$/);
+  expect(output).toMatch(/^Millrace requires Node 24 and this is v[\d.]+: run npm ci .*\n$/);
 });
 
-it('says to install when a package is missing', async () => {
+it('the launcher tells the user to run npm ci when a package is missing', async () => {
   const { folder, run } = await project({ withNode: false });
   await writeFile(join(folder, 'cli/main.ts'), "import 'not-there';");
 
   const { code, output } = await run(['url']).ended;
 
   expect(code).toBe(2);
-  expect(output).toMatch(/^The packages that Millrace needs are not installed: run npm ci \(.*not-there.*\)\.\n$/);
+  expect(output).toMatch(/^The packages that Millrace requires are not installed: run npm ci \(.*not-there.*\)\.\n$/);
 });
 
-it('does not hide what else goes wrong in main', async () => {
+it('the launcher passes on other errors in main', async () => {
   const { folder, run } = await project({ withNode: false });
   await writeFile(join(folder, 'cli/main.ts'), "throw new Error('broken in main');");
 
@@ -162,11 +162,11 @@ it('does not hide what else goes wrong in main', async () => {
   expect(output).toContain('broken in main');
 });
 
-it('says to use WSL on Windows', async () => {
+it('the launcher refers to WSL on Windows', async () => {
   const { run } = await project({ withNode: true });
 
   const { code, output } = await run(['url'], { MACHINE: 'win32' }).ended;
 
   expect(code).toBe(2);
-  expect(output).toMatch(/^Millrace does not run on Windows itself: use it inside WSL .*\n$/);
+  expect(output).toMatch(/^Millrace does not run on Windows natively: use WSL .*\n$/);
 });

@@ -5,7 +5,7 @@ import { edgesOf, loadedWith, packagesOf } from '../support/architecture/reach.t
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A command that needs another package loads it when it is run: see the lazy imports below. */
+/** Other packages are imported when a command runs: see the lazy imports below. */
 const EAGER = ['@opentelemetry/api', 'commander', 'pg'];
 
 const eager = loadedWith('cli/run.ts');
@@ -13,17 +13,17 @@ const LAZY = globSync('cli/**/*.ts', { cwd: ROOT })
   .filter((file) => file !== 'cli/main.ts')
   .flatMap((file) => edgesOf(file).flatMap(({ to, when }) => (when === 'call' ? [[file, to] as const] : [])));
 
-it('loads three packages for every command, and no client of AWS, schema or bundler', () => {
+it('every command loads only three packages, and no AWS client, schema library or bundler', () => {
   const others = packagesOf(eager).filter((name) => !EAGER.includes(name));
 
   expect(others.map((name) => eager.get(name)?.join(' > '))).toEqual([]);
 });
 
-it('has lazy imports, so that the next test is about something', () => {
+it('the CLI has lazy imports for the next test', () => {
   expect(LAZY.length).toBeGreaterThan(5);
 });
 
-it.each(LAZY)('spares every other command what %s loads when it is run: %s', (_file, target) => {
+it.each(LAZY)('only a command that runs it loads what %s imports lazily: %s', (_file, target) => {
   const spared = packagesOf(loadedWith(target)).filter((name) => !eager.has(name));
 
   expect(eager.get(target)?.join(' > ')).toBeUndefined();

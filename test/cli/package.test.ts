@@ -24,7 +24,7 @@ console.log(JSON.stringify(await enqueue(client, handler, { to: 'you' })));
 await client.end();
 `;
 
-/** What npm would install: no TypeScript but declarations, the launcher, and the dependencies beside it. */
+/** Creates what npm would install: JavaScript, declarations, the launcher, and the dependencies beside it. */
 async function install(): Promise<string> {
   const folder = await temporaryFolder();
   await run(process.execPath, [
@@ -39,7 +39,9 @@ async function install(): Promise<string> {
   return folder;
 }
 
-it('serves an application and a command line that have only the package', { timeout: 60_000 }, async () => {
+it('the package works for an application and for the command line without the repository', {
+  timeout: 60_000,
+}, async () => {
   const [folder, database] = await Promise.all([install(), createDatabase({ migrated: false })]);
   const options = { cwd: folder, env: { PATH: process.env.PATH, DATABASE_URL: database.url } };
 

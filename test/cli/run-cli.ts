@@ -19,7 +19,7 @@ export interface CliResult {
 
 const LAUNCHER = join(import.meta.dirname, '../../cli/millrace.js');
 
-/** Starts the command as a person's shell would, with pipes instead of a terminal. */
+/** Starts a command as a shell does, with pipes instead of a terminal. */
 export function startCli(
   args: readonly string[],
   { cwd = tmpdir(), env = {} }: CliOptions = {},
@@ -33,7 +33,7 @@ export function startCli(
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
-  // A command that fails early has not read its input.
+  // A command that fails early does not read its input.
   child.stdin.on('error', () => undefined);
   const ended = once(child, 'close').then(([code]) => ({ code, stdout, stderr }));
   return { process: child, ended };

@@ -22,7 +22,7 @@ const LISTED = {
 };
 const INSTALLED = Object.fromEntries(Object.entries(LISTED).slice(0, 3));
 
-/** What it prints in a project with these packages; npm is one that prints its arguments. */
+/** Returns the output in a project with these packages, with an npm that prints its arguments. */
 async function setUp(installed: object | undefined, listed: object = LISTED): Promise<string> {
   const folder = await temporaryFolder();
   const lockfile = (packages: object) => JSON.stringify({ packages });

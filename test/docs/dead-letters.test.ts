@@ -82,7 +82,7 @@ it('runs another by npx millrace redrive, and both doors again change nothing mo
 
   // The second redrive finds nothing, and says so.
   expect(typed.map(({ code }) => code)).toEqual([0, 1, 0, 0, 0, 3, 0]);
-  expect(typed[5]?.stderr).toContain('error: no dead letter is like that');
+  expect(typed[5]?.stderr).toContain('error: no dead letter matches');
   expect(await remindersOf('bob')).toEqual([{ status: 'succeeded', attempts: 1 }]);
   expect(await Promise.all([mailsTo('bob'), mailsTo('eve')])).toEqual([1, 1]);
 }, 60_000);

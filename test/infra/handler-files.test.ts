@@ -17,7 +17,7 @@ describe('synth', () => {
     [
       'never finishes its import',
       'await new Promise(() => undefined);',
-      /bad\.ts: has an await at its top level that never ends$/,
+      /bad\.ts: has a top-level await that never ends$/,
     ],
   ])('refuses a handler file that %s', async (_case, source, sentence) => {
     const handlers = await temporaryFolder();
@@ -66,7 +66,7 @@ describe('synth', () => {
 
     const made = synthesise({ ...EXISTING, handlers });
 
-    await expect(made).rejects.toThrow('invoice.ts: defines send_invoice: send-invoice.ts defines it already');
+    await expect(made).rejects.toThrow('invoice.ts: defines send_invoice: send-invoice.ts already defines it');
   });
 });
 

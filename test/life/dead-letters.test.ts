@@ -81,7 +81,7 @@ it(
     expect(again.code).toBe(5);
     expect(JSON.parse(again.stdout)).toMatchObject({
       moved: 0,
-      skipped_jobs: [byMoveTask, byCommand].map((id) => ({ id, reason: 'already succeeded' })),
+      skipped_jobs: [byMoveTask, byCommand].map((id) => ({ id, reason: 'has already succeeded' })),
     });
     expect(await jobs()).toEqual(before);
     expect(await readSubjects()).toEqual(['command', 'later', 'move task']);

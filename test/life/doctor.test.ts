@@ -35,15 +35,15 @@ it('finds a running stack to be as its files say, and what was changed in it by 
 
   const after = await eventually(async () => {
     const found = await deployed();
-    expect(found.lines.join()).toContain('the mapping is Disabled, the code says Enabled');
+    expect(found.lines.join()).toContain('the mapping is Disabled, but Enabled in the code');
     return found;
   }, PATIENCE);
 
   expect(before.lines).toHaveLength(7);
   expect(before.lines.filter((line) => !line.startsWith('OK'))).toEqual([]);
   expect(after.lines.filter((line) => line.startsWith('FAIL'))).toEqual([
-    expect.stringMatching(/^FAIL\tqueues\tmillrace-local-steady: the visibility timeout is 7, the code says 240: /),
-    expect.stringMatching(/^FAIL\tmappings\tmillrace-local-steady: the mapping is Disabled, the code says Enabled: /),
+    expect.stringMatching(/^FAIL\tqueues\tmillrace-local-steady: the visibility timeout is 7, but 240 in the code: /),
+    expect.stringMatching(/^FAIL\tmappings\tmillrace-local-steady: the mapping is Disabled, but Enabled in the code: /),
   ]);
   expect(after.code).toBe(8);
 });

@@ -117,9 +117,9 @@ it('doctor finds no difference until an operator changes the deployment', async 
 
   expect(before.code, before.output).toBe(0);
   expect(changed.code).toBe(8);
-  expect(changed.output).toContain('millrace-rehearsal-recording: the dead-letter queue is not set, the code says');
-  expect(changed.output).toContain('millrace-rehearsal-failing: the mapping is Disabled, the code says Enabled');
-  expect(changed.output).toContain('failing is in the code and not registered');
+  expect(changed.output).toContain('millrace-rehearsal-recording: the dead-letter queue is not set, but millrace-');
+  expect(changed.output).toContain('millrace-rehearsal-failing: the mapping is Disabled, but Enabled in the code');
+  expect(changed.output).toContain('failing is in the code but not registered');
   expect(restored.code, restored.output).toBe(0);
 });
 
@@ -155,8 +155,8 @@ it('refuses to remove a handler with unfinished jobs, and keeps the deployment r
 
   expect(refused.code).toBe(1);
   expect(refused.output).toContain(
-    'failing has 1 unfinished job: keep its file until they have ended or are cancelled, or deploy with -c ' +
-      'drain=failing and let them wait for it, as dead letters after 24 hours',
+    'failing has 1 unfinished job: keep the file until these jobs have finished or are cancelled, or deploy with ' +
+      '-c drain=failing and leave them to become dead letters after 24 hours',
   );
   expect(refused.output).toMatch(ROLLED_BACK);
   expect(found.code, found.output).toBe(0);

@@ -10,7 +10,7 @@ import { keysByApi } from './keys.ts';
 import { numbersByApi } from './numbers.ts';
 import { redrivesByApi } from './redrives.ts';
 
-/** The backend, asked by its HTTP API. */
+/** Returns a backend that uses the HTTP API. */
 export function backendByApi(address: ApiAddress): Backend {
   const client = openClient(address);
   return {

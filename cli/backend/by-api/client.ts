@@ -6,14 +6,14 @@ import { warn } from '../../screen/terminal.ts';
 import type { ApiAddress } from '../../target/api-address.ts';
 import { ApiFailure, answerFailure, connectionFailure, redirectFailure, strangerFailure } from './failure.ts';
 
-/** A person is waiting too; the API itself gives up its database after 15, and says so. */
+/** Longer than the 15 s after which the API itself reports that its database does not respond. */
 const LONGEST_SECONDS = 20;
 const MOST_TRIES = 4;
 const LONGEST_PAUSE_SECONDS = 30;
 
 export interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** What is undefined is left out; a list is sent with commas. */
+  /** Undefined members are omitted; a list is sent as comma-separated text. */
   readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
   /** JSON text. */
   readonly body?: string;
@@ -23,15 +23,15 @@ export interface Asked {
 
 export interface Answered<Document> {
   readonly document: Document;
-  /** As it came, with every digit. */
+  /** The text of the response, with every digit. */
   readonly text: string;
 }
 
-/** Asks operations of the API and reads their answers by the schemas that it made them with. */
+/** Calls operations of the API and parses the responses with the API's own schemas. */
 export interface Client {
-  /** @throws ApiFailure for every answer that is no success. */
+  /** @throws ApiFailure for every response but a success. */
   ask<Schema extends z.ZodType>(path: string, schema: Schema, asked?: Asked): Promise<Answered<z.output<Schema>>>;
-  /** The same for an operation that answers nothing. */
+  /** Calls an operation that returns no document. */
   tell(path: string, asked: Asked): Promise<void>;
 }
 
@@ -62,11 +62,11 @@ export function openClient({ url, label }: ApiAddress): Client {
   };
 }
 
-/** Never a flag, which every process of the machine could read. */
+/** Reads the key from the environment and never from a flag, which every process on the machine could read. */
 function readKey(): string | undefined {
   const key = optionalSetting('MILLRACE_API_KEY');
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new CommandFailure(EXIT.usage, 'MILLRACE_API_KEY: a key holds no spaces and no other characters than ASCII');
+  throw new CommandFailure(EXIT.usage, 'MILLRACE_API_KEY: expected printable ASCII characters without spaces');
 }
 
 interface Sender {
@@ -108,7 +108,7 @@ function parse(text: string): unknown {
 async function pause(retryAfter: string | null, label: string): Promise<void> {
   const seconds = Number(retryAfter ?? 1);
   const bounded = seconds >= 0 ? Math.min(seconds, LONGEST_PAUSE_SECONDS) : 1;
-  warn(`${label} has too much to do: again in ${bounded} s`);
+  warn(`${label} throttles requests: retrying in ${bounded} s`);
   await wait(bounded * 1000);
 }
 
@@ -117,6 +117,6 @@ function otherDocument(label: string, path: string, { issues }: z.ZodError): Api
   const place = [path, ...(first?.path ?? [])].join('/');
   return new ApiFailure(
     EXIT.failed,
-    `${label} answers otherwise than this release expects: ${place}: ${first?.message}`,
+    `${label} returned a response that this release does not expect: ${place}: ${first?.message}`,
   );
 }

@@ -8,7 +8,7 @@ import { orRefusal } from './jobs.ts';
 import { timeOf } from './numbers.ts';
 import { readPages } from './pages.ts';
 
-/** The most groups that the API answers. */
+/** The most groups that the API returns. */
 const MOST_GROUPS = 200;
 
 export function deadLettersByApi(client: Client) {
@@ -40,7 +40,7 @@ export function deadLettersByApi(client: Client) {
   } satisfies Partial<Backend>;
 }
 
-/** The filter with the names that the API has for its parts. */
+/** Returns the filter with the API's names for its parts. */
 function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: PinnedFilter) {
   const some = (list: readonly string[] | undefined) => (list?.length ? list : undefined);
   return {
@@ -49,7 +49,7 @@ function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: P
   };
 }
 
-/** The same as a body, which has to say that everything is meant. */
+/** Returns the filter as a request body, in which an empty filter requires an explicit `all`. */
 export function filterBody(filter: PinnedFilter, more: object = {}): string {
   const parts = filterDocument(filter);
   const all = Object.values(parts).every((part) => part === undefined) || undefined;
@@ -60,7 +60,7 @@ async function listDeadLetters(client: Client, filter: PinnedFilter, limit: numb
   const list = { path: '/admin/dlq', item: DeadLetter, query: filterDocument(filter) };
   const found = await readPages(client, list, limit);
   const letters = found.map(({ dead_letter_id: id, ...rest }) => ({ id, ...fromDocument(rest) }));
-  // The API goes by their ids, which is nearly the same.
+  // The API sorts by id, which is nearly the same order.
   return letters.sort((one, other) => other.diedAt.getTime() - one.diedAt.getTime());
 }
 
@@ -72,7 +72,7 @@ async function showDeadLetter(client: Client, id: string): Promise<SeenDeadLette
   return { id: own, ...fromDocument(rest), payload: restricted ? undefined : text, rawBody: raw_body };
 }
 
-/** One after another, since a payload can be a megabyte; one that was resolved meanwhile is left out. */
+/** Reads one after another, since a payload can be a megabyte; omits those that were resolved in the meantime. */
 async function* exportDeadLetters(client: Client, filter: PinnedFilter): AsyncGenerator<SeenDeadLetter> {
   const list = { path: '/admin/dlq', item: DeadLetter, query: filterDocument(filter) };
   const listed = await readPages(client, list, Number.MAX_SAFE_INTEGER);

@@ -3,11 +3,11 @@ import { parseExactly, toJson } from '../../../core/json.ts';
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
-/** What ends so is a time. */
+/** Members with these endings are times. */
 type TimeName = `${string}_at` | `${string}_until`;
 type Value<Name, Given> = Name extends TimeName ? (Given extends string ? Date : Given) : Given;
 
-/** A document of the API as the program has it: `jobType` for `job_type`, and a Date for each time. */
+/** A document of the API in the form of the program: `jobType` for `job_type`, and a Date for each time. */
 export type FromDocument<Document> = {
   readonly [Name in keyof Document & string as CamelCase<Name>]: Value<Name, Document[Name]>;
 };
@@ -18,7 +18,7 @@ export function fromDocument<Document extends object>(document: Document): FromD
   return Object.fromEntries(members) as FromDocument<Document>;
 }
 
-/** The same with the names that SQL has. */
+/** The same with the names of the SQL columns. */
 export type WithDates<Document> = { readonly [Name in keyof Document]: Value<Name, Document[Name]> };
 
 export function withDates<Document extends object>(document: Document): WithDates<Document> {

@@ -6,7 +6,7 @@ import { ApiFailure } from './failure.ts';
 import { handlersByApi } from './handlers.ts';
 import { readStats } from './numbers.ts';
 
-/** What can be seen from outside: leases, the mirror's looks and the registry cannot. */
+/** Checks what the API exposes, which excludes leases, the sweeps of the mirror and the registry. */
 export async function examineApi(client: Client): Promise<Finding[]> {
   const api = await readiness(client);
   if (!api.ok) return [api];
@@ -31,7 +31,7 @@ export async function examineApi(client: Client): Promise<Finding[]> {
 }
 
 async function readiness(client: Client): Promise<Finding> {
-  const next = 'look at the log of the API, then at its database';
+  const next = 'check the log of the API, then its database';
   try {
     const { version } = (await client.ask('/readyz', Health)).document;
     return { check: 'api', ok: true, detail: `ready, release ${version}`, next };

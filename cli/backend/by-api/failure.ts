@@ -4,9 +4,9 @@ import { oneLine } from '../../../core/text.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../../command-failure.ts';
 import { networkReason } from '../../target/database-failure.ts';
 
-/** An answer that is no success, with the kind of problem that it names. */
+/** An error response, with its problem type. */
 export class ApiFailure extends CommandFailure {
-  /** Such as `not-found`; undefined where something else than our API answered. */
+  /** Such as `not-found`; undefined when the response is not from our API. */
   readonly problem: string | undefined;
 
   constructor(exitCode: ExitCode, message: string, problem?: string) {
@@ -15,12 +15,12 @@ export class ApiFailure extends CommandFailure {
   }
 }
 
-/** What somebody who is not our API says: a gateway in front of it. */
+/** The error body of a gateway in front of the API. */
 const GatewayDocument = z.object({ message: z.string() });
 
 const LONGEST_WORDS = 200;
 const LONGEST_DETAIL = 1000;
-const AT_THE_GATEWAY = 'is a proxy or a gateway in front of it that answers, or is this another server?';
+const AT_THE_GATEWAY = 'the response may come from a proxy or gateway in front of the API, or from another server';
 const CODES: Readonly<Record<number, ExitCode>> = {
   400: EXIT.usage,
   401: EXIT.refused,
@@ -32,28 +32,28 @@ const CODES: Readonly<Record<number, ExitCode>> = {
   422: EXIT.usage,
 };
 
-/** Turns an answer that is no success into a sentence and an exit code. */
+/** Turns an error response into a sentence and an exit code. */
 export function answerFailure(label: string, status: number, body: unknown): ApiFailure {
   const { data } = ProblemDocument.safeParse(body);
   const code = CODES[status] ?? EXIT.failed;
   if (data === undefined) {
     const said = GatewayDocument.safeParse(body).data?.message ?? 'without a reason';
     const words = oneLine(said, LONGEST_WORDS);
-    if (code === EXIT.refused) return new ApiFailure(code, `${label} does not let us in: ${words}; ${SIGN_IN}`);
-    // It names no problem, so nobody can take its 404 for an answer about a job.
+    if (code === EXIT.refused) return new ApiFailure(code, `${label} denied access: ${words}; ${SIGN_IN}`);
+    // Without a problem type, its 404 must not count as "no such job".
     const isAnother = status < 500 && status !== 429;
     return new ApiFailure(
       isAnother ? EXIT.unreachable : EXIT.failed,
-      `${label} answered ${status}: ${words}: ${AT_THE_GATEWAY}`,
+      `${label} returned ${status}: ${words}: ${AT_THE_GATEWAY}`,
     );
   }
   const { title, request_id: requestId } = data;
   const problem = data.type.replace(/^.*\//, '');
-  // Nobody may take it for an answer about a job.
+  // This 404 must not count as "no such job".
   if (problem === 'no-such-path') {
     return new ApiFailure(
       EXIT.unreachable,
-      `${label} is not where the API is: it answers, and has no such path`,
+      `${label} is not the address of the API: the server has no such path`,
       problem,
     );
   }
@@ -63,7 +63,7 @@ export function answerFailure(label: string, status: number, body: unknown): Api
 }
 
 const SIGN_IN =
-  'put a key into MILLRACE_API_KEY; whoever reaches the database makes one: npx millrace keys create me --scope operator';
+  'set MILLRACE_API_KEY; with access to the database, create a key: npx millrace keys create me --scope operator';
 
 interface Told {
   readonly detail: string;
@@ -74,9 +74,10 @@ interface Told {
 }
 
 function sentence(label: string, status: number, { detail, title, requestId, needed, had }: Told): string {
-  if (status === 401) return `${label} does not let us in: ${detail}; ${SIGN_IN}`;
+  if (status === 401) return `${label} denied access: ${detail}; ${SIGN_IN}`;
   if (status === 403 && needed !== undefined) {
-    return `the key lacks the scope ${needed} and has ${had}: npx millrace keys create me --scope ${needed.split(' ')[0]}`;
+    const create = `npx millrace keys create me --scope ${needed.split(' ')[0]}`;
+    return `the key lacks the scope ${needed} (it has ${had}): ${create}`;
   }
   return status >= 500 ? `${label}: ${title}: ${detail} (request ${requestId})` : detail;
 }
@@ -85,23 +86,26 @@ function scopesOf({ required_scope: needed, your_scopes: scopes = [] }: z.output
   return { needed, had: scopes.length === 0 ? 'none' : scopes.join(', ') };
 }
 
-/** Something answered that is not our API; `type` is what it calls its answer. */
+/** Describes a response that is not from our API; `type` is its content type. */
 export function strangerFailure(label: string, status: number, type: string | null): ApiFailure {
-  const what = type === null ? 'something' : type.split(';')[0];
-  return new ApiFailure(EXIT.unreachable, `${label} answered ${status} with ${what} and no JSON: ${AT_THE_GATEWAY}`);
+  const what = type === null ? 'none' : type.split(';')[0];
+  return new ApiFailure(
+    EXIT.unreachable,
+    `${label} returned ${status} without valid JSON (content type ${what}): ${AT_THE_GATEWAY}`,
+  );
 }
 
-/** Nothing is asked at the other address: the key is for the one that was named. */
+/** Describes a redirect, which the client does not follow: the key is for the given address only. */
 export function redirectFailure(label: string, location: string | null): ApiFailure {
-  const origin = URL.parse(location ?? '', label)?.origin ?? 'nowhere';
-  const told = `${label} sends us on to ${origin}, where the key does not go`;
-  return new ApiFailure(EXIT.unreachable, `${told}: name the address of the API itself`);
+  const origin = URL.parse(location ?? '', label)?.origin ?? 'an unknown address';
+  const told = `${label} redirects to ${origin}, which must not get the key`;
+  return new ApiFailure(EXIT.unreachable, `${told}: give the address of the API itself`);
 }
 
-/** No answer came. What `fetch` says itself is not passed on. */
+/** Describes a request without a response. The message of `fetch` itself is not passed on. */
 export function connectionFailure(label: string, error: unknown, seconds: number): ApiFailure {
   const { name, cause } = error as Error;
   const late = name === 'TimeoutError' || /TIMEOUT/.test(String((cause as { code?: unknown } | undefined)?.code));
-  const why = late ? `no answer within ${seconds} s` : (networkReason(cause) ?? 'the connection broke');
+  const why = late ? `no response within ${seconds} s` : (networkReason(cause) ?? 'the connection was lost');
   return new ApiFailure(EXIT.unreachable, `cannot reach ${label}: ${why}`);
 }

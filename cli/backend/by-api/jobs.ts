@@ -25,7 +25,7 @@ export function jobsByApi(client: Client): JobVerbs {
     showJob: (id) => showJob(client, id),
     readNamedJobs: (ids) => readNamedJobs(client, ids),
     enqueue: (job) => enqueue(client, job),
-    // The API takes no other jobs.
+    // The API accepts only jobs with a handler.
     isHandled: async () => true,
     retry: (id) => {
       const asked = client.ask(`/admin/jobs/${id}/retry`, Retried, { method: 'POST' });
@@ -48,7 +48,7 @@ async function answerOf<Answer>(asked: Promise<{ document: { answer: Answer } }>
   return (await asked).document.answer;
 }
 
-/** The answer, or what a problem means that is one. */
+/** Returns the answer, or the value that `refusals` has for the problem type of the response. */
 export async function orRefusal<Answer, Refusal>(
   answer: Promise<Answer>,
   refusals: Readonly<Record<string, Refusal>>,
@@ -93,20 +93,20 @@ async function enqueue(client: Client, { payload, ...job }: NewJob) {
     ...{ max_attempts: job.maxAttempts, routing_key: job.routingKey || undefined },
     ...{ unique_key: job.uniqueKey, group_key: job.groupKey },
   });
-  // The payload goes as it was given, since a number that JavaScript reads and writes again can lose digits.
+  // The payload is sent as given, since a number that JavaScript parses and writes again can lose digits.
   const body = `${rest.slice(0, -1)},"payload":${payload}}`;
   const { id, deduplicated } = (await client.ask('/jobs', Enqueued, { method: 'POST', body })).document;
   return { id, deduplicated };
 }
 
-/** One after another: they were typed by a person, or are those of many that were left. */
+/** Reads one job after another: a person typed the ids, or they are the few that a command left. */
 async function readNamedJobs(client: Client, ids: readonly string[]): Promise<NamedJob[]> {
   const named: NamedJob[] = [];
   for (const id of ids) {
     const { status = null, jobType = null, routingKey = null } = (await showJob(client, id))?.job ?? {};
     named.push({ id, status, jobType, routingKey, handled: false });
   }
-  // Only of the dead anybody wants to know.
+  // `handled` matters for dead jobs only.
   if (named.every(({ status }) => status !== 'dead_letter')) return named;
   const handlers = new Set((await readStats(client)).handlers.map(({ handler }) => handler));
   return named.map((job) => ({ ...job, handled: handlers.has(nameOf(job)) }));

@@ -7,13 +7,13 @@ import { fromDocument } from './document.ts';
 import { orRefusal } from './jobs.ts';
 import { readPages } from './pages.ts';
 
-/** What is asked for, as the API takes it. */
+/** Returns the request body for a new key. */
 export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
   const expires = expiresInSeconds === undefined ? undefined : `${Math.ceil(expiresInSeconds)}s`;
   return { name, scopes, expires_in: expires };
 }
 
-/** The new key in what the function of the API answered; undefined when there is none in it. */
+/** Returns the new key in a response of the API's function; undefined when it contains none. */
 export function readNewKey(answer: unknown): { key: Key; secret: string } | undefined {
   const { data } = NewApiKey.safeParse(answer);
   return data && newKey(data);

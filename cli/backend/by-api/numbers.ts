@@ -8,7 +8,7 @@ import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { readPages } from './pages.ts';
 
-/** Nobody has so many at once. */
+/** More than ever run at once. */
 const MOST_REDRIVES = 1000;
 
 export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
@@ -27,7 +27,7 @@ export async function readStats(client: Client): Promise<z.output<typeof StatsDo
   return (await client.ask('/admin/jobs/stats', StatsDocument)).document;
 }
 
-/** A time as it is, or so long ago by the database's clock. */
+/** Returns a time unchanged, and for a duration the time that long ago by the database's clock. */
 export async function timeOf(client: Client, since: Date | Duration): Promise<Date> {
   if (since instanceof Date) return since;
   const { as_of: now } = await readStats(client);

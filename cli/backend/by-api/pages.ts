@@ -4,7 +4,7 @@ import type { Asked, Client } from './client.ts';
 
 const LARGEST_PAGE = 200;
 
-/** A list, page after page until there are `most` items; a page can be short or empty and not the last. */
+/** Reads pages until it has `most` items or the list ends. A short or empty page does not end the list. */
 export async function readPages<Item extends z.ZodType>(
   client: Client,
   { path, item, query = {} }: { path: string; item: Item; query?: Asked['query'] },

@@ -10,7 +10,7 @@ const secret = `millrace_1_${randomBytes(16).toString('hex')}`;
 const env = { MILLRACE_API_KEY: secret };
 const COMMANDS = [['jobs', 'list'], ['jobs', 'show', '1'], ['stats'], ['jobs', 'retry', '1'], ['enqueue', 'a', '{}']];
 
-/** What every command says to a server that answers so. */
+/** Runs a command against a server that sends this response. */
 async function ask(reply: (response: ServerResponse, request: IncomingMessage) => void, args = ['jobs', 'list']) {
   const seen: IncomingMessage[] = [];
   const address = await listen((request, response) => {
@@ -25,7 +25,7 @@ const problem = (status: number, more: object) => (response: ServerResponse) => 
   response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(document));
 };
 
-describe('an answer', () => {
+describe('a response of the API', () => {
   it.each([
     [400, {}, 2, 'do this'],
     [404, { type: '/problems/unknown-job-type' }, 3, 'do this'],
@@ -33,28 +33,28 @@ describe('an answer', () => {
     [412, {}, 5, 'do this'],
     [422, {}, 2, 'do this'],
     [500, {}, 1, 'A title: do this (request req-1)'],
-    [404, { type: '/problems/no-such-path' }, 7, 'is not where the API is: it answers, and has no such path'],
+    [404, { type: '/problems/no-such-path' }, 7, 'is not the address of the API: the server has no such path'],
     [503, { type: '/problems/database-unavailable' }, 7, 'A title: do this (request req-1)'],
     [503, { detail: 'two\u001b[2J\nlines' }, 1, 'two\ufffd[2J lines (request req-1)'],
-  ])('of %i ends with its code and its sentence', async (status, more, code, sentence) => {
+  ])('with status %i and the problem %j ends the command with code %i', async (status, more, code, sentence) => {
     const answer = await ask(problem(status, more));
 
     expect(answer).toMatchObject({ code, stdout: '' });
     expect(answer.stderr).toContain(sentence);
   });
 
-  it('of 429 is asked for again, as late as it says, and not for ever', async () => {
+  it('with status 429 is retried after its Retry-After, at most three times', async () => {
     const answer = await ask((response) => {
       response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '0' }).end('{"message":"Slow"}');
     });
 
     expect(answer).toMatchObject({ code: 1, stdout: '' });
     expect(answer.seen).toHaveLength(4);
-    expect(answer.stderr).toContain('has too much to do: again in 0 s');
-    expect(answer.stderr).toContain(`${answer.address}/ answered 429: Slow`);
+    expect(answer.stderr).toContain('throttles requests: retrying in 0 s');
+    expect(answer.stderr).toContain(`${answer.address}/ returned 429: Slow`);
   });
 
-  it('of 429 is followed by the one that was wanted', async () => {
+  it('with status 429 leads to a retry that can succeed', async () => {
     const answer = await ask(
       (response, { headers }) => {
         const isFirst = answered++ === 0;
@@ -70,14 +70,14 @@ describe('an answer', () => {
   let answered = 0;
 
   it.each<[[number, string], string, number, string]>([
-    [[200, 'text/html'], '<html>Sign in</html>', 7, 'answered 200 with text/html and no JSON'],
-    [[502, 'text/html'], '<html>Bad gateway</html>', 7, 'is a proxy or a gateway in front of it that answers'],
-    [[404, 'application/json'], '{"message":"Not Found"}', 7, 'answered 404: Not Found'],
-    [[403, 'application/json'], '{"message":"Forbidden"}', 4, 'does not let us in: Forbidden'],
-    [[500, 'application/json'], '{"message":"Internal Server Error"}', 1, 'answered 500: Internal Server Error'],
-    [[200, 'application/json'], '{"items": 1}', 1, 'answers otherwise than this release expects'],
-    [[200, 'application/json'], '', 7, 'no JSON'],
-  ])('of somebody else with %j is not taken for ours', async ([status, type], body, code, sentence) => {
+    [[200, 'text/html'], '<html>Sign in</html>', 7, 'returned 200 without valid JSON (content type text/html)'],
+    [[502, 'text/html'], '<html>Bad gateway</html>', 7, 'may come from a proxy or gateway in front of the API'],
+    [[404, 'application/json'], '{"message":"Not Found"}', 7, 'returned 404: Not Found'],
+    [[403, 'application/json'], '{"message":"Forbidden"}', 4, 'denied access: Forbidden'],
+    [[500, 'application/json'], '{"message":"Internal Server Error"}', 1, 'returned 500: Internal Server Error'],
+    [[200, 'application/json'], '{"items": 1}', 1, 'returned a response that this release does not expect'],
+    [[200, 'application/json'], '', 7, 'without valid JSON'],
+  ])('from another server, %j, does not count as one of the API', async ([status, type], body, code, sentence) => {
     const answers = await Promise.all(
       [
         ['jobs', 'list'],
@@ -93,21 +93,24 @@ describe('an answer', () => {
     }
   });
 
-  it.each([301, 302, 307, 308])('of %i leads nowhere: the key stays here', async (status) => {
-    const elsewhere: string[] = [];
-    const other = await listen((request, response) => {
-      elsewhere.push(request.url ?? '');
-      response.end('{}');
-    });
+  it.each([301, 302, 307, 308])(
+    'with status %i is not followed: the other server does not get the key',
+    async (status) => {
+      const elsewhere: string[] = [];
+      const other = await listen((request, response) => {
+        elsewhere.push(request.url ?? '');
+        response.end('{}');
+      });
 
-    const answer = await ask((response) => response.writeHead(status, { location: `${other}/admin/jobs` }).end());
+      const answer = await ask((response) => response.writeHead(status, { location: `${other}/admin/jobs` }).end());
 
-    expect(answer).toMatchObject({ code: 7, stdout: '' });
-    expect(answer.stderr).toContain(`sends us on to ${other}, where the key does not go`);
-    expect(elsewhere).toEqual([]);
-  });
+      expect(answer).toMatchObject({ code: 7, stdout: '' });
+      expect(answer.stderr).toContain(`redirects to ${other}, which must not get the key`);
+      expect(elsewhere).toEqual([]);
+    },
+  );
 
-  it('that breaks off is told with the address and without the key', async () => {
+  it('that breaks off is reported with the address and without the key', async () => {
     const answer = await ask((response) => response.socket?.destroy());
 
     expect(answer).toMatchObject({ code: 7, stdout: '' });
@@ -115,18 +118,18 @@ describe('an answer', () => {
     expect(answer.stderr).not.toContain(secret);
   });
 
-  it('that does not come is waited for twenty seconds', { timeout: 60_000 }, async () => {
+  it('that does not arrive times out after 20 s', { timeout: 60_000 }, async () => {
     const begun = performance.now();
 
     const answer = await ask(() => undefined);
 
     expect(answer).toMatchObject({ code: 7, stdout: '' });
-    expect(answer.stderr).toContain('no answer within 20 s');
+    expect(answer.stderr).toContain('no response within 20 s');
     expect(performance.now() - begun).toBeGreaterThan(19_000);
   });
 });
 
-it('is not reached where nothing listens, which is exit code 7 and the address', async () => {
+it('a command exits with 7 and names the address when the API is unreachable', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -137,7 +140,7 @@ it('is not reached where nothing listens, which is exit code 7 and the address',
 
   for (const answer of answers) {
     expect(answer).toEqual({
-      ...{ code: 7, stdout: '', stderr: `error: cannot reach ${address}/: nothing listens there\n` },
+      ...{ code: 7, stdout: '', stderr: `error: cannot reach ${address}/: connection refused\n` },
     });
   }
 });

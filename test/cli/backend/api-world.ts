@@ -11,7 +11,7 @@ import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { openApi } from '../../api/world.ts';
 import { type CliResult, runCli } from '../run-cli.ts';
 
-/** Answers on a port of this machine; answers its address. */
+/** Starts an HTTP server on this machine and returns its address. */
 export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -22,15 +22,15 @@ export async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** One database with the API before it, and the command line by either way. */
+/** Opens a database with an API, and runs the command line against either of them. */
 export async function openBothWays() {
   const world = await openApi();
-  // A wish to be woken is served at once, and redrives go on.
+  // A request to wake the dispatcher is served at once, and continues redrives.
   const wake = async () => void (await workOffRedrives(world));
   const dispatcher = { ...world.deps.dispatcher, wake };
   const { fetch } = createApp({ ...world.deps, dispatcher, authentication: [apiKeyAuthentication(world.db)] });
   const url = await listen((request, response) => void answer(fetch, request, response));
-  const keyOf = async (scopes: readonly Scope[]) => (await createApiKey(world.db, { name: 'somebody', scopes })).secret;
+  const keyOf = async (scopes: readonly Scope[]) => (await createApiKey(world.db, { name: 'tester', scopes })).secret;
   const adminKey = await keyOf(ROLES.admin);
   const byApi = (args: readonly string[], key = adminKey, input = ''): Promise<CliResult> =>
     runCli([...args, '--api-url', url], { env: { MILLRACE_API_KEY: key }, input });

@@ -20,7 +20,7 @@ async function bury(jobType = 'mail', error = 'boom', count = 1): Promise<string
   return rows.map(({ id }) => id);
 }
 
-/** Dead letters of every kind under the same ids, as often as it is called. */
+/** Creates dead letters of every kind, with the same ids on every call. */
 async function seed(): Promise<void> {
   await pool.query(`truncate millrace.jobs, millrace.dead_letters, millrace.operations, millrace.audit_log,
     millrace.job_attempts restart identity; alter sequence millrace.job_ids restart;
@@ -81,7 +81,7 @@ it.each([
   [['redrive', '6', '--dry-run']],
   [['redrive', '--job-type', 'mail']],
   [['redrive', '--job-type', 'gone', '--yes']],
-  [['redrive', '--error', 'nothing is like that', '--yes', '--json']],
+  [['redrive', '--error', 'matches nothing', '--yes', '--json']],
   [['redrives']],
   [['redrives', 'list', '--json']],
   [['redrives', '--limit', '1', '--json']],
@@ -93,14 +93,14 @@ it.each([
   [['handlers']],
   [['handlers', 'pause', 'nothing', 'any.fast']],
   [['stats', '--json', '--bogus']],
-])('answers %j by the database and by the API alike, to the byte', async (args) => {
+])('prints the same bytes for %j by the database and by the API', async (args) => {
   const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
   expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
   expect(other.stderr).toBe(one.stderr);
 });
 
-/** Each on the same dead letters, made anew. */
+/** Each command runs on the same dead letters, created again. */
 it.each([
   [['redrive', '--all', '--yes']],
   [['redrive', '--all', '--yes', '--json']],
@@ -116,7 +116,7 @@ it.each([
   [['handlers', '--json']],
   [['handlers', 'pause', 'mail', 'any.fast', '--json']],
   [['handlers', 'resume', 'mail']],
-])('changes by %j the same and tells it alike', async (args) => {
+])('makes the same changes and prints the same for %j by the database and by the API', async (args) => {
   await seed();
   const one = await byDatabase(args);
   const after = await standing();
@@ -128,7 +128,7 @@ it.each([
   expect(await standing()).toEqual(after);
 });
 
-/** What a command can have changed, without times and names. */
+/** What a command can change, without times and names. */
 async function standing(): Promise<unknown> {
   const { rows } = await pool.query(`
     select (select jsonb_agg(jsonb_build_array(id, status, attempts) order by id) from millrace.jobs) as jobs,
@@ -139,7 +139,7 @@ async function standing(): Promise<unknown> {
   return rows[0];
 }
 
-it('has the dispatcher make a round', async () => {
+it('process runs a round of the dispatcher through the API', async () => {
   const { code, stdout, stderr } = await byApi(['process']);
   const weak = await byApi(['process'], await keyOf(['jobs:read']));
 
@@ -147,7 +147,7 @@ it('has the dispatcher make a round', async () => {
   expect(weak).toMatchObject({ code: 4, stdout: '' });
 });
 
-it('shows a viewer dead letters without their payloads', async () => {
+it('a viewer sees dead letters without their payloads', async () => {
   await seed();
   const viewer = await keyOf(['jobs:read']);
 
@@ -162,9 +162,9 @@ it('shows a viewer dead letters without their payloads', async () => {
 });
 
 it.each([
-  [['redrive', '--all', '--via-sqs'], 'needs the database'],
+  [['redrive', '--all', '--via-sqs'], 'this command requires the database'],
   [['process', '--function', 'f'], '--function or --api-url, not both'],
-])('refuses %j, which the API does not do', async (args, sentence) => {
+])('rejects %j, which the API does not support', async (args, sentence) => {
   const { code, stdout, stderr } = await byApi(args);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -4,7 +4,7 @@ import { openBothWays } from './api-world.ts';
 const { pool, byApi, byDatabase, keyOf, adminKey } = await openBothWays();
 
 describe('keys', () => {
-  it('are made alike, with the same document', async () => {
+  it('are created with the same document by the database and by the API', async () => {
     const command = ['keys', 'create', 'billing', '--scope', 'producer,jobs:read', '--expires', '90m', '--json'];
 
     const [one, other] = await Promise.all([byDatabase(command), byApi(command)]);
@@ -18,7 +18,7 @@ describe('keys', () => {
     expect((await byApi(['jobs', 'list'], made[1].secret)).code).toBe(0);
   });
 
-  it('are listed and revoked alike', async () => {
+  it('are listed and revoked the same way by the database and by the API', async () => {
     const victim = await keyOf(['jobs:read']);
     const id = victim.split('_')[1]!;
 
@@ -36,7 +36,7 @@ describe('keys', () => {
     expect(late).toMatchObject({ code: 4, stdout: '' });
   });
 
-  it('are given away by nobody who lacks them', async () => {
+  it('cannot be created with scopes that the caller lacks', async () => {
     const weak = await keyOf(['keys:admin']);
 
     const answer = await byApi(['keys', 'create', 'x', '--scope', 'operator'], weak);
@@ -51,12 +51,12 @@ describe('doctor', () => {
   const checks = ({ stdout }: { stdout: string }): { check: string; ok: boolean; detail: string }[] =>
     JSON.parse(stdout).checks;
 
-  it('finds the same by the API, as far as it can be seen from there', async () => {
+  it('finds the same by the API in the checks that the API supports', async () => {
     await pool.query(`
       update millrace.handlers set paused_at = now() where job_type = 'mail';
       update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'no queue'
         where job_type = 'any' and routing_key = '';
-      insert into millrace.jobs (job_type) values ('nobody_does_this'), ('any');
+      insert into millrace.jobs (job_type) values ('unhandled'), ('any');
       insert into millrace.dead_letters (raw_body, last_error, fingerprint) values ('{{', 'odd', md5('odd'))`);
 
     const [one, other] = await Promise.all([byDatabase(['doctor', '--json']), byApi(['doctor', '--json'])]);
@@ -71,7 +71,7 @@ describe('doctor', () => {
     expect(checks(other)[1]).toMatchObject({ check: 'clock', ok: true });
   });
 
-  it('says that the API is not ready, and asks no further', async () => {
+  it('reports an API that is not ready and sends no further requests', async () => {
     await pool.query("update millrace.migrations set name = name || '_' where name like '00%'");
 
     const answer = await byApi(['doctor', '--json']);
@@ -82,7 +82,7 @@ describe('doctor', () => {
     expect(checks(answer)[0]!.detail).toContain('run the migrations');
   });
 
-  it('answers 4 to a key that may not look', async () => {
+  it('exits with 4 when the key lacks jobs:read', async () => {
     const { code, stdout, stderr } = await byApi(['doctor'], await keyOf(['jobs:enqueue']));
 
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });

@@ -3,7 +3,7 @@ import { openBothWays } from './api-world.ts';
 
 const { pool, byApi, byDatabase } = await openBothWays();
 
-/** Payload with digits that JavaScript loses, and signs that a parser could stumble over. */
+/** A payload with digits that JavaScript loses, and characters that could confuse a parser. */
 const PAYLOAD = String.raw`{"n": 12345678901234567890.10, "list": [1, {"id": "no"}], "text": "a \"quoted\", {odd} [one]: \\"}`;
 
 const INSERT = `
@@ -66,14 +66,14 @@ it.each([
   [['jobs', 'delete', pending]],
   [['enqueue', 'mail', '{"to":']],
   [['enqueue', 'A']],
-])('answers %j by the database and by the API alike, to the byte', async (args) => {
+])('prints the same bytes for %j by the database and by the API', async (args) => {
   const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
   expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
   expect(other.stderr).toBe(one.stderr);
 });
 
-/** With a job of its own for each way; ids and times are what may differ. */
+/** Each way gets its own job; only ids and times may differ. */
 it.each([
   ['pending', (id: string) => ['jobs', 'cancel', id]],
   ['running', (id: string) => ['jobs', 'cancel', id, '--json']],
@@ -84,7 +84,7 @@ it.each([
   ['dead_letter', (id: string) => ['jobs', 'delete', id, '999999999', '--yes', '--json']],
   ['failed', (id: string) => ['enqueue', 'mail', PAYLOAD.replace('"n"', `"to": "${id}", "m"`)]],
   ['failed', (id: string) => ['enqueue', 'mail', `{"to": "${id}"}`, '--in', '5m', '--priority', '1', '--json']],
-] as const)('changes a job that is %s alike', async (status, command) => {
+] as const)('changes a %s job the same way by the database and by the API', async (status, command) => {
   const ids = [await insert(status), await insert(status)] as const;
 
   const one = await byDatabase(command(ids[0]));
@@ -95,7 +95,7 @@ it.each([
   expect(plain(other.stderr)).toBe(plain(one.stderr));
 });
 
-it('enqueues every option and every digit', async () => {
+it('enqueue passes every option and every digit to the API', async () => {
   const flags = [
     '--at',
     '2100-01-01T00:00:00+02:00',
@@ -119,11 +119,11 @@ it('enqueues every option and every digit', async () => {
   });
   expect(second).toEqual({
     ...{ code: 0, stdout: `${id}\n` },
-    stderr: `job ${id} holds the unique key already: nothing was inserted\n`,
+    stderr: `job ${id} already has this unique key: nothing was inserted\n`,
   });
 });
 
-it('counts alike', async () => {
+it('stats prints the same counts by the database and by the API', async () => {
   const [one, other] = [await byDatabase(['stats', '--json']), await byApi(['stats', '--json'])];
 
   const still = ({ stdout }: { stdout: string }) => {

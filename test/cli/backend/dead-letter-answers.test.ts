@@ -9,7 +9,7 @@ it.each([
   [['jobs', 'foo'], 'unknown command jobs foo: expected jobs list, show, wait'],
   [['handlers', 'foo', '--json'], 'unknown command handlers foo: expected handlers list, pause, resume'],
   [['mail', 'foo'], 'unknown command mail foo: expected mail list, show, stop, start'],
-])('names the commands that there are: %j', async (args, sentence) => {
+])('lists the subcommands for the unknown command %j', async (args, sentence) => {
   const { code, stdout, stderr } = await run(...args);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -22,7 +22,7 @@ it.each([
   [['redrive', 'N', '--yes'], 3],
   [['jobs', 'retry', 'N'], 3],
   [['jobs', 'cancel', 'N'], 3],
-])('tells that a number is that of a stray: %j', async (args, expected) => {
+])('explains that the number is that of a stray: %j', async (args, expected) => {
   await pool.query(`select setval('millrace.dead_letters_id_seq', 900000 + (random() * 90000)::integer)`);
   const number = await stray();
 
@@ -38,18 +38,18 @@ it.each([
   [['redrive', 'N', '--yes']],
   [['jobs', 'retry', 'N']],
   [['jobs', 'cancel', 'N']],
-])('tells who discarded a job, and when: %j', async (args) => {
+])('reports who discarded a job, and when: %j', async (args) => {
   const [id] = await bury();
   await run('dlq', 'discard', id!, '--yes');
 
   const { code, stderr } = await run(...args.map((word) => (word === 'N' ? id! : word)));
 
   expect(code).toBe(5);
-  expect(stderr).toMatch(new RegExp(`job ${id} already cancelled: discarded by \\S+ at 20\\d\\d-\\S+Z\n`));
+  expect(stderr).toMatch(new RegExp(`job ${id} is already cancelled: discarded by \\S+ at 20\\d\\d-\\S+Z\n`));
 });
 
 it.each([[['dlq']], [['redrive', '1', '--yes']], [['sql', 'select count(*) from millrace.failed_jobs']]])(
-  'names the role that a login lacks: %j',
+  'names the role that the login lacks: %j',
   async (args) => {
     const application = await createLogin(test, 'millrace_app');
     onTestFinished(async () => void (await application.drop()));
@@ -57,6 +57,6 @@ it.each([[['dlq']], [['redrive', '1', '--yes']], [['sql', 'select count(*) from 
     const { code, stderr } = await run(...args, '--database-url', application.url);
 
     expect(code).toBe(4);
-    expect(stderr).toContain('takes the role millrace_operator (grant millrace_operator to <login>)');
+    expect(stderr).toContain('require the role millrace_operator (grant millrace_operator to <login>)');
   },
 );

@@ -24,7 +24,7 @@ const BURY = `
   )
   select id::text from buried order by id`;
 
-/** The handler `mail`, a way to bury jobs of any, and an operator who has the command line and no other right. */
+/** Deploys the handler `mail`, and returns functions to create dead letters and to run commands as an operator. */
 export async function openDeadLetters() {
   const engine = await openEngine();
   const { pool, db, test } = engine;
@@ -42,14 +42,14 @@ export async function openDeadLetters() {
   const env = { DATABASE_URL: operator.url };
   return {
     ...{ test, pool, db, env, operator },
-    /** As the operator. */
+    /** Runs a command as the operator. */
     run: (...args: string[]): Promise<CliResult> => runCli(args, { env }),
-    /** Jobs that are dead; answers their ids. */
+    /** Inserts dead jobs and returns their ids. */
     bury: async ({ jobType = 'mail', routingKey = '', error = 'boom', count = 1, payload = '{}' }: Burial = {}) => {
       const { rows } = await pool.query<{ id: string }>(BURY, [jobType, routingKey, payload, error, count]);
       return rows.map(({ id }) => id);
     },
-    /** A message that is nobody's job; answers the number of its dead letter. */
+    /** Inserts the dead letter of a message without a job and returns its number. */
     stray: async (body = '{{', error = 'unreadable'): Promise<string> => {
       const { rows } = await pool.query<{ id: string }>(
         `insert into millrace.dead_letters (raw_body, last_error, fingerprint, queue_name, message_id)

@@ -7,7 +7,7 @@ import { openDeadLetters } from './dead-letters.ts';
 const { run, bury, stray, statusOf, pool, operator, env } = await openDeadLetters();
 
 describe('CLI-01: dlq discard', () => {
-  it('gives up what matches and leaves the rest', async () => {
+  it('discards what matches and leaves the rest', async () => {
     const [a, b] = await bury({ count: 2 });
     const [c] = await bury({ jobType: 'other' });
 
@@ -22,7 +22,7 @@ describe('CLI-01: dlq discard', () => {
     expect(rows).toEqual([{ resolved_by: operator.name }]);
   });
 
-  it('goes on past a thousand, strays included', async () => {
+  it('discards more than a thousand dead letters, including strays', async () => {
     await bury({ count: 1500 });
     await stray();
 
@@ -33,7 +33,7 @@ describe('CLI-01: dlq discard', () => {
     expect(rows).toEqual([]);
   });
 
-  it('only tells with --dry-run', async () => {
+  it('shows what it would discard with --dry-run, and discards nothing', async () => {
     const [id] = await bury();
 
     const { code, stdout } = await run('dlq', 'discard', '--all', '--dry-run', '--json');
@@ -43,7 +43,7 @@ describe('CLI-01: dlq discard', () => {
     expect(await statusOf(id!)).toBe('dead_letter');
   });
 
-  it('does nothing when nobody can say yes, or nothing was named', async () => {
+  it('does nothing without a confirmation or without a filter', async () => {
     const [id] = await bury();
 
     const [unconfirmed, unnamed, both] = await Promise.all([
@@ -52,13 +52,13 @@ describe('CLI-01: dlq discard', () => {
       run('dlq', 'discard', id!, '--all', '--yes'),
     ]);
 
-    expect(unconfirmed).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('say --yes') });
+    expect(unconfirmed).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('confirm with --yes') });
     expect(unnamed).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--all for every one') });
     expect(both).toMatchObject({ code: 2, stdout: '' });
     expect(await statusOf(id!)).toBe('dead_letter');
   });
 
-  it('tells why jobs that were named are left', async () => {
+  it('explains why named jobs are left', async () => {
     const [dead, held] = await bury({ count: 2 });
     const client = await createClient(pool.options.connectionString!);
     await client.query('begin');
@@ -72,32 +72,32 @@ describe('CLI-01: dlq discard', () => {
       left: [held],
       skipped: [{ id: '999999999', reason: 'does not exist' }],
     });
-    expect(stderr).toContain(`error: job ${held} is being redriven by somebody else and was left\n`);
+    expect(stderr).toContain(`error: job ${held} is locked by another transaction and was left\n`);
     expect(stderr).toContain('error: job 999999999 does not exist\n');
   });
 
-  it('finds nothing', async () => {
+  it('exits with 3 when nothing matches', async () => {
     const [filter, id] = await Promise.all([
       run('dlq', 'discard', '--job-type', 'mail', '--yes', '--json'),
       run('dlq', 'discard', '999999999', '--yes', '--json'),
     ]);
 
-    expect(filter).toMatchObject({ code: 3, stderr: 'error: no dead letter is like that\n' });
+    expect(filter).toMatchObject({ code: 3, stderr: 'error: no dead letter matches\n' });
     expect(id).toMatchObject({ code: 3, stderr: 'error: job 999999999 does not exist\n' });
   });
 
-  it('ends with 5 when none of several can be discarded, for whatever reasons', async () => {
+  it('exits with 5 when none of several jobs can be discarded', async () => {
     const [id] = await bury();
     await run('dlq', 'discard', id!, '--yes');
 
     const { code, stderr } = await run('dlq', 'discard', id!, '999999999', '--yes');
 
     expect(code).toBe(5);
-    expect(stderr).toContain(`error: job ${id} already cancelled`);
+    expect(stderr).toContain(`error: job ${id} is already cancelled`);
     expect(stderr).toContain('error: job 999999999 does not exist');
   });
 
-  it('stops at Ctrl-C, and tells how many are discarded', async () => {
+  it('stops at Ctrl-C and reports how many were discarded', async () => {
     await stray();
     await bury({ count: 1500 });
     const client = await createClient(pool.options.connectionString!);
@@ -113,14 +113,14 @@ describe('CLI-01: dlq discard', () => {
       },
       { timeout: 20_000 },
     );
-    // The signal comes before the answer, for which the database has 999 rows to do yet.
+    // The signal arrives before the result, for which the database has 999 more rows to update.
     child.kill('SIGINT');
     await client.query('rollback');
 
     const { code, stdout, stderr } = await ended;
 
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, discarded: 1000 });
-    expect(stderr).toContain('interrupted: 1,000 dead letters of 1501 discarded, and they stay discarded');
+    expect(stderr).toContain('interrupted: discarded 1000 of 1,501 dead letters; they stay discarded');
   });
 
   it('discards one stray', async () => {
@@ -132,7 +132,11 @@ describe('CLI-01: dlq discard', () => {
 
     expect([done.code, more.code]).toEqual([0, 2]);
     expect(done.stderr).toContain('the mirror deletes its message within a minute: start a move task after that');
-    expect(again).toEqual({ code: 3, stdout: '', stderr: `error: there is no open stray ${first}\n` });
+    expect(again).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `error: stray ${first} does not exist or is no longer open\n`,
+    });
     const { rows } = await pool.query(`select id::text from millrace.dead_letters where status = 'open'`);
     expect(rows).toEqual([{ id: second }]);
   });

@@ -8,7 +8,7 @@ import { openDeadLetters } from './dead-letters.ts';
 const { run, bury, stray, env } = await openDeadLetters();
 
 describe('CLI-01: dlq export', () => {
-  it('prints a JSON line for each, page after page, every digit too', async () => {
+  it('prints a JSON line per dead letter, over several pages, with every digit', async () => {
     await bury({ count: 120, payload: '{"n": 9007199254740993}' });
     await stray('\t"broken');
 
@@ -22,7 +22,7 @@ describe('CLI-01: dlq export', () => {
     expect(JSON.parse(lines[120]!)).toMatchObject({ job_id: null, payload: null, raw_body: '\t"broken' });
   });
 
-  it.each([['export', '--all'], ['list'], ['groups']])('says that the disk is full: %j %j', async (...args) => {
+  it.each([['export', '--all'], ['list'], ['groups']])('reports a full disk: dlq %s', async (...args) => {
     await bury({ count: 3 });
     const full = await open('/dev/full', 'w');
     const launcher = join(import.meta.dirname, '../../../cli/millrace.js');
@@ -39,7 +39,7 @@ describe('CLI-01: dlq export', () => {
     expect({ code, said }).toEqual({ code: 1, said: 'error: cannot write to standard output: the disk is full\n' });
   });
 
-  it('needs a filter or --all', async () => {
+  it('requires a filter or --all', async () => {
     const { code, stdout } = await run('dlq', 'export', '--json');
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

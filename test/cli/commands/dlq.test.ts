@@ -6,7 +6,7 @@ const { run, bury, stray, pool } = await openDeadLetters();
 const groupOf = (error: string) => createHash('md5').update(error).digest('hex');
 
 describe('CLI-01: dlq groups', () => {
-  it('prints a line a kind of error, the largest first', async () => {
+  it('prints a line per kind of error, largest group first', async () => {
     await bury({ error: 'boom', count: 3 });
     await bury({ error: 'crash\nin line 2', jobType: 'other' });
 
@@ -38,7 +38,7 @@ describe('CLI-01: dlq groups', () => {
     [['--job-type', 'index', '--routing-key', 'vector'], 1],
     [['--routing-key', ''], 2],
     [['--since', '2100-01-01'], 0],
-  ])('counts only what %j means', async (options, jobs) => {
+  ])('counts only what %j selects', async (options, jobs) => {
     await bury({ count: 2 });
     await bury({ jobType: 'index', routingKey: 'vector' });
 
@@ -47,7 +47,7 @@ describe('CLI-01: dlq groups', () => {
     expect(JSON.parse(stdout).total).toBe(jobs);
   });
 
-  it('ends with 8 for --fail-if-any, and finds nothing without failing', async () => {
+  it('exits with 8 for --fail-if-any only when a dead letter matches', async () => {
     const none = await run('dlq', '--fail-if-any', '--json');
     await bury();
     const some = await run('dlq', '--fail-if-any', '--json');
@@ -58,7 +58,7 @@ describe('CLI-01: dlq groups', () => {
 });
 
 describe('CLI-01: dlq list', () => {
-  it('prints a line a dead letter, newest first, strays among them', async () => {
+  it('prints a line per dead letter, newest first, including strays', async () => {
     const [id] = await bury();
     const number = await stray();
 
@@ -70,7 +70,7 @@ describe('CLI-01: dlq list', () => {
     expect(lines[1]).toMatch(new RegExp(`^${id}\tmail\t5/5\t20[^\t]+\t-\t[0-9a-f]{8}\tboom$`));
   });
 
-  it('has no id in its document but that of the job, so that it can be piped into redrive', async () => {
+  it('prints job ids but no member named id, so that they can be piped into redrive', async () => {
     const [id] = await bury();
     const number = await stray();
 
@@ -82,7 +82,7 @@ describe('CLI-01: dlq list', () => {
     expect([first, second].map((letter) => 'id' in letter)).toEqual([false, false]);
   });
 
-  it('keeps to every filter, and to the limit', async () => {
+  it('applies every filter and the limit', async () => {
     const [a, b] = await bury({ count: 2 });
     const [c] = await bury({ error: 'the Disk is full', jobType: 'other' });
     const listed = async (...options: string[]) => {
@@ -104,12 +104,12 @@ describe('CLI-01: dlq list', () => {
   it.each([
     [['--group', 'xyz'], 2, 'Expected a group as npx millrace dlq groups shows it'],
     [['--group', 'abcdef0123'], 3, 'no group of dead letters begins with abcdef0123'],
-    [['--error', ' '], 2, "Expected a part of the error's text"],
+    [['--error', ' '], 2, 'Expected part of the error text'],
     [['--id', '1,x'], 2, 'Expected the id of a job'],
     [['--limit', '0'], 2, 'Expected a whole number'],
-    [['--since', '1000000000d'], 2, 'Expected how long ago, such as 1h or 7d and at most 36500d'],
+    [['--since', '1000000000d'], 2, 'Expected a duration such as 1h or 7d, at most 36500d'],
     [['--bogus'], 2, "unknown option '--bogus'"],
-  ])('refuses %j', async (options, expected, sentence) => {
+  ])('rejects %j', async (options, expected, sentence) => {
     const { code, stdout, stderr } = await run('dlq', 'list', '--json', ...options);
 
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -118,7 +118,7 @@ describe('CLI-01: dlq list', () => {
 });
 
 describe('CLI-01: dlq show', () => {
-  it('tells all about one dead letter, every digit of its payload too', async () => {
+  it('prints a dead letter with every digit of its payload', async () => {
     const [id] = await bury({ payload: '{"n": 9007199254740993}' });
     await pool.query(`update millrace.dead_letters set message_id = 'm-1', message_sent_at = '2030-01-01T00:00:00Z',
       first_seen_at = '2030-01-02T00:00:00Z', last_seen_at = '2030-01-03T00:00:00Z'`);
@@ -126,23 +126,25 @@ describe('CLI-01: dlq show', () => {
     const [plain, json] = await Promise.all([run('dlq', 'show', id!), run('dlq', 'show', id!, '--json')]);
 
     expect(plain).toMatchObject({ code: 0, stderr: '' });
-    expect(plain.stdout).toContain('SQS drops it\t2030-01-15T00:00:00.000Z\npayload\t{"n":9007199254740993}\nstack\t');
+    expect(plain.stdout).toContain(
+      'SQS deletes it\t2030-01-15T00:00:00.000Z\npayload\t{"n":9007199254740993}\nstack\t',
+    );
     expect(json).toMatchObject({ code: 0, stderr: '' });
     expect(json.stdout).toContain('"payload":{"n":9007199254740993}');
     expect(JSON.parse(json.stdout)).toMatchObject({ job_id: id, message_id: 'm-1', last_error: 'boom', attempts: 5 });
   });
 
-  it('tells all about a stray', async () => {
+  it('prints a stray with its body', async () => {
     const number = await stray('{"a": "broken');
 
     const plain = await run('dlq', 'show', '--stray', number);
 
     expect(plain).toMatchObject({ code: 0, stderr: '' });
-    expect(plain.stdout).toMatch(new RegExp(`^stray\t${number}\njob\t-\n`));
+    expect(plain.stdout).toMatch(new RegExp(`^stray\t${number}\nhandler\t-\n`));
     expect(plain.stdout).toContain('body\t{"a": "broken\n');
   });
 
-  it('tells about a group, by any beginning of it', async () => {
+  it('prints a group for any of its prefixes', async () => {
     const ids = await bury({ count: 5 });
     await bury({ jobType: 'other', count: 2 });
     const group = groupOf('boom');
@@ -153,14 +155,14 @@ describe('CLI-01: dlq show', () => {
     ]);
 
     expect(plain).toMatchObject({ code: 0, stderr: '' });
-    expect(plain.stdout).toContain(`group\t${group}\ndead letters\t7\njob\tmail: 5\njob\tother: 2\n`);
+    expect(plain.stdout).toContain(`group\t${group}\ndead letters\t7\nhandler\tmail: 5\nhandler\tother: 2\n`);
     expect(plain.stdout).toContain('stack\tError: boom\\n    at work');
     expect(JSON.parse(json.stdout)).toMatchObject({ fingerprint: group, jobs: 7, last_error: 'boom' });
     expect(JSON.parse(json.stdout).samples).toHaveLength(3);
     expect(ids).toHaveLength(5);
   });
 
-  it('says why there is nothing to show', async () => {
+  it('explains why it has nothing to show', async () => {
     const { rows } = await pool.query(`insert into millrace.jobs (job_type) values ('mail') returning id::text`);
 
     const [alive, missing, wrong, nothing, both, noStray] = await Promise.all([
@@ -172,11 +174,11 @@ describe('CLI-01: dlq show', () => {
       run('dlq', 'show', '--stray', '2'),
     ]);
 
-    expect(alive).toEqual({ code: 5, stdout: '', stderr: `error: job ${rows[0].id} is not dead but pending\n` });
+    expect(alive).toEqual({ code: 5, stdout: '', stderr: `error: job ${rows[0].id} is pending, not dead\n` });
     expect(missing).toEqual({ code: 3, stdout: '', stderr: 'error: job 999999999 does not exist\n' });
-    expect(wrong).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('expected the id of a job') });
+    expect(wrong).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('expected a job id') });
     expect(nothing).toMatchObject({ code: 2, stdout: '' });
     expect(both).toMatchObject({ code: 2, stdout: '' });
-    expect(noStray).toEqual({ code: 3, stdout: '', stderr: 'error: there is no open stray 2\n' });
+    expect(noStray).toEqual({ code: 3, stdout: '', stderr: 'error: stray 2 does not exist or is no longer open\n' });
   });
 });

@@ -29,7 +29,7 @@ async function count(): Promise<number> {
   return rows[0].jobs;
 }
 
-it('prints the id alone, and warns that nobody handles the job', async () => {
+it('enqueue prints only the id, and warns when the job has no handler', async () => {
   const { code, stdout, stderr } = await enqueue(['a', '{"n": 1}']);
 
   expect(code).toBe(0);
@@ -37,7 +37,7 @@ it('prints the id alone, and warns that nobody handles the job', async () => {
   expect(stderr).toBe('warning: no handler for a is registered; the job waits\n');
 });
 
-it('passes every option on', async () => {
+it('enqueue stores every option', async () => {
   const flags = ['--in', '5m', '--priority', '1', '--max-attempts', '2', '--routing-key', 'k', '--group-key', 'g'];
 
   const { stdout } = await enqueue(['a', ...flags, '--unique-key', 'u', '--json']);
@@ -50,7 +50,7 @@ it('passes every option on', async () => {
   expect(JSON.parse(second.stdout)).toEqual({ id, deduplicated: true });
 });
 
-it('takes a time', async () => {
+it('enqueue accepts an RFC 3339 time', async () => {
   const { stdout } = await enqueue(['a', '--at', '2100-01-01T00:00:00+02:00']);
 
   expect(await row(stdout)).toMatchObject({ run_at: new Date('2099-12-31T22:00:00Z') });
@@ -61,16 +61,16 @@ describe('CLI-01: enqueue', () => {
     [['A'], 'Expected lower-case letters'],
     [['a', '--in', 'soon'], 'Expected a duration'],
     [['a', '--in', '99999999d'], '7d, at most 36500d'],
-    [['a', '--at', '2030-01-01T00:00:00'], 'Expected a time with its zone'],
+    [['a', '--at', '2030-01-01T00:00:00'], 'Expected a time with a time zone'],
     [['a', '--at', '2030-01-31T00:00:00Z', '--in', '5m'], '--in or --at, not both'],
-    [['a', '--at', '2030-02-30T00:00:00Z'], 'Expected a time with its zone'],
-    [['a', '--at', '2030-02-30'], 'Expected a time with its zone'],
+    [['a', '--at', '2030-02-30T00:00:00Z'], 'Expected a time with a time zone'],
+    [['a', '--at', '2030-02-30'], 'Expected a time with a time zone'],
     [['a', '--priority', '10'], 'Expected a whole number from 0 to 9.'],
     [['a', '--max-attempts', '0'], 'Expected a whole number from 1 to 1000.'],
     [['a', '--unique-key', ''], 'Expected 1 to 500 characters.'],
     [['a', '{"n":'], 'payload: is not JSON'],
     [[], "missing required argument 'job_type'"],
-  ])('refuses %j with exit code 2, and inserts nothing', async (args, sentence) => {
+  ])('rejects %j with exit code 2 and inserts nothing', async (args, sentence) => {
     const before = await count();
 
     const { code, stdout, stderr } = await enqueue([...args, '--json']);
@@ -80,7 +80,7 @@ describe('CLI-01: enqueue', () => {
     expect(await count()).toBe(before);
   });
 
-  it('checks the payload against the handler of the project it is called in', async () => {
+  it('validates the payload with the handler of the project in the current folder', async () => {
     const good = '{"to": "ada@example.com", "subject": "Hello", "text": "x"}';
 
     const [wrong, right] = await Promise.all([
@@ -94,11 +94,11 @@ describe('CLI-01: enqueue', () => {
   });
 });
 
-describe('PAY-01: NUL or half a surrogate through the command line', () => {
+describe('PAY-01: a payload with a NUL or a lone surrogate', () => {
   it.each([
     ['{"note":"ab\\u0000cd"}', 'payload/note: has a NUL or half a surrogate'],
     ['{"note":"x\\ud83d"}', 'payload/note: has a NUL or half a surrogate'],
-  ])('refuses %s by the field', async (payload, sentence) => {
+  ])('is rejected with its field: %s', async (payload, sentence) => {
     const before = await count();
 
     const { code, stdout, stderr } = await enqueue(['a', payload]);
@@ -108,13 +108,13 @@ describe('PAY-01: NUL or half a surrogate through the command line', () => {
     expect(await count()).toBe(before);
   });
 
-  it('refuses input that is not UTF-8', async () => {
+  it('is rejected when standard input is not UTF-8', async () => {
     const { code, stderr } = await enqueue(['a', '-'], { input: Buffer.from('{"note":"\xff"}', 'latin1') });
 
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: payload: standard input is not UTF-8 text\n' });
   });
 
-  it('brings an emoji through, as an argument and as input', async () => {
+  it('is accepted with an emoji, as an argument and as standard input', async () => {
     const payload = '{"note":"ok 😀"}';
 
     const [argument, input] = await Promise.all([enqueue(['a', payload]), enqueue(['a', '-'], { input: payload })]);
@@ -123,19 +123,19 @@ describe('PAY-01: NUL or half a surrogate through the command line', () => {
   });
 });
 
-describe('PAY-04: numbers through the command line', () => {
+describe('PAY-04: numbers in a payload', () => {
   it.each([
     ['{"n":9007199254740993}', '9007199254740993 is not exact as a JavaScript number'],
     ['{"e":1e400}', 'payload/e: is Infinity'],
     ['{"x":NaN}', 'is not JSON'],
-  ])('refuses %s, since its handler would', async (payload, sentence) => {
+  ])('are rejected when the handler would reject them: %s', async (payload, sentence) => {
     const { code, stdout, stderr } = await enqueue(['a', payload]);
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(sentence);
   });
 
-  it('keeps the digits that were typed, and shows those that SQL inserted', async () => {
+  it('keep their digits when typed, and when inserted by SQL', async () => {
     const { stdout } = await enqueue(['a', '{"p":1.10,"q":0.10000000000000000}']);
     const { rows } = await database.pool.query(
       `insert into millrace.jobs (job_type, payload) values ('a', '{"n":9007199254740993,"p":1.10}') returning id`,
@@ -155,7 +155,7 @@ describe('PAY-04: numbers through the command line', () => {
 describe('enqueue --watch', () => {
   const finish = (id: string) => database.pool.query('select millrace.cancel($1)', [id]);
 
-  it('tells the steps on standard error, and answers 1 for a job that did not succeed', async () => {
+  it('prints the steps to standard error, and exits with 1 when the job does not succeed', async () => {
     const { process: child, ended } = startCli(['enqueue', 'a', '--watch', '--json'], {
       env: { DATABASE_URL: database.url },
     });

@@ -12,14 +12,14 @@ export interface LambdaAnswer {
 
 export interface FakeLambda {
   readonly endpoint: string;
-  /** The environment of a command that goes there. */
+  /** The environment of a command that uses it. */
   readonly env: Readonly<Record<string, string>>;
   readonly invocations: { readonly path: string | undefined; readonly event: unknown }[];
-  /** What it answers to every invocation; the usual again before each test. */
+  /** The response to every invocation, reset before each test. */
   answer: LambdaAnswer;
 }
 
-/** Lambda, as far as an invocation needs it. */
+/** Starts a server that implements the Invoke operation of Lambda. */
 export async function openFakeLambda(body: string): Promise<FakeLambda> {
   const server = createServer(async (request, response) => {
     fake.invocations.push({ path: request.url, event: JSON.parse(await text(request)) });

@@ -12,7 +12,7 @@ const { env, invocations } = lambda;
 const create = (...args: string[]) =>
   runCli(['keys', 'create', 'ops', '--scope', 'jobs:read', '--stage', 'prod', ...args], { env });
 
-it('has the function of the API make a key, without a database or another key', async () => {
+it('keys create --stage creates a key by the API function, without a database or another key', async () => {
   const { code, stdout, stderr } = await create('--expires', '2h');
 
   expect(invocations).toEqual([
@@ -26,18 +26,18 @@ it('has the function of the API make a key, without a database or another key', 
   expect(stderr).toContain('not shown again');
 });
 
-it('answers the key with its secret as JSON', async () => {
+it('keys create --stage prints the key and its secret as JSON', async () => {
   const { stdout } = await create('--json');
 
   expect(JSON.parse(stdout)).toEqual(KEY);
 });
 
 it.each([
-  ['there is none', { status: 404, headers: { 'x-amzn-ErrorType': 'ResourceNotFoundException' }, body: '{}' }, 3],
-  ['IAM does not allow it', { status: 403, headers: { 'x-amzn-ErrorType': 'AccessDeniedException' }, body: '{}' }, 4],
-  ['it fails', { status: 200, headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"no"}' }, 1],
-  ['it is an older one', { status: 200, body: '{"statusCode":404}' }, 1],
-])('says so in a sentence when %s', async (_case, given, expected) => {
+  ['does not exist', { status: 404, headers: { 'x-amzn-ErrorType': 'ResourceNotFoundException' }, body: '{}' }, 3],
+  ['is denied by IAM', { status: 403, headers: { 'x-amzn-ErrorType': 'AccessDeniedException' }, body: '{}' }, 4],
+  ['fails', { status: 200, headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"no"}' }, 1],
+  ['is of an older release', { status: 200, body: '{"statusCode":404}' }, 1],
+])('keys create --stage reports a function that %s', async (_case, given, expected) => {
   lambda.answer = given;
 
   const { code, stdout, stderr } = await create();

@@ -17,10 +17,10 @@ const FILL = `
            ('mail', '', 'failed', 1, 2, 1, now() + interval '1 h', null, null),
            ('mail', '', 'dead_letter', 2, 2, 1, null, null, null),
            ('mail', 'fast', 'failed', 1, 2, 1, now() + interval '1 h', null, null),
-           ('nobody', '', 'failed', 1, 2, 1, now() + interval '1 h', null, null)`;
+           ('unhandled', '', 'failed', 1, 2, 1, now() + interval '1 h', null, null)`;
 const NONE = { pending: 0, dispatched: 0, running: 0, failed: 0, dead_letter: 0 };
 
-it('tells how the jobs of each handler stand', async () => {
+it('handlers prints the job counts of each handler', async () => {
   await deploy(engine.db, { jobType: 'mail' }, { jobType: 'mail', routingKey: 'fast' }, { jobType: 'idle' });
   await engine.sql(FILL);
 
@@ -37,7 +37,7 @@ it('tells how the jobs of each handler stand', async () => {
   expect(Date.parse(items[0].counted_at)).toBeGreaterThan(0);
 });
 
-it('counts no large table for it, and tells what the mirror has counted', async () => {
+it('handlers does not count a large table, and prints the counts of the mirror', async () => {
   await deploy(engine.db, { jobType: 'mail' }, { jobType: 'mail', routingKey: 'fast' });
   await engine.sql(`insert into millrace.jobs_live (job_type, routing_key, run_at)
     select 'mail', case when n % 2 = 0 then 'fast' else '' end, now() from generate_series(1, 50002) n`);

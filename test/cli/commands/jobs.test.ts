@@ -19,7 +19,7 @@ async function insert(jobType = 'a'): Promise<string> {
 }
 
 describe('CLI-01: jobs list', () => {
-  it('prints one line a job into a pipe, without colours, and nothing else', async () => {
+  it('prints one line per job to a pipe, without colours, and nothing else', async () => {
     const id = await insert('list_lines');
 
     const { code, stdout, stderr } = await run('jobs', 'list', '--job-type', 'list_lines');
@@ -39,30 +39,30 @@ describe('CLI-01: jobs list', () => {
     });
   });
 
-  it('finds nothing without failing, and says so on standard error alone', async () => {
+  it('succeeds when nothing matches, and reports it on standard error only', async () => {
     const [plain, json] = await Promise.all([
       run('jobs', 'list', '--status', 'dead_letter'),
       run('jobs', 'list', '--status', 'dead_letter', '--json'),
     ]);
 
-    expect(plain).toEqual({ code: 0, stdout: '', stderr: 'no job is like that\n' });
+    expect(plain).toEqual({ code: 0, stdout: '', stderr: 'no job matches\n' });
     expect(json).toEqual({ code: 0, stdout: '{"items":[]}\n', stderr: '' });
   });
 
   it.each([
     [['--status', 'dead'], 'Expected one of pending, dispatched'],
     [['--limit', '0'], 'Expected a whole number from 1 to 10000.'],
-    [['--since', 'yesterday'], 'Expected how long ago'],
+    [['--since', 'yesterday'], 'Expected a duration'],
     [['--job-type', 'A'], 'Expected lower-case letters'],
     [['--bogus'], "unknown option '--bogus'"],
-  ])('refuses %j with exit code 2 and what was expected', async (options, sentence) => {
+  ])('rejects %j with exit code 2 and what was expected', async (options, sentence) => {
     const { code, stdout, stderr } = await run('jobs', 'list', ...options, '--json');
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(sentence);
   });
 
-  it('ends quietly when its reader has enough', async () => {
+  it('ends quietly when its reader closes the pipe', async () => {
     const { process: child, ended } = startCli(['jobs', 'list'], { env: { DATABASE_URL: database.url } });
     child.stdout.destroy();
 
@@ -71,20 +71,20 @@ describe('CLI-01: jobs list', () => {
 });
 
 describe('CLI-01: jobs show', () => {
-  it('tells all about a job, in lines and in JSON', async () => {
+  it('prints a job, in lines and in JSON', async () => {
     const id = await insert('show_me');
 
     const [plain, json] = await Promise.all([run('jobs', 'show', id), run('jobs', 'show', id, '--json')]);
 
     expect(plain).toMatchObject({ code: 0, stderr: '' });
     expect(plain.stdout).toContain(
-      `id\t${id}\njob\tshow_me\nstatus\tpending\nattempts\t0 of 5\nwaiting\tno handler for`,
+      `id\t${id}\nhandler\tshow_me\nstatus\tpending\nattempts\t0 of 5\nwaiting\tno handler for`,
     );
     expect(json).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(json.stdout)).toMatchObject({ id, job_type: 'show_me', payload: {}, attempt_history: [] });
   });
 
-  it('tells an id that is none from one that is not found', async () => {
+  it('distinguishes an invalid id from an unknown one', async () => {
     const [wrong, huge, missing] = await Promise.all([
       run('jobs', 'show', 'abc', '--json'),
       run('jobs', 'show', '9223372036854775808', '--json'),
@@ -95,12 +95,12 @@ describe('CLI-01: jobs show', () => {
     expect(wrong.stderr).toContain('Expected the id of a job, a whole number such as 42.');
     expect(huge).toMatchObject({ code: 2, stdout: '' });
     expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toContain('there is no job 9223372036854775807');
+    expect(missing.stderr).toContain('job 9223372036854775807 does not exist');
   });
 });
 
 describe('CLI-01: jobs cancel', () => {
-  it('cancels, and says how the second time differs', async () => {
+  it('cancels a job, and reports that it is cancelled the second time', async () => {
     const id = await insert();
 
     const first = await run('jobs', 'cancel', id);
@@ -109,12 +109,12 @@ describe('CLI-01: jobs cancel', () => {
     expect(first).toEqual({ code: 0, stdout: `${id}\tcancelled\n`, stderr: '' });
     expect(second).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining(`error: job ${id} already cancelled: cancelled by `),
+      stderr: expect.stringContaining(`error: job ${id} is already cancelled: cancelled by `),
     });
     expect(JSON.parse(second.stdout)).toEqual([{ id, answer: 'finished' }]);
   });
 
-  it('answers 3 for an id that is not found, and 1 when some of many failed', async () => {
+  it('exits with 3 for an unknown id, and with 1 when some of several fail', async () => {
     const [a, b] = [await insert(), await insert()];
 
     const missing = await run('jobs', 'cancel', '999999999');
@@ -129,7 +129,7 @@ describe('CLI-01: jobs cancel', () => {
     ]);
   });
 
-  it('does nothing to several when nobody can say yes', async () => {
+  it('requires a confirmation for several jobs', async () => {
     const [a, b] = [await insert(), await insert()];
 
     const { code, stdout } = await run('jobs', 'cancel', a, b);
@@ -140,7 +140,7 @@ describe('CLI-01: jobs cancel', () => {
   });
 });
 
-describe('CLI-01: the rest', () => {
+describe('CLI-01: millrace', () => {
   it('begins its help with examples', async () => {
     const answers = await Promise.all([run('-h'), run('jobs', 'list', '--help'), run('help', 'enqueue')]);
 
@@ -150,13 +150,13 @@ describe('CLI-01: the rest', () => {
     }
   });
 
-  it('answers 2 without a command and for one that it does not know', async () => {
+  it('exits with 2 without a command and for an unknown command', async () => {
     const answers = await Promise.all([run(), run('jobs'), run('bogus')]);
 
     for (const answer of answers) expect(answer).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('answers 130 when it is interrupted', async () => {
+  it('exits with 130 when it is interrupted', async () => {
     const { process: child, ended } = startCli(['sql', 'select pg_sleep(30)'], { env: { DATABASE_URL: database.url } });
     await eventually(async () => {
       const { rows } = await database.pool.query(`select from pg_stat_activity where query = 'select pg_sleep(30)'`);
@@ -170,7 +170,7 @@ describe('CLI-01: the rest', () => {
 });
 
 describe('migrate', () => {
-  it('brings an empty database to the schema, and tells how it stands', async () => {
+  it('migrates an empty database, and reports the state of each migration', async () => {
     const empty = await createDatabase({ migrated: false });
     const migrate = (...args: string[]) => runCli(['migrate', ...args, '--database-url', empty.url]);
 

@@ -10,7 +10,7 @@ const db = openDatabase({ connectionString: database.url, max: 1, name: 'test', 
 const run = (...args: string[]) => runCli(['keys', ...args], { env: { DATABASE_URL: database.url } });
 const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
 
-it('makes a key that serves, shows it, and makes it useless', async () => {
+it('keys creates, lists and revokes a key', async () => {
   const made = await json('create', 'billing', '--scope', 'producer,jobs:read', '--expires', '90d');
   const holder = await checkApiKey(db, made.secret);
   const listed = await run('list');
@@ -27,7 +27,7 @@ it('makes a key that serves, shows it, and makes it useless', async () => {
   expect(await checkApiKey(db, made.secret)).toBeUndefined();
 });
 
-it('says that the secret is shown once', async () => {
+it('keys create warns that the secret is shown only once', async () => {
   const { code, stdout, stderr } = await run('create', 'grafana', '--scope', 'metrics:read');
 
   expect(code).toBe(0);
@@ -42,9 +42,9 @@ it.each([
   [['create', 'a', '--scope', 'admin', '--expires', 'soon'], 2, 'Expected a duration above 0'],
   [['create', 'a', '--scope', 'admin', '--expires', '0d'], 2, 'Expected a duration above 0'],
   [['revoke', 'x'], 2, 'Expected the id of a key'],
-  [['revoke', '999999', '--yes'], 3, 'there is no key 999999: npx millrace keys'],
-  [['revoke', '1'], 6, 'Nothing was done: say --yes'],
-])('refuses %j with code %i', async (args, code, sentence) => {
+  [['revoke', '999999', '--yes'], 3, 'key 999999 does not exist: see npx millrace keys'],
+  [['revoke', '1'], 6, 'Nothing was done: confirm with --yes'],
+])('keys %j exits with %i', async (args, code, sentence) => {
   const answer = await run(...args);
 
   expect(answer.code).toBe(code);

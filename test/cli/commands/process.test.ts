@@ -9,7 +9,7 @@ const DATABASE = 'postgres://me@127.0.0.1:1/one';
 const lambda = await openFakeLambda('{"claimed":3,"sent":2}');
 const { endpoint, env: aws, invocations } = lambda;
 
-/** A folder whose stack is this very process. */
+/** Creates a folder whose stack is this process. */
 async function stack(): Promise<string> {
   const folder = await temporaryFolder();
   const nowhere = 'http://127.0.0.1:1';
@@ -23,7 +23,7 @@ async function stack(): Promise<string> {
 const invoked = (name: string) => [{ path: `/2015-03-31/functions/${name}/invocations`, event: { nudge: true } }];
 
 describe('process', () => {
-  it('has the dispatcher of the running stack make a round, and tells what it did', async () => {
+  it('runs a round of the dispatcher of the running stack, and prints the result', async () => {
     const { code, stdout, stderr } = await runCli(['process'], { cwd: await stack() });
 
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'claimed\t3\nsent\t2\n', stderr: '' });
@@ -33,24 +33,24 @@ describe('process', () => {
   it.each([
     ['the flag', ['--function', 'a-dispatcher'], { MILLRACE_DISPATCHER_FUNCTION: 'another' }],
     ['the environment', [], { MILLRACE_DISPATCHER_FUNCTION: 'a-dispatcher' }],
-  ])('asks the one on AWS that %s names', async (_what, args, env) => {
+  ])('invokes the dispatcher on AWS that %s names', async (_what, args, env) => {
     const { code, stdout } = await runCli(['process', '--json', ...args], { env: { ...aws, ...env } });
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"claimed":3,"sent":2}\n' });
     expect(invocations).toEqual(invoked('a-dispatcher'));
   });
 
-  it('asks nobody when the database is not that of the stack', async () => {
+  it('invokes no function when the database is not that of the stack', async () => {
     const elsewhere = 'postgres://me@127.0.0.1:1/two';
 
     const { code, stderr } = await runCli(['process', '--database-url', elsewhere], { cwd: await stack() });
 
     expect(code).toBe(2);
-    expect(stderr).toContain('works on another database than 127.0.0.1:1/two: name the dispatcher with --function');
+    expect(stderr).toContain('uses another database than 127.0.0.1:1/two: name the dispatcher with --function');
     expect(invocations).toEqual([]);
   });
 
-  it('says how to name one where no stack runs', async () => {
+  it('reports how to name a dispatcher when no stack runs', async () => {
     const { code, stderr } = await runCli(['process'], { cwd: await temporaryFolder() });
 
     expect(code).toBe(7);
@@ -58,15 +58,15 @@ describe('process', () => {
   });
 
   it.each([
-    ['is missing', { status: 404, type: 'ResourceNotFoundException' }, 3, 'there is no such function'],
+    ['is missing', { status: 404, type: 'ResourceNotFoundException' }, 3, 'no such function'],
     [
       'is forbidden',
       { status: 403, type: 'AccessDeniedException' },
       4,
-      'Lambda does not allow it: these AWS credentials lack the right',
+      'access denied: these AWS credentials lack the permission',
     ],
     ['is throttled', { status: 429, type: 'TooManyRequestsException' }, 1, 'it is throttled'],
-  ])('says so when the function %s', async (_what, { status, type }, code, sentence) => {
+  ])('explains that the function %s', async (_what, { status, type }, code, sentence) => {
     lambda.answer = { status, headers: { 'x-amzn-errortype': type }, body: '{}' };
 
     const ended = await runCli(['process', '--json', '--function', 'f'], { env: aws });
@@ -76,9 +76,9 @@ describe('process', () => {
   });
 
   it.each([
-    ['it fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
-    ['it is no dispatcher', { body: 'null' }, 'is it the dispatcher?'],
-  ])('says so when %s', async (_what, reply, sentence) => {
+    ['fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
+    ['is not a dispatcher', { body: 'null' }, 'is it the dispatcher?'],
+  ])('exits with 1 when the function %s', async (_what, reply, sentence) => {
     lambda.answer = { status: 200, ...reply };
 
     const { code, stdout, stderr } = await runCli(['process', '--function', 'f'], { env: aws });
@@ -87,12 +87,12 @@ describe('process', () => {
     expect(stderr).toContain(sentence);
   });
 
-  it('tells Lambda that is out of reach from one that refuses', async () => {
+  it('exits with 7 when Lambda is unreachable', async () => {
     const env = { ...aws, AWS_ENDPOINT_URL_LAMBDA: 'http://127.0.0.1:1' };
 
     const { code, stderr } = await runCli(['process', '--function', 'f'], { env });
 
     expect(code).toBe(7);
-    expect(stderr).toContain('cannot reach Lambda: nothing listens there');
+    expect(stderr).toContain('cannot reach Lambda: connection refused');
   });
 });

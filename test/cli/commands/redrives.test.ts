@@ -5,7 +5,7 @@ import { openDeadLetters } from './dead-letters.ts';
 const { db, bury, run } = await openDeadLetters();
 const json = async (...args: string[]) => JSON.parse((await run('redrives', ...args, '--json')).stdout);
 
-it('lists redrives, the newest first, and shows one', async () => {
+it('redrives lists redrives, newest first, and shows one', async () => {
   await bury({ count: 3 });
   const first = await startRedrive(db, {});
   for (const _step of [1, 2, 3]) await stepRedrive(db, first, 10);
@@ -21,7 +21,7 @@ it('lists redrives, the newest first, and shows one', async () => {
   expect(shown.stdout).toContain(`redrive\t${first}\nstatus\tdone\nmoved\t3 of 3\n`);
 });
 
-it('cancels one that runs, and tells of one that does not', async () => {
+it('redrives cancel cancels a running redrive, and rejects any other', async () => {
   await bury();
   const id = await startRedrive(db, {}, { rate: 0.001 });
 
@@ -31,5 +31,5 @@ it('cancels one that runs, and tells of one that does not', async () => {
 
   expect(cancelled).toMatchObject({ code: 0, stdout: expect.stringContaining('status\tcancelled\n') });
   expect(again).toMatchObject({ code: 5, stderr: `error: redrive ${id} is not running: it is cancelled\n` });
-  expect(none).toMatchObject({ code: 3, stderr: 'error: there is no redrive 999999: npx millrace redrives\n' });
+  expect(none).toMatchObject({ code: 3, stderr: 'error: redrive 999999 does not exist: see npx millrace redrives\n' });
 });

@@ -16,14 +16,14 @@ const ended = { outcome: 'failed', errorName: 'Error', startedAt: null, delaySec
 const first = { ...ended, attempt: 1, finishedAt: at(10), errorMessage: 'a\u001b[2Jb\nc' };
 const second = { ...ended, attempt: 2, finishedAt: at(22), errorMessage: 'late' };
 
-/** Its second attempt ends after the job was read as running, and before its attempts are read. */
+/** The second attempt ends after the job was read as running, and before its attempts are read. */
 function answers(): Backend {
   const jobs = [running, dead];
   const query = async (text: string) => ({ rows: text.includes('job_attempts') ? [second, first] : [jobs.shift()] });
   return backendByDatabase({ query } as unknown as Database);
 }
 
-it('tells the steps in the order of their times, on lines that cannot drive the terminal', async () => {
+it('watchJob prints the steps in the order of their times, without control characters', async () => {
   let output = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
     output += chunk;

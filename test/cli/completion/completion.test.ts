@@ -14,7 +14,7 @@ const LAUNCHER = join(import.meta.dirname, '../../../cli/millrace.js');
 const scriptFor = async (shell: string) => (await exec(process.execPath, [LAUNCHER, 'completion', shell])).stdout;
 const bashScript = await scriptFor('bash');
 
-/** What bash offers for these words, the last of which is being typed. It finds no program that it could start. */
+/** Returns what bash offers for these words, of which the last is incomplete. Bash finds no program to start. */
 async function complete(...words: string[]): Promise<string[]> {
   const text = `set -u; eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
     _millrace; if ((\${#COMPREPLY[@]})); then printf '%s\\n' "\${COMPREPLY[@]}"; fi`;
@@ -25,27 +25,27 @@ async function complete(...words: string[]): Promise<string[]> {
   return stdout.split('\n').slice(0, -1);
 }
 
-describe('in bash', () => {
+describe('completion in bash', () => {
   it.each([
     ['a command', ['jo'], ['jobs']],
     ['a command of a group', ['jobs', 'l'], ['list']],
     ['an option', ['jobs', 'list', '--st'], ['--status']],
     ['an option of the program', ['jobs', 'list', '--j'], ['--jsonl', '--job-type', '--json']],
     ['an option of the default command', ['dlq', '--fail'], ['--fail-if-any']],
-    ['an option where there is nothing else', ['stats', ''], ['--help', '-h', ...global()]],
-    ['all values', ['jobs', 'list', '--status', ''], STATUSES],
-    ['a value', ['jobs', 'list', '--status', 'fa'], ['failed']],
-    ['another value', ['jobs', 'list', '--status', 'failed,de'], ['failed,dead_letter']],
-    ['a value after =, which bash cuts off', ['jobs', 'list', '--status', '=', 'fa'], ['failed']],
-    ['a value with a colon, where bash cuts', ['keys', 'create', 'x', '--scope', 'jobs', ':', 'r'], ['read']],
-    ['a value with a colon, where it does not', ['keys', 'create', 'x', '--scope', 'jobs:r'], ['jobs:read']],
+    ['options where a command has no words', ['stats', ''], ['--help', '-h', ...global()]],
+    ['all values of an option', ['jobs', 'list', '--status', ''], STATUSES],
+    ['a value of an option', ['jobs', 'list', '--status', 'fa'], ['failed']],
+    ['a further value after a comma', ['jobs', 'list', '--status', 'failed,de'], ['failed,dead_letter']],
+    ['a value after =, where bash splits words', ['jobs', 'list', '--status', '=', 'fa'], ['failed']],
+    ['a value with a colon, where bash splits words', ['keys', 'create', 'x', '--scope', 'jobs', ':', 'r'], ['read']],
+    ['a value with a colon in one word', ['keys', 'create', 'x', '--scope', 'jobs:r'], ['jobs:read']],
     ['roles and scopes', ['keys', 'create', 'x', '--scope', ''], [...Object.keys(ROLES), ...SCOPES]],
     ['a command after an option and its value', ['--database-url', 'jobs', 'ke'], ['keys']],
-    ['an argument of fixed choice', ['completion', ''], ['bash', 'zsh', 'fish']],
-    ['nothing for a value that can be anything', ['enqueue', 'mail', '--at', ''], []],
-    ['nothing that a command refuses', ['jobs', 'show', '--jsonl'], []],
-    ['nothing for nonsense', ['nonsense', 'x'], []],
-  ])('completes %s', async (_what, words, expected) => {
+    ['the choices of an argument', ['completion', ''], ['bash', 'zsh', 'fish']],
+    ['nothing for an option with free values', ['enqueue', 'mail', '--at', ''], []],
+    ['no option that a command rejects', ['jobs', 'show', '--jsonl'], []],
+    ['nothing after an unknown command', ['nonsense', 'x'], []],
+  ])('offers %s', async (_what, words, expected) => {
     const offered = await complete('millrace', ...words);
 
     expect(offered.toSorted()).toEqual(expected.toSorted());
@@ -57,12 +57,12 @@ describe('in bash', () => {
     [['./node_modules/.bin/millrace', 'jobs', 'l'], ['list']],
     [['npx', 'vitest', 'l'], []],
     [['npx', 'mill'], []],
-  ])('knows which program is meant: %j', async (words, expected) => {
+  ])('recognises the program in %j', async (words, expected) => {
     expect(await complete(...words)).toEqual(expected);
   });
 
   it.each([[[]], [['jobs']], [['jobs', 'list']], [['dlq', 'discard']], [['redrive']], [['keys', 'create']]])(
-    'offers what the help of %j names',
+    'offers all words in the help of %j',
     async (words) => {
       const { stdout } = await runCli([...words, '--help']);
       const listed = stdout.slice(stdout.indexOf('\nOptions:'));
@@ -77,7 +77,7 @@ describe('in bash', () => {
     },
   );
 
-  it('leaves npx to whoever completes it already', async () => {
+  it('keeps an existing completion of npx', async () => {
     const text = `complete -W mine npx; eval "$1"; complete -p npx; complete -p millrace`;
 
     const { stdout } = await exec('/bin/bash', ['--norc', '-c', text, 'bash', bashScript]);
@@ -86,20 +86,23 @@ describe('in bash', () => {
   });
 });
 
-describe.each(['zsh', 'fish'])('for %s', (shell) => {
+describe.each(['zsh', 'fish'])('the script for %s', (shell) => {
   const missing = spawnSync(shell, ['-c', 'true']).error !== undefined;
-  if (missing) console.warn(`not run: the script for ${shell}, since ${shell} is not installed here`);
+  if (missing) console.warn(`not checked: the script for ${shell}, because ${shell} is not installed`);
 
-  it.skipIf(missing)(`is what ${shell} can read${missing ? ` (not run: no ${shell} here)` : ''}`, async () => {
-    const file = join(await temporaryFolder(), 'script');
-    await writeFile(file, await scriptFor(shell));
+  it.skipIf(missing)(
+    `has a syntax that ${shell} accepts${missing ? ` (not run: ${shell} is not installed)` : ''}`,
+    async () => {
+      const file = join(await temporaryFolder(), 'script');
+      await writeFile(file, await scriptFor(shell));
 
-    const { stderr } = await exec(shell, ['-n', file]);
+      const { stderr } = await exec(shell, ['-n', file]);
 
-    expect(stderr).toBe('');
-  });
+      expect(stderr).toBe('');
+    },
+  );
 
-  it('has the same words and values', async () => {
+  it('contains the commands, options and values', async () => {
     const script = await scriptFor(shell);
 
     for (const word of ['dlq discard', '--fail-if-any', 'keys create --scope', ...STATUSES]) {
@@ -108,7 +111,7 @@ describe.each(['zsh', 'fish'])('for %s', (shell) => {
   });
 });
 
-it.each([[[]], [['powershell']]])('refuses another shell: %j', async (words) => {
+it.each([[[]], [['powershell']]])('completion rejects another shell: %j', async (words) => {
   const { code, stdout, stderr } = await runCli(['completion', ...words]);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -17,22 +17,22 @@ const definitions = catalog.handlers.map(({ definition }) => definition);
 
 export interface DeployedStage {
   readonly stage: string;
-  /** Of `send_reminder`. */
+  /** The queue of `send_reminder`. */
   readonly name: string;
   readonly url: string;
   readonly deadLetterUrl: string;
   readonly mapping: Record<string, unknown>;
 }
 
-/** An account: SQS is the emulator, the database a real one. */
+/** An AWS account with the SQS emulator and a real database. */
 export interface DeployedWorld {
   readonly aws: FakeAws;
   readonly sqs: SQSClient;
   readonly database: TestDatabase;
   readonly db: Database;
-  /** By which the SDK finds it. */
+  /** The environment by which the SDK finds the account. */
   readonly env: Readonly<Record<string, string>>;
-  /** A new stage that is deployed as the code says. */
+  /** Deploys a new stage that matches the code. */
   deploy(): Promise<DeployedStage>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function openDeployedWorld(): Promise<DeployedWorld> {
   };
 }
 
-/** With their timeouts. */
+/** Other functions, with their timeouts. */
 const OTHER_FUNCTIONS = { dispatcher: 150, 'dlq-mirror': 60, api: 29, migrate: 900, registry: 900 };
 
 async function deployStage(

@@ -16,35 +16,35 @@ afterAll(async () => {
   await world.close();
 });
 
-/** What is found wrong: check and sentence. */
+/** Returns the failed checks, with their sentences. */
 async function wrongIn(stage: string): Promise<string[]> {
   const deployment = { stage, address: undefined, catalog, deploy: 'npx cdk deploy' };
   const findings = [await checkRegistry(world.db, deployment), ...(await checkDeployment(deployment))];
   return findings.filter(({ ok }) => !ok).map(({ check, detail }) => `${check}: ${detail}`);
 }
 
-describe('what is deployed', () => {
-  it('is fine when it is what the code says', async () => {
+describe('a deployed stage', () => {
+  it('passes when it matches the code', async () => {
     const { stage } = await world.deploy();
 
     expect(await wrongIn(stage)).toEqual([]);
   });
 
-  it.each(DIFFERENCES)('is found to have %s', async (_what, change, said) => {
+  it.each(DIFFERENCES)('fails with %s', async (_what, change, said) => {
     const stage = await world.deploy();
     await change(stage, world);
 
     expect(await wrongIn(stage.stage)).toEqual([said(stage)]);
   });
 
-  it('may have no API', async () => {
+  it('passes without an API', async () => {
     const { stage } = await world.deploy();
     world.aws.functions.delete(`millrace-${stage}-api`);
 
     expect(await wrongIn(stage)).toEqual([]);
   });
 
-  it('is found to lack what a file would be that gives no handler', async () => {
+  it('fails for a file that defines no handler', async () => {
     const { stage } = await world.deploy();
     const broken = { ...catalog, failures: [{ file: '/x/functions/handlers/bad.ts', line: 3, message: 'Error: no' }] };
 
@@ -60,44 +60,48 @@ describe('doctor --stage', () => {
   const doctor = (stage: string, ...args: string[]) =>
     runCli(['doctor', '--stage', stage, ...args], { cwd: ROOT, env: world.env });
 
-  it('holds it against the files of a folder that is named', async () => {
+  it('compares the stage with the handler files of a named folder', async () => {
     const { stage } = await world.deploy();
 
     const same = await doctor(stage, '--handlers', `${ROOT}/functions/handlers`);
     const none = await doctor(stage, '--handlers', '/nowhere');
 
     expect(same.code).toBe(0);
-    expect(none).toMatchObject({ code: 2, stdout: '', stderr: 'error: --handlers: there is no folder /nowhere\n' });
+    expect(none).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'error: --handlers: the folder /nowhere does not exist\n',
+    });
   });
 
-  it('says how the stage stands without its database', async () => {
+  it('checks the stage without its database', async () => {
     const { stage } = await world.deploy();
 
     const { code, stdout, stderr } = await doctor(stage);
 
     expect(stdout).not.toContain('FAIL');
-    expect(stdout).toMatch(/^OK\tschedules\tas the code says$/m);
-    expect(stderr).toContain('the database is not looked at: name it with --database-url');
+    expect(stdout).toMatch(/^OK\tschedules\tmatches the code$/m);
+    expect(stderr).toContain('the database is not checked: name it with --database-url');
     expect(code).toBe(0);
   });
 
-  it('ends with 8 and the command that mends it', async () => {
+  it('exits with 8 and prints the command that repairs the stage', async () => {
     const { stage, name } = await world.deploy();
     world.aws.mappings.delete(name);
 
     const { code, stdout } = await doctor(stage, '--database-url', world.database.url);
 
     expect(stdout).toMatch(
-      new RegExp(`^FAIL\tmappings\t${name}: no mapping.*: npx cdk deploy -c stage=${stage} --revert-drift$`, 'm'),
+      new RegExp(`^FAIL\tmappings\t${name} has no mapping.*: npx cdk deploy -c stage=${stage} --revert-drift$`, 'm'),
     );
-    expect(stdout).toMatch(/^OK\tregistry\tas the code says$/m);
+    expect(stdout).toMatch(/^OK\tregistry\tmatches the code$/m);
     expect(code).toBe(8);
   });
 
   it.each([
     [7, { AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:1' }, 'cannot reach SQS'],
-    [2, {}, 'no functions/handlers here or above'],
-  ])('ends with %i when it cannot look', async (expected, change, sentence) => {
+    [2, {}, 'no functions/handlers in this folder or above it'],
+  ])('exits with %i when it cannot check the stage', async (expected, change, sentence) => {
     const cwd = expected === 2 ? '/' : ROOT;
 
     const { code, stdout, stderr } = await runCli(['doctor', '--stage', 'dev'], {

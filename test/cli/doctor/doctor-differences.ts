@@ -6,33 +6,33 @@ const set = ({ sqs }: DeployedWorld, QueueUrl: string, Attributes: Record<string
 
 type Change = (stage: DeployedStage, world: DeployedWorld) => unknown;
 
-/** What somebody changed by hand, and the sentence that names it. */
+/** A difference from the code, how to make it, and the sentence that reports it. */
 export const DIFFERENCES: readonly (readonly [what: string, change: Change, said: (stage: DeployedStage) => string])[] =
   [
     [
-      'a queue that is not there',
+      'no queue',
       ({ url }, world) => world.sqs.send(new DeleteQueueCommand({ QueueUrl: url })),
       ({ name }) => `queues: ${name} does not exist`,
     ],
     [
       'another visibility timeout',
       ({ url }, world) => set(world, url, { VisibilityTimeout: '30' }),
-      ({ name }) => `queues: ${name}: the visibility timeout is 30, the code says 240`,
+      ({ name }) => `queues: ${name}: the visibility timeout is 30, but 240 in the code`,
     ],
     [
       'another retention',
       ({ url }, world) => set(world, url, { MessageRetentionPeriod: '60' }),
-      ({ name }) => `queues: ${name}: the retention is 60, the code says 345600`,
+      ({ name }) => `queues: ${name}: the retention is 60, but 345600 in the code`,
     ],
     [
       'no redrive policy',
       ({ url }, world) => set(world, url, { RedrivePolicy: '' }),
       ({ name }) =>
-        `queues: ${name}: the dead-letter queue is not set, the code says ${name}-dlq, ` +
-        `${name}: maxReceiveCount is not set, the code says 5`,
+        `queues: ${name}: the dead-letter queue is not set, but ${name}-dlq in the code, ` +
+        `${name}: maxReceiveCount is not set, but 5 in the code`,
     ],
     [
-      'a redrive policy that gives up sooner',
+      'a redrive policy with fewer receives',
       ({ url, name }, world) =>
         set(world, url, {
           RedrivePolicy: JSON.stringify({
@@ -40,20 +40,20 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
             maxReceiveCount: 1,
           }),
         }),
-      ({ name }) => `queues: ${name}: maxReceiveCount is 1, the code says 5`,
+      ({ name }) => `queues: ${name}: maxReceiveCount is 1, but 5 in the code`,
     ],
     [
-      'a dead-letter queue that is not there',
+      'no dead-letter queue',
       ({ deadLetterUrl }, world) => world.sqs.send(new DeleteQueueCommand({ QueueUrl: deadLetterUrl })),
       ({ name }) => `dead-letter queues: ${name}-dlq does not exist`,
     ],
     [
-      'a dead-letter queue that forgets sooner',
+      'a dead-letter queue with a shorter retention',
       ({ deadLetterUrl }, world) => set(world, deadLetterUrl, { MessageRetentionPeriod: '345600' }),
-      ({ name }) => `dead-letter queues: ${name}-dlq: the retention is 345600, the code says 1209600`,
+      ({ name }) => `dead-letter queues: ${name}-dlq: the retention is 345600, but 1209600 in the code`,
     ],
     [
-      'a function that is not there',
+      'no function',
       ({ name }, world) => world.aws.functions.delete(name),
       ({ name }) => `functions: ${name} does not exist`,
     ],
@@ -61,39 +61,39 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
       'a function with another timeout and memory',
       ({ name }, world) => world.aws.functions.set(name, { Timeout: 3, MemorySize: 128 }),
       ({ name }) =>
-        `functions: ${name}: the timeout is 3, the code says 40, ${name}: the memory is 128, the code says 256`,
+        `functions: ${name}: the timeout is 3, but 40 in the code, ${name}: the memory is 128, but 256 in the code`,
     ],
     [
-      'a mapping that is not there',
+      'no mapping',
       ({ name }, world) => world.aws.mappings.delete(name),
-      ({ name }) => `mappings: ${name}: no mapping feeds it from its queue`,
+      ({ name }) => `mappings: ${name} has no mapping from its queue`,
     ],
     [
-      'a mapping that is disabled',
+      'a disabled mapping',
       ({ mapping }) => Object.assign(mapping, { State: 'Disabled' }),
-      ({ name }) => `mappings: ${name}: the mapping is Disabled, the code says Enabled`,
+      ({ name }) => `mappings: ${name}: the mapping is Disabled, but Enabled in the code`,
     ],
     [
-      'a mapping with other batches',
+      'a mapping with another batch size and window',
       ({ mapping }) => Object.assign(mapping, { BatchSize: 1, MaximumBatchingWindowInSeconds: 20 }),
       ({ name }) =>
-        `mappings: ${name}: the batch size is 1, the code says 10, ${name}: the batch window is 20, the code says 0`,
+        `mappings: ${name}: the batch size is 1, but 10 in the code, ${name}: the batch window is 20, but 0 in the code`,
     ],
     [
-      'a mapping without a limit',
+      'a mapping without a maximum concurrency',
       ({ mapping }) => Object.assign(mapping, { ScalingConfig: undefined }),
-      ({ name }) => `mappings: ${name}: the maximum concurrency is not set, the code says 5`,
+      ({ name }) => `mappings: ${name}: the maximum concurrency is not set, but 5 in the code`,
     ],
     [
-      'a mapping that fails whole batches',
+      'a mapping without partial batch responses',
       ({ mapping }) => Object.assign(mapping, { FunctionResponseTypes: [] }),
-      ({ name }) => `mappings: ${name}: partial responses is false, the code says true`,
+      ({ name }) => `mappings: ${name}: ReportBatchItemFailures is false, but true in the code`,
     ],
     [
       'a second mapping',
       ({ name, mapping }, world) =>
         world.aws.mappings.set(name, [mapping, { ...mapping, EventSourceArn: 'arn:aws:sqs:x:0:other' }]),
-      ({ name }) => `mappings: ${name} is also fed by arn:aws:sqs:x:0:other`,
+      ({ name }) => `mappings: ${name} has another mapping from arn:aws:sqs:x:0:other`,
     ],
     [
       'no dispatcher',
@@ -101,27 +101,27 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
       ({ stage }) => `other functions: millrace-${stage}-dispatcher does not exist`,
     ],
     [
-      'a dispatcher that is killed too soon',
+      'a dispatcher with a shorter timeout',
       ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-dispatcher`, { Timeout: 60, MemorySize: 256 }),
-      ({ stage }) => `other functions: millrace-${stage}-dispatcher: the timeout is 60, the code says 150`,
+      ({ stage }) => `other functions: millrace-${stage}-dispatcher: the timeout is 60, but 150 in the code`,
     ],
     [
       'a mirror with another memory',
       ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-dlq-mirror`, { Timeout: 60, MemorySize: 128 }),
-      ({ stage }) => `other functions: millrace-${stage}-dlq-mirror: the memory is 128, the code says 256`,
+      ({ stage }) => `other functions: millrace-${stage}-dlq-mirror: the memory is 128, but 256 in the code`,
     ],
     [
-      'an API that outlives its gateway',
+      'an API with a longer timeout than its gateway',
       ({ stage }, world) => world.aws.functions.set(`millrace-${stage}-api`, { Timeout: 60, MemorySize: 256 }),
-      ({ stage }) => `other functions: millrace-${stage}-api: the timeout is 60, the code says 29`,
+      ({ stage }) => `other functions: millrace-${stage}-api: the timeout is 60, but 29 in the code`,
     ],
     [
-      'a schedule that is not there',
+      'no schedule',
       ({ stage }, world) => world.aws.schedules.delete(`millrace-${stage}-dlq-mirror`),
       ({ stage }) => `schedules: millrace-${stage}-dlq-mirror does not exist`,
     ],
     [
-      'a schedule that is disabled, slower and of another function',
+      'a disabled, slower schedule for another function',
       ({ stage }, world) =>
         world.aws.schedules.set(`millrace-${stage}-dispatcher`, {
           ScheduleExpression: 'rate(5 minutes)',
@@ -131,39 +131,39 @@ export const DIFFERENCES: readonly (readonly [what: string, change: Change, said
       ({ stage }) => {
         const name = `millrace-${stage}-dispatcher`;
         return (
-          `schedules: ${name}: it is disabled, the code says enabled, ` +
-          `${name}: the rate is rate(5 minutes), the code says rate(1 minute), ` +
-          `${name}: what it wakes is other, the code says ${name}`
+          `schedules: ${name}: the state is disabled, but enabled in the code, ` +
+          `${name}: the rate is rate(5 minutes), but rate(1 minute) in the code, ` +
+          `${name}: the target is other, but ${name} in the code`
         );
       },
     ],
     [
-      'a registry of other numbers',
+      'other numbers in the registry',
       (_stage, { database }) =>
         database.pool.query(`update millrace.handlers set timeout_seconds = 7 where job_type = 'send_reminder'`),
-      () => 'registry: send_reminder: timeout_seconds is 7, the code says 30',
+      () => 'registry: send_reminder: timeout_seconds is 7, but 30 in the code',
     ],
     [
-      'a registry of another retry policy',
+      'another retry policy in the registry',
       (_stage, { database }) =>
         database.pool.query(
           `update millrace.handlers set retry_policy = retry_policy || '{"jitter": 0.75}' where job_type = 'make_thumbnail'`,
         ),
       () =>
         'registry: make_thumbnail: the retry policy is ' +
-        '{"delays":[5,60,300,1800,7200],"jitter":0.75,"kind":"schedule"}, the code says ' +
-        '{"delays":[5,60,300,1800,7200],"jitter":0,"kind":"schedule"}',
+        '{"delays":[5,60,300,1800,7200],"jitter":0.75,"kind":"schedule"}, but ' +
+        '{"delays":[5,60,300,1800,7200],"jitter":0,"kind":"schedule"} in the code',
     ],
     [
-      'a registry that lacks a handler',
+      'a registry without a handler',
       (_stage, { database }) => database.pool.query(`delete from millrace.handlers where job_type = 'send_reminder'`),
-      () => 'registry: send_reminder is in the code and not registered',
+      () => 'registry: send_reminder is in the code but not registered',
     ],
     [
-      'a registry with a handler too many',
+      'a registry with an additional handler',
       (_stage, { database }) =>
         database.pool.query(`update millrace.handlers set routing_key = 'old' where job_type = 'send_reminder'`),
       () =>
-        'registry: send_reminder is in the code and not registered, send_reminder.old is registered and not in the code',
+        'registry: send_reminder is in the code but not registered, send_reminder.old is registered but not in the code',
     ],
   ];

@@ -8,7 +8,7 @@ const engine = await openEngine({ maxAttempts: 1 });
 const run = (...args: string[]) => runCli(args, { env: { DATABASE_URL: engine.database.url } });
 const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
 
-/** A dispatcher that has just made a round, and nothing that is wrong. */
+/** Restores a healthy state: a recent round of the dispatcher, and no paused or held handler. */
 const allWell = () =>
   engine.sql(`update millrace.dispatcher_runs set last_round_at = millrace.clock();
     update millrace.handlers set paused_at = null, held_until = null, hold_reason = null`);
@@ -25,7 +25,7 @@ async function bury(): Promise<string> {
 }
 
 describe('stats', () => {
-  it('tells what waits, what is late, what is dead and what happened', async () => {
+  it('prints job counts, overdue jobs, dead letters and throughput', async () => {
     await bury();
     await engine.enqueue();
     await storeRounds(engine.db, { seconds: [], failed: 0, sent: new Map(), errors: new Map() });
@@ -44,7 +44,7 @@ describe('stats', () => {
     expect(stdout).toMatch(/^dead_letter\t1$/m);
   });
 
-  it('warns when no dispatcher makes rounds', async () => {
+  it('warns when the dispatcher is silent', async () => {
     await engine.sql(`update millrace.dispatcher_runs set last_round_at = millrace.clock() - interval '5 minutes'`);
 
     const { stderr } = await run('stats');
@@ -54,7 +54,7 @@ describe('stats', () => {
 });
 
 describe('handlers', () => {
-  it('pauses and resumes, and says which', async () => {
+  it('pauses and resumes a handler, and prints its state', async () => {
     const paused = await run('handlers', 'pause', 'work');
     await engine.enqueue();
     const claimed = await engine.dispatch();
@@ -68,10 +68,10 @@ describe('handlers', () => {
   });
 
   it.each([
-    [['nobody'], 3, 'no handler nobody is deployed'],
+    [['unknown'], 3, 'not deployed: unknown; see npx millrace handlers'],
     [['Work'], 2, 'Expected a handler such as send_reminder'],
     [[], 2, 'missing required argument'],
-  ])('refuses to pause %j', async (names, expected, sentence) => {
+  ])('rejects a pause of %j', async (names, expected, sentence) => {
     const { code, stdout, stderr } = await run('handlers', 'pause', ...names);
 
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -80,7 +80,7 @@ describe('handlers', () => {
 });
 
 describe('jobs delete', () => {
-  it('deletes what waits, is dead or has finished, and nothing that a handler has', async () => {
+  it('deletes waiting and dead jobs, but none in flight', async () => {
     const dead = await bury();
     const waiting = await engine.enqueue();
     const { ids } = await engine.deliver(1);
@@ -93,7 +93,7 @@ describe('jobs delete', () => {
     expect(await engine.sql('select id::text from millrace.jobs where id = $1', [dead])).toEqual([]);
   });
 
-  it('asks first', async () => {
+  it('requires a confirmation', async () => {
     const id = await engine.enqueue();
 
     const { code } = await run('jobs', 'delete', id);
@@ -104,7 +104,7 @@ describe('jobs delete', () => {
 });
 
 describe('jobs wait', () => {
-  it('ends with how the job ended', async () => {
+  it('prints the status of the job when it ends', async () => {
     const dead = await bury();
     engine.work = () => undefined;
     const { ids, records } = await engine.deliver(1);
@@ -120,7 +120,7 @@ describe('jobs wait', () => {
     ]);
   });
 
-  it('ends in time when the job does not', async () => {
+  it('exits with 8 after the timeout', async () => {
     const id = await engine.enqueue();
 
     const { code, stdout } = await run('jobs', 'wait', id, '--timeout', '300ms');
@@ -130,7 +130,7 @@ describe('jobs wait', () => {
 });
 
 describe('doctor', () => {
-  it('finds nothing wrong when nothing is', async () => {
+  it('passes on a healthy system', async () => {
     const { code, stdout } = await run('doctor');
 
     expect(stdout).not.toContain('FAIL');
@@ -147,7 +147,7 @@ describe('doctor', () => {
     ['jobs without a handler', `insert into millrace.jobs (job_type) values ('typo_x')`],
     ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],
     [
-      'queues that the mirror does not look into',
+      'queues that the mirror does not sweep',
       `insert into millrace.dead_letter_queues (queue_url, swept_at)
          select dead_letter_queue_url, millrace.clock() - interval '1 h' from millrace.handlers`,
     ],
@@ -156,7 +156,7 @@ describe('doctor', () => {
       `insert into millrace.jobs_live (job_type, status, claim_no, started_at, lease_expires_at)
          values ('work', 'running', 1, now(), millrace.clock() - interval '1 h')`,
     ],
-  ])('finds %s, names it and what to do', async (check, text) => {
+  ])('reports %s, with details and what to do', async (check, text) => {
     await engine.sql(text);
 
     const { code, stdout } = await run('doctor');
@@ -166,7 +166,7 @@ describe('doctor', () => {
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
   });
 
-  it('misses the handlers when none is deployed', async () => {
+  it('reports that no handler is deployed', async () => {
     await registerHandlers(engine.db, []);
 
     const document = await json('doctor');
@@ -177,7 +177,7 @@ describe('doctor', () => {
     expect(document.checks).toContainEqual(expect.objectContaining({ check: 'handlers', ok: false }));
   });
 
-  it('tells of a schema that is not there', async () => {
+  it('reports a missing schema', async () => {
     const { code, stdout } = await runCli(['doctor'], {
       env: { DATABASE_URL: engine.database.url.replace(/[^/]+$/, 'postgres') },
     });

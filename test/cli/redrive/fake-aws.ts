@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What Lambda and EventBridge Scheduler answer, by name; a test changes it at will. */
+/** The resources that Lambda and EventBridge Scheduler return, by name; tests change them. */
 export interface FakeAws {
   readonly endpoint: string;
   readonly functions: Map<string, { Timeout: number; MemorySize: number }>;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { moveAll } from '../../../cli/redrive/move-tasks.ts';
 
-it('does not wait for ever for a task that the server forgot as soon as it ended', async () => {
+it('moveAll stops waiting for a task that the server drops as soon as it ends', async () => {
   const queues = {
     describe: async () => ({ arn: 'arn', depth: 0, retentionSeconds: 0 }),
     moveTasks: async () => [],

@@ -14,7 +14,7 @@ const { bury, pool, db, env } = await openDeadLetters();
 const start = (...args: string[]) => startCli(['redrive', '--all', '--yes', '--json', ...args], { env });
 const dispatch = () => workOffRedrives({ db, log: recordLog() });
 
-/** A command takes long to start on a machine that is busy. */
+/** Retries for longer than usual, since a command starts slowly on a busy machine. */
 function eventually<T>(assert: () => Promise<T>): Promise<T> {
   return tryFor(assert, { timeout: 20_000 });
 }
@@ -25,7 +25,7 @@ interface Operation {
   readonly done: number;
 }
 
-/** Waits until a redrive has begun and got so far. */
+/** Waits until a redrive has moved this many jobs. */
 function untilDone(done: number): Promise<Operation> {
   return eventually(async () => {
     const { rows } = await pool.query<Operation>(
@@ -36,7 +36,7 @@ function untilDone(done: number): Promise<Operation> {
   });
 }
 
-/** Somebody's open transaction that holds a row. */
+/** Locks rows in an open transaction. */
 async function hold(sql: string) {
   const client = await createClient(pool.options.connectionString!);
   await client.query('begin');
@@ -45,7 +45,7 @@ async function hold(sql: string) {
 }
 
 describe('redrive --rate', () => {
-  it('is worked off by the dispatcher, while the command looks on', async () => {
+  it('leaves the jobs to the dispatcher while the command watches', async () => {
     await bury({ count: 30 });
     const { ended } = start('--rate', '10000/s');
     await untilDone(0);
@@ -65,7 +65,7 @@ describe('redrive --rate', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'done', moved: 30, expected: 30, rate: 10_000 });
   });
 
-  it('goes on without the command', async () => {
+  it('continues without the command', async () => {
     await bury({ count: 5 });
     const { process: child, ended } = start('--rate', '10000/s');
     await untilDone(0);
@@ -105,7 +105,7 @@ describe('redrive --rate', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('cancels a redrive with a rate, and tells how many were moved', async () => {
+  it('cancels a redrive with a rate, and reports how many jobs were moved', async () => {
     await bury({ count: 5 });
     const { process: child, ended } = start('--rate', '0.01');
     await untilDone(0);
@@ -114,11 +114,11 @@ describe('Ctrl-C', () => {
 
     const { code, stdout, stderr } = await ended;
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, status: 'cancelled', moved: 0 });
-    expect(stderr).toMatch(/redrive \d+ is cancelled: 0 of 5 moved, and they stay moved/);
+    expect(stderr).toMatch(/redrive \d+ was cancelled: 0 of 5 moved; they stay moved/);
     expect(await untilDone(0)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('cancels a redrive that the command makes itself', async () => {
+  it('cancels a redrive in which the command moves the jobs', async () => {
     const [held] = await bury({ count: 3 });
     await hold(`select from millrace.jobs_live where id = ${held} for update`);
     const { process: child, ended } = start();
@@ -130,7 +130,7 @@ describe('Ctrl-C', () => {
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, status: 'cancelled', moved: 2, expected: 3 });
   });
 
-  it('a second time ends the command at once', async () => {
+  it('ends the command at once the second time', async () => {
     await bury();
     const { process: child, ended } = start('--rate', '0.01');
     await untilDone(0);
@@ -143,7 +143,7 @@ describe('Ctrl-C', () => {
       expect(rows).toHaveLength(1);
     });
 
-    // What follows within a quarter of a second is the same Ctrl-C, passed on by npm.
+    // A signal within 250 ms counts as the same Ctrl-C, passed on by npm.
     await eventually(async () => {
       child.kill('SIGINT');
       expect(child.exitCode).toBe(130);
@@ -152,7 +152,7 @@ describe('Ctrl-C', () => {
     expect(await ended).toEqual({ code: 130, stdout: '', stderr: '' });
   });
 
-  it('is not what exit code 5 says: somebody else cancelled it', async () => {
+  it('exits with 130, but a redrive cancelled by another user exits with 5', async () => {
     await bury();
     const { ended } = start('--rate', '0.01');
     const { id } = await untilDone(0);
@@ -161,6 +161,6 @@ describe('Ctrl-C', () => {
 
     const { code, stderr } = await ended;
     expect(code).toBe(5);
-    expect(stderr).toContain('is cancelled by somebody else');
+    expect(stderr).toContain('was cancelled by another user');
   });
 });

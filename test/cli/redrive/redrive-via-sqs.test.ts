@@ -21,7 +21,7 @@ afterAll(async () => {
   await emulator.close();
 });
 
-/** So many that a slow move takes longer than a command on a busy machine. */
+/** Enough messages that a slow move takes longer than a command on a busy machine. */
 const letters = (count: number) => Array.from({ length: count }, (_, index) => `message ${index}`);
 const BUSY_MACHINE = { timeout: 20_000 };
 const keys = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
@@ -43,7 +43,7 @@ async function useQueues(jobType: string, { source, dlq }: Pick<Pair, 'source' |
   );
 }
 
-/** A handler with these messages in its dead-letter queue, by SQS's own move. */
+/** Creates a handler whose dead-letter queue has these messages, moved there by SQS. */
 async function deadHandler(jobType: string, ...bodies: string[]): Promise<Pair> {
   const pair = await world.pair(1);
   for (let from = 0; from < bodies.length; from += 10) await kill(world, pair, bodies.slice(from, from + 10));
@@ -52,7 +52,7 @@ async function deadHandler(jobType: string, ...bodies: string[]): Promise<Pair> 
 }
 
 describe('redrive --via-sqs', () => {
-  it('lets SQS move everything back to where it came from', async () => {
+  it('makes SQS move all messages back to their source queue', async () => {
     const { source, dlq } = await deadHandler('whole', 'a', 'b', 'c');
 
     const { code, answer, stderr } = await redrive('--job-type', 'whole');
@@ -62,7 +62,7 @@ describe('redrive --via-sqs', () => {
     expect([(await world.depth(source))[0], (await world.depth(dlq))[0]]).toEqual([3, 0]);
   });
 
-  it('moves nothing with --dry-run, and tells how much lies there', async () => {
+  it('moves nothing with --dry-run, and prints how many messages are in the queue', async () => {
     const { dlq } = await deadHandler('dry', 'a', 'b');
 
     const { code, answer } = await redrive('--job-type', 'dry', '--dry-run');
@@ -74,31 +74,31 @@ describe('redrive --via-sqs', () => {
     expect((await world.depth(dlq))[0]).toBe(2);
   });
 
-  it('asks before it does anything', async () => {
+  it('requires a confirmation', async () => {
     await deadHandler('asked', 'a');
 
     const answer = await runCli(['redrive', '--via-sqs', '--job-type', 'asked'], { env: environment() });
 
-    expect(answer).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('Let SQS move 1 message') });
+    expect(answer).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('Make SQS move 1 message') });
   });
 
   it.each([
-    [['--id', '1'], 'a move task takes everything in the queue'],
-    [['--error', 'x'], 'a move task takes everything in the queue'],
-    [['--since', '1h'], 'a move task takes everything in the queue'],
-    [['--group', 'abcd'], 'a move task takes everything in the queue'],
-    [['--all', '--limit', '5'], 'a move task takes everything in the queue'],
-    [['--all', '--rate', '0.5'], 'a whole number of messages a second, 1 to 500'],
-    [['--all', '--rate', '501'], 'a whole number of messages a second, 1 to 500'],
-    [[], 'say which queues: --job-type or --routing-key, or --all for every one'],
-  ])('refuses %j', async (options, sentence) => {
+    [['--id', '1'], 'a move task moves everything in the queue'],
+    [['--error', 'x'], 'a move task moves everything in the queue'],
+    [['--since', '1h'], 'a move task moves everything in the queue'],
+    [['--group', 'abcd'], 'a move task moves everything in the queue'],
+    [['--all', '--limit', '5'], 'a move task moves everything in the queue'],
+    [['--all', '--rate', '0.5'], 'a whole number of messages per second, 1 to 500'],
+    [['--all', '--rate', '501'], 'a whole number of messages per second, 1 to 500'],
+    [[], 'specify which queues: --job-type or --routing-key, or --all for every one'],
+  ])('rejects %j', async (options, sentence) => {
     const { code, answer, stderr } = await redrive(...options);
 
     expect({ code, answer }).toEqual({ code: 2, answer: undefined });
     expect(stderr).toContain(sentence);
   });
 
-  it('cancels its move task at Ctrl-C, and keeps what was moved', async () => {
+  it('cancels its move task at Ctrl-C, and leaves moved messages moved', async () => {
     const { dlqArn } = await deadHandler('slow', ...letters(40));
     const args = ['redrive', '--via-sqs', '--job-type', 'slow', '--rate', '1', '--yes', '--json'];
     const { process: child, ended } = startCli(args, { env: environment() });
@@ -117,7 +117,7 @@ describe('redrive --via-sqs', () => {
     expect(moved).toBeLessThan(40);
   });
 
-  it('finds the SQS of the stack that the database belongs to', async () => {
+  it('uses the SQS of the stack that the database belongs to', async () => {
     const { source } = await deadHandler('stack', 'a');
     const folder = await temporaryFolder();
     await writeState(folder, {
@@ -134,17 +134,17 @@ describe('redrive --via-sqs', () => {
   });
 });
 
-describe('redrive --via-sqs tells in a sentence', () => {
-  it('that nothing lies there, or that there is no such handler', async () => {
+describe('redrive --via-sqs reports', () => {
+  it('an empty queue and an unknown handler', async () => {
     await useQueues('empty', await world.pair(1));
 
-    const [empty, none] = await Promise.all([redrive('--job-type', 'empty'), redrive('--job-type', 'nobody')]);
+    const [empty, none] = await Promise.all([redrive('--job-type', 'empty'), redrive('--job-type', 'unknown')]);
 
-    expect(empty).toMatchObject({ code: 3, stderr: expect.stringContaining('without --via-sqs, redrive takes') });
-    expect(none).toMatchObject({ code: 3, stderr: 'error: no handler is like that, so there is no queue of it\n' });
+    expect(empty).toMatchObject({ code: 3, stderr: expect.stringContaining('without --via-sqs, redrive moves') });
+    expect(none).toMatchObject({ code: 3, stderr: 'error: no handler matches\n' });
   });
 
-  it('that a task is running, the queue is no dead-letter queue, or there is none', async () => {
+  it('a running task, a queue that is no dead-letter queue, and a missing queue', async () => {
     const busy = await deadHandler('busy', ...letters(40));
     await world.sqs.startMessageMoveTask({ SourceArn: busy.dlqArn, MaxNumberOfMessagesPerSecond: 1 });
     const plain = await world.queue();
@@ -156,25 +156,28 @@ describe('redrive --via-sqs tells in a sentence', () => {
       ['busy', 'plain', 'missing'].map((jobType) => redrive('--job-type', jobType)),
     );
 
-    expect(running).toMatchObject({ code: 5, stderr: expect.stringContaining('busy: a move task is running there') });
-    expect(none).toMatchObject({ code: 5, stderr: expect.stringContaining('plain: no queue names it in its redrive') });
-    expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('missing: there is no such queue') });
-    expect(missing?.stderr).toContain('without --via-sqs, redrive takes dead jobs from the table');
+    expect(running).toMatchObject({ code: 5, stderr: expect.stringContaining('busy: a move task is already running') });
+    expect(none).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('plain: no redrive policy names this queue'),
+    });
+    expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('missing: no such queue') });
+    expect(missing?.stderr).toContain('without --via-sqs, redrive moves dead jobs in the table');
   });
 
-  it('that SQS gave up at a message that was sent there by hand', async () => {
+  it('a message that was sent to the dead-letter queue directly', async () => {
     const pair = await world.pair(1);
-    await world.send(pair.dlq, 'by hand');
-    await useQueues('by_hand', pair);
+    await world.send(pair.dlq, 'sent directly');
+    await useQueues('direct', pair);
 
-    const { code, answer, stderr } = await redrive('--job-type', 'by_hand');
+    const { code, answer, stderr } = await redrive('--job-type', 'direct');
 
     expect({ code, status: answer.moves[0].status }).toEqual({ code: 1, status: 'FAILED' });
-    expect(stderr).toContain('by_hand: SQS gave up at a message that was sent there by hand');
+    expect(stderr).toContain('direct: SQS failed at a message that was sent to the dead-letter queue directly');
     expect(stderr).toContain('npx millrace dlq discard --stray N');
   });
 
-  it('that SQS is away, or does not know us', async () => {
+  it('an unreachable SQS, missing credentials and a missing region', async () => {
     const args = ['redrive', '--via-sqs', '--all', '--yes', '--json'];
     const strangers = { ...database, AWS_EC2_METADATA_DISABLED: 'true', HOME: '/nonexistent' };
 
@@ -184,7 +187,11 @@ describe('redrive --via-sqs tells in a sentence', () => {
       runCli(args, { env: strangers }),
     ]);
 
-    expect(away).toMatchObject({ code: 7, stdout: '', stderr: expect.stringContaining('cannot reach SQS: nothing') });
+    expect(away).toMatchObject({
+      code: 7,
+      stdout: '',
+      stderr: expect.stringContaining('cannot reach SQS: connection refused'),
+    });
     expect(unknown).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('no AWS credentials') });
     expect(nowhere).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('set AWS_REGION') });
   });

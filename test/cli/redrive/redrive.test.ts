@@ -9,7 +9,7 @@ const redrive = async (...args: string[]) => {
 };
 
 describe('CLI-01: redrive', () => {
-  it('moves everything with --all, and tells how many', async () => {
+  it('moves everything with --all, and prints how many', async () => {
     const ids = await bury({ count: 3 });
 
     const { code, stdout, stderr } = await run('redrive', '--all', '--yes');
@@ -25,7 +25,7 @@ describe('CLI-01: redrive', () => {
     [['--routing-key', ''], 3, 0],
     [['--since', '1h'], 3, 0],
     [['--all', '--limit', '2'], 2, 1],
-  ])('moves what %j means', async (options, moved, left) => {
+  ])('moves what %j selects', async (options, moved, left) => {
     await bury({ count: 2 });
     await bury({ error: 'the disk is full' });
 
@@ -34,7 +34,7 @@ describe('CLI-01: redrive', () => {
     expect({ code, ...answer }).toMatchObject({ code: 0, status: 'done', moved, expected: moved, left });
   });
 
-  it('moves one kind of error, by any beginning of its group', async () => {
+  it('moves one kind of error by a prefix of its group', async () => {
     await bury({ count: 2 });
     await bury({ error: 'another' });
     const { stdout } = await run('dlq', '--json');
@@ -44,7 +44,7 @@ describe('CLI-01: redrive', () => {
     expect(answer).toMatchObject({ moved: 2 });
   });
 
-  it('tells with --dry-run what would be moved and why some would not, and does nothing', async () => {
+  it('prints with --dry-run what it would move and why not the rest, and moves nothing', async () => {
     await bury({ count: 2 });
     await bury({ jobType: 'gone', count: 3 });
     await stray();
@@ -55,12 +55,12 @@ describe('CLI-01: redrive', () => {
 
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'gone\t3\tno: deploy its handler first\nmail\t2\tyes, then waits: paused\n-\t1\tno: nobody',
+      'gone\t3\tno: deploy its handler first\nmail\t2\tyes, but its handler is paused\n-\t1\tno: a message without',
     );
     for (const sentence of [
       '6 dead letters found, 2 would be moved, in about 4 s at 0.5/s',
-      '3 jobs: no handler for gone: deploy it first',
-      '1 message of nobody',
+      '3 jobs without a handler: deploy gone first',
+      '1 message without a job',
       'mail is paused: its 2 jobs will wait',
     ]) {
       expect(stderr).toContain(sentence);
@@ -69,34 +69,34 @@ describe('CLI-01: redrive', () => {
     expect((await pool.query('select from millrace.operations')).rows).toEqual([]);
   });
 
-  it('tells of a redrive that runs already', async () => {
+  it('reports a redrive that is already running', async () => {
     await bury();
     await pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`);
 
     const { stderr } = await run('redrive', '--all', '--dry-run');
 
-    expect(stderr).toMatch(/redrive \d+ of \S+ is running: 0 of 1 moved/);
+    expect(stderr).toMatch(/redrive \d+ by \S+ is running: 0 of 1 moved/);
   });
 
-  it('says so when nothing matches, and when nothing of it can be moved', async () => {
+  it('exits with 3 when nothing matches, and with 5 when nothing that matches can be moved', async () => {
     const none = await redrive('--job-type', 'mail');
     await bury({ jobType: 'gone' });
     await stray();
     const unmovable = await redrive('--all');
 
-    expect(none).toMatchObject({ code: 3, answer: { moved: 0 }, stderr: 'error: no dead letter is like that\n' });
+    expect(none).toMatchObject({ code: 3, answer: { moved: 0 }, stderr: 'error: no dead letter matches\n' });
     expect(unmovable).toMatchObject({ code: 5, answer: { moved: 0 } });
-    expect(unmovable.stderr).toContain('nothing that matches can be moved:');
-    expect(unmovable.stderr).toContain('no handler for gone: deploy it first');
+    expect(unmovable.stderr).toContain('none of the matching dead letters can be moved:');
+    expect(unmovable.stderr).toContain('1 job without a handler: deploy gone first');
     expect(unmovable.stderr).toContain('npx millrace dlq discard --stray N');
   });
 
-  it('does nothing when nobody can say yes', async () => {
+  it('requires a confirmation', async () => {
     const [id] = await bury();
 
     const [plain, json] = await Promise.all([run('redrive', id!), run('redrive', id!, '--json')]);
 
-    expect(plain).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('say --yes') });
+    expect(plain).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('confirm with --yes') });
     expect(json).toMatchObject({ code: 6, stdout: '' });
     expect(await statusOf(id!)).toBe('dead_letter');
   });
@@ -104,16 +104,16 @@ describe('CLI-01: redrive', () => {
   it.each([
     [[], '--all for every one'],
     [['--limit', '5'], '--all for every one'],
-    [['--all', '--job-type', 'mail'], 'leave it or the filter out'],
-    [['--all', '--rate', '0'], 'Expected jobs a second, above 0 and at most 10000, such as 50/s or 0.5/s.'],
-    [['--all', '--rate', '-1/s'], 'Expected jobs a second'],
-    [['--all', '--rate', 'abc'], 'Expected jobs a second'],
-    [['--all', '--rate', '50/m'], 'Expected jobs a second'],
-    [['--all', '--rate', '10001'], 'Expected jobs a second'],
+    [['--all', '--job-type', 'mail'], 'use it without a filter'],
+    [['--all', '--rate', '0'], 'Expected jobs per second, above 0 and at most 10000, such as 50/s or 0.5/s.'],
+    [['--all', '--rate', '-1/s'], 'Expected jobs per second'],
+    [['--all', '--rate', 'abc'], 'Expected jobs per second'],
+    [['--all', '--rate', '50/m'], 'Expected jobs per second'],
+    [['--all', '--rate', '10001'], 'Expected jobs per second'],
     [['--all', '--limit', '0'], 'Expected a whole number'],
     [['abc'], 'Expected the id of a job'],
-    [['--since', 'yesterday'], 'Expected how long ago'],
-  ])('refuses %j', async (options, sentence) => {
+    [['--since', 'yesterday'], 'Expected a duration'],
+  ])('rejects %j', async (options, sentence) => {
     const { code, answer, stderr } = await redrive(...options);
 
     expect({ code, answer }).toEqual({ code: 2, answer: undefined });
@@ -121,8 +121,8 @@ describe('CLI-01: redrive', () => {
   });
 });
 
-describe('DLQ-01: a job that is not dead any more', () => {
-  it('is not run again, and every operator is told why', async () => {
+describe('DLQ-01: a job that is no longer dead', () => {
+  it('does not run again, and every operator learns why', async () => {
     const [done, waiting] = await bury({ count: 2 });
     await redrive(done!, waiting!);
     await pool.query(
@@ -142,13 +142,13 @@ describe('DLQ-01: a job that is not dead any more', () => {
     expect([first.code, second.code, dry.code]).toEqual([5, 5, 5]);
     expect(first.answer).toEqual({
       ...{ redrive: null, moved: 0, skipped: 1 },
-      skipped_jobs: [{ id: done, status: 'succeeded', reason: 'already succeeded' }],
+      skipped_jobs: [{ id: done, status: 'succeeded', reason: 'has already succeeded' }],
     });
-    expect(second.stderr).toBe(`error: job ${done} already succeeded\n`);
-    expect(both.stderr).toContain(`error: job ${waiting} is not dead but pending\n`);
+    expect(second.stderr).toBe(`error: job ${done} has already succeeded\n`);
+    expect(both.stderr).toContain(`error: job ${waiting} is pending, not dead\n`);
   });
 
-  it('does not stop the others, which exit code 1 tells', async () => {
+  it('does not stop the others, and the command exits with 1', async () => {
     const [a, b] = await bury({ count: 2 });
     const [gone] = await bury({ jobType: 'gone' });
 
@@ -162,7 +162,7 @@ describe('DLQ-01: a job that is not dead any more', () => {
   });
 });
 
-it('DLQ-03: twenty jobs redriven twice at once and a third time run once, and the others are told why', async () => {
+it('DLQ-03: twenty jobs redriven twice at once and a third time run once, and the reasons are printed', async () => {
   const ids = await bury({ count: 20 });
 
   const both = await Promise.all([redrive(...ids), redrive(...ids)]);
@@ -171,12 +171,12 @@ it('DLQ-03: twenty jobs redriven twice at once and a third time run once, and th
   expect(both.map(({ answer }) => answer.moved).reduce((sum, moved) => sum + moved, 0)).toBe(20);
   for (const { answer } of both) expect(answer.moved + answer.skipped).toBe(20);
   expect(third).toMatchObject({ code: 5, answer: { moved: 0, skipped: 20 } });
-  expect(third.answer.skipped_jobs[0]).toMatchObject({ reason: 'is not dead but pending' });
+  expect(third.answer.skipped_jobs[0]).toMatchObject({ reason: 'is pending, not dead' });
   const { rows } = await pool.query(`select from millrace.job_attempts where outcome = 'redriven'`);
   expect(rows).toHaveLength(20);
 });
 
-it('CLI-01: ends with 7 when the database is down, and says nothing on standard output', async () => {
+it('CLI-01: a command exits with 7 when the database is down, and prints nothing to standard output', async () => {
   const away = 'postgres://u:p@127.0.0.1:1/db';
   const commands = [['dlq'], ['dlq', 'list'], ['dlq', 'show', '1'], ['dlq', 'discard', '1', '--yes']];
   const more = [
@@ -193,7 +193,7 @@ it('CLI-01: ends with 7 when the database is down, and says nothing on standard 
     expect(answer).toEqual({
       code: 7,
       stdout: '',
-      stderr: 'error: cannot reach 127.0.0.1:1/db: nothing listens there\n',
+      stderr: 'error: cannot reach 127.0.0.1:1/db: connection refused\n',
     });
   }
 });

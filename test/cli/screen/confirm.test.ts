@@ -9,7 +9,7 @@ afterEach(() => {
   delete (process.stderr as { isTTY?: boolean }).isTTY;
 });
 
-/** A person at a terminal who answers; what was asked is told afterwards. */
+/** Simulates a person at a terminal who answers; returns a function that gives the question. */
 function answering(answer: string): () => string {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => terminal });
   let asked = '';
@@ -27,7 +27,7 @@ it.each([
   ['y', 1],
   ['YES', 100],
   ['101', 101],
-])('goes on after %j for %d', async (answer, count) => {
+])('confirm accepts %j for %d rows', async (answer, count) => {
   const asked = answering(answer);
 
   await confirm('Sure?', { count });
@@ -35,7 +35,7 @@ it.each([
   expect(asked()).toContain(count > 100 ? 'Sure? Type 101:' : 'Sure? [y/N]');
 });
 
-it('takes Ctrl-D for a no', async () => {
+it('confirm treats Ctrl-D as a no', async () => {
   answering('\u0004');
 
   const confirming = confirm('Sure?', {});
@@ -49,7 +49,7 @@ it.each([
   ['y', 101],
   ['yes', 40_000],
   ['1', 1],
-])('does nothing after %j for %d', async (answer, count) => {
+])('confirm rejects %j for %d rows', async (answer, count) => {
   answering(answer);
 
   const confirming = confirm('Sure?', { count });

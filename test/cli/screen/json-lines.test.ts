@@ -6,7 +6,7 @@ import { runCli } from '../run-cli.ts';
 
 const { db, test, bury, stray } = await openDeadLetters();
 const run = (...args: string[]) => runCli(args, { env: { DATABASE_URL: test.url } });
-/** Without the time at which handlers' jobs were counted, which is another each time. */
+/** Runs a command and masks the time at which the jobs of handlers were counted, which always differs. */
 const still = async (...args: string[]) => {
   const answer = await run(...args);
   return { ...answer, stdout: answer.stdout.replaceAll(/"counted_at":"[^"]*"/g, '"counted_at":"now"') };
@@ -26,7 +26,7 @@ it.each([
   ['redrives'],
   ['handlers list'],
   ['keys list'],
-])('prints the items of %s, one a line, in order and to the digit', async (command) => {
+])('--jsonl prints the items of %s, one per line, in order and with every digit', async (command) => {
   await bury({ count: 2 });
   await bury({ error: 'bang' });
   await stray();
@@ -45,7 +45,7 @@ it.each([
   expect({ code: lines.code, stderr: lines.stderr }).toEqual({ code: document.code, stderr: '' });
 });
 
-it('is what dlq export prints anyway', async () => {
+it('dlq export prints the same with and without --jsonl', async () => {
   await bury({ count: 3 });
 
   const [plain, lines] = [await run('dlq', 'export', '--all'), await run('dlq', 'export', '--all', '--jsonl')];
@@ -54,7 +54,7 @@ it('is what dlq export prints anyway', async () => {
   expect(lines.stdout.match(/\n/g)).toHaveLength(3);
 });
 
-it('prints nothing for an empty list', async () => {
+it('--jsonl prints nothing for an empty list', async () => {
   const { code, stdout, stderr } = await run('jobs', 'list', '--jsonl');
 
   expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -68,7 +68,7 @@ it.each([
   ['handlers list', '--json or --jsonl, not both'],
   ['keys', '--json or --jsonl, not both'],
   ['mail', '--json or --jsonl, not both'],
-])('refuses %s --json --jsonl', async (command, sentence) => {
+])('%s rejects --json with --jsonl', async (command, sentence) => {
   const { code, stdout, stderr } = await run(...command.split(' '), '--jsonl', '--json');
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -86,12 +86,12 @@ it.each([
   ['handlers pause mail'],
   ['mail show 1'],
   ['keys create billing --scope admin'],
-])('is refused by %s, which has no list', async (command) => {
+])('%s rejects --jsonl, since it prints no list', async (command) => {
   const words = command.split(' ');
 
   const { code, stdout, stderr } = await run(...words, '--jsonl');
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/^error: [a-z ]+ answers no list, and --jsonl prints the items of one\n$/);
-  expect(words.join(' ')).toContain(/^error: ([a-z ]+) answers/.exec(stderr)?.[1]);
+  expect(stderr).toMatch(/^error: [a-z ]+ does not print a list: --jsonl is for lists only\n$/);
+  expect(words.join(' ')).toContain(/^error: ([a-z ]+) does not print/.exec(stderr)?.[1]);
 });

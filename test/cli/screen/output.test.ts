@@ -17,7 +17,7 @@ function captured(isTerminal: boolean): () => string {
     text += chunk;
     return true;
   });
-  // Colours are for the eye.
+  // Colours are irrelevant here.
   return () => stripVTControlCharacters(text);
 }
 
@@ -27,7 +27,7 @@ describe('rows', () => {
     ['22', '\u001b[2J😀', new Date(0)],
   ];
 
-  it('are a table on a terminal, which no stored text can drive', () => {
+  it('are an aligned table on a terminal, without control characters', () => {
     const output = captured(true);
 
     printRows(['ID', 'TEXT', 'WHEN'], rows);
@@ -37,7 +37,7 @@ describe('rows', () => {
     );
   });
 
-  it('are lines with tabs and without headings in a pipe', () => {
+  it('are tab-separated lines without headings in a pipe', () => {
     const output = captured(false);
 
     printRows(['ID', 'TEXT', 'WHEN'], rows);
@@ -46,7 +46,7 @@ describe('rows', () => {
   });
 });
 
-it('pairs leave out what is empty', () => {
+it('printPairs omits empty values', () => {
   const output = captured(false);
 
   printPairs([
@@ -70,7 +70,7 @@ describe('JSON', () => {
     expect(text).toBe('{"payload":{"n":9007199254740993},"at":"1970-01-01T00:00:00.000Z","list":[null]}');
   });
 
-  it('is what JSON.stringify makes of any value, raw or indented', () => {
+  it('equals the output of JSON.stringify for any value, raw or indented', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value);
@@ -95,7 +95,7 @@ describe('JSON', () => {
     expect(indentJson(deep)).toBe(deep);
   });
 
-  it('has the names of the columns', () => {
+  it('has column names', () => {
     expect(snakeCase({ jobType: 'a', id: '1', nextRetryAt: null })).toEqual({
       job_type: 'a',
       id: '1',

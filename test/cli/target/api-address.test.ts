@@ -7,13 +7,13 @@ const { url, byApi, keyOf, test } = await openBothWays();
 const secret = `millrace_1_${randomBytes(16).toString('hex')}`;
 const COMMANDS = [['jobs', 'list'], ['jobs', 'show', '1'], ['stats'], ['jobs', 'retry', '1'], ['enqueue', 'a', '{}']];
 
-describe('which way', () => {
+describe('the target of a command', () => {
   it.each([
     [['--database-url', 'postgres://a@h/d', '--api-url', 'https://h'], {}, '--database-url or --api-url, not both'],
     [['--api-url', 'https://h'], { DATABASE_URL: 'postgres://a@127.0.0.1:1/d' }, 'cannot reach https://h/'],
     [[], { DATABASE_URL: 'postgres://a@127.0.0.1:1/d', MILLRACE_API_URL: 'https://h' }, 'cannot reach 127.0.0.1:1/d'],
     [[], { MILLRACE_API_URL: 'https://none.invalid/base//' }, 'cannot reach https://none.invalid/base/: '],
-  ])('is that of %j with %j', async (flags, environment, sentence) => {
+  ])('is the one of %j with the environment %j', async (flags, environment, sentence) => {
     const { code, stdout, stderr } = await runCli(['jobs', 'list', ...flags], { env: environment });
 
     expect({ code, stdout }).toEqual({ code: sentence.startsWith('cannot') ? 7 : 2, stdout: '' });
@@ -22,12 +22,12 @@ describe('which way', () => {
 
   it.each([
     ['ftp://host/', 'this is not the address of an API'],
-    [secret, 'this is not an address that can be read'],
-    [`https://user:${secret}@host/`, 'put the key into MILLRACE_API_KEY'],
-    [`https://host/?key=${secret}`, 'nothing can follow after a ?'],
-    ['http://millrace.example/', 'everybody on the way could read the key'],
-    ['http://10.0.0.1:8377', 'everybody on the way could read the key'],
-  ])('is refused for %s', async (address, sentence) => {
+    [secret, 'the address is malformed'],
+    [`https://user:${secret}@host/`, 'must not contain credentials: set MILLRACE_API_KEY instead'],
+    [`https://host/?key=${secret}`, 'must not contain ? or #'],
+    ['http://millrace.example/', 'http:// to another machine would expose the key'],
+    ['http://10.0.0.1:8377', 'http:// to another machine would expose the key'],
+  ])('is rejected with the API address %s', async (address, sentence) => {
     const answers = [['--api-url', address], []].map((flags) =>
       runCli(['jobs', 'list', ...flags], { env: { MILLRACE_API_URL: address } }),
     );
@@ -40,31 +40,31 @@ describe('which way', () => {
   });
 
   it.each([[['up']], [['mail']], [['mail', 'show', '1']]])(
-    'is none for %j, which is about this machine',
+    'cannot be an API for %j, which works on the local stack',
     async (args) => {
       const { code, stdout, stderr } = await byApi(args);
 
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toBe(`error: ${args[0]} is about the stack on this machine: leave --api-url out\n`);
+      expect(stderr).toBe(`error: ${args[0]} works on the stack on this machine: omit --api-url\n`);
     },
   );
 
-  it.each([[['sql', 'select 1']], [['migrate']], [['url']]])('is the database alone for %j', async (args) => {
+  it.each([[['sql', 'select 1']], [['migrate']], [['url']]])('can only be a database for %j', async (args) => {
     const { code, stdout, stderr } = await byApi(args);
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      `error: the API at ${url}/ does not do this, which needs the database: name it with --database-url or DATABASE_URL\n`,
+      `error: this command requires the database, not the API at ${url}/: name it with --database-url or DATABASE_URL\n`,
     );
   });
 });
 
 describe('the key', () => {
   it.each([
-    ['', 'does not let us in'],
-    [secret, 'put a key into MILLRACE_API_KEY'],
-    ['two words', 'MILLRACE_API_KEY: a key holds no spaces'],
-  ])('is refused when it is %j', async (key, sentence) => {
+    ['', 'denied access'],
+    [secret, 'set MILLRACE_API_KEY'],
+    ['two words', 'MILLRACE_API_KEY: expected printable ASCII characters without spaces'],
+  ])('is rejected when it is %j', async (key, sentence) => {
     const answers = await Promise.all(COMMANDS.map((args) => byApi(args, key)));
 
     for (const { code, stdout, stderr } of answers) {
@@ -74,16 +74,16 @@ describe('the key', () => {
     }
   });
 
-  it('is told which scope it lacks', async () => {
+  it('gets an error that names the scope it lacks', async () => {
     const { code, stdout, stderr } = await byApi(['jobs', 'retry', '1'], await keyOf(['jobs:read']));
 
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toBe(
-      'error: the key lacks the scope jobs:operate and has jobs:read: npx millrace keys create me --scope jobs:operate\n',
+      'error: the key lacks the scope jobs:operate (it has jobs:read): npx millrace keys create me --scope jobs:operate\n',
     );
   });
 
-  it('of a viewer shows a job without its payload, and says so', async () => {
+  it('of a viewer shows a job without its payload, with the reason', async () => {
     const { rows } = await test.pool.query("insert into millrace.jobs (job_type) values ('mail') returning id");
     const viewer = await keyOf(['jobs:read']);
 
@@ -95,7 +95,7 @@ describe('the key', () => {
     expect(JSON.parse(json.stdout)).not.toHaveProperty('payload');
   });
 
-  it('of a producer enqueues, follows and cancels', async () => {
+  it('of a producer can enqueue, show and cancel jobs', async () => {
     const producer = await keyOf(['jobs:enqueue']);
 
     const { stdout } = await byApi(['enqueue', 'any'], producer);

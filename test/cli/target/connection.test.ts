@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A project whose stack is this very process, or one that has ended. */
+/** Creates a project whose stack is this process, or one that has stopped. */
 async function project({ pid = process.pid, databaseUrl = database.url } = {}): Promise<string> {
   const folder = await temporaryFolder();
   await writeState(folder, {
@@ -30,8 +30,8 @@ async function project({ pid = process.pid, databaseUrl = database.url } = {}): 
   return folder;
 }
 
-describe('which database', () => {
-  it('is the one of the flag, else of the environment, else of the stack above', async () => {
+describe('the database of a command', () => {
+  it('is the one of the flag, else of the environment, else of the stack in a folder above', async () => {
     const folder = await project({ databaseUrl: 'postgres://c@stack/three' });
     const deep = join(folder, 'some/where');
     await mkdir(deep, { recursive: true });
@@ -48,7 +48,7 @@ describe('which database', () => {
     expect(stack.stdout).toBe('postgres://c@stack/three\n');
   });
 
-  it('is that of the running stack for a command that asks it', async () => {
+  it('is the one of the running stack for a query', async () => {
     const folder = await project();
 
     const { code, stdout } = await runCli(['sql', 'select current_database()'], { cwd: folder });
@@ -56,23 +56,23 @@ describe('which database', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${new URL(database.url).pathname.slice(1)}\n` });
   });
 
-  it('is unknown where no stack runs, which is exit code 7 and a way out', async () => {
+  it('is unknown when no stack runs, and the command exits with 7 and a hint', async () => {
     const { code, stdout, stderr } = await runCli(['jobs', 'list', '--json'], { cwd: await temporaryFolder() });
 
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
     expect(stderr).toContain('start one with npm start, or name a database with --database-url');
   });
 
-  it('is not taken from a stack that has ended', async () => {
+  it('is not the one of a stack that has stopped', async () => {
     const folder = await project({ pid: 2 ** 22 + 1 });
 
     const { code, stdout, stderr } = await runCli(['url'], { cwd: folder });
 
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
-    expect(stderr).toContain(`the stack of ${folder} has ended, since its process ${2 ** 22 + 1} is gone`);
+    expect(stderr).toContain(`the stack of ${folder} has stopped (its process ${2 ** 22 + 1} is gone)`);
   });
 
-  it('is not taken from a file that says something else', async () => {
+  it('is not read from a malformed state file', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, '.millrace'));
     await writeFile(join(folder, '.millrace/dev.json'), '{"pid": ');
@@ -84,7 +84,7 @@ describe('which database', () => {
   });
 });
 
-describe('WEB-05: no password in what the command line says', () => {
+describe('WEB-05: an error of the command line contains no password', () => {
   const secret = randomBytes(8).toString('hex');
   const commands = [['jobs', 'list'], ['sql', 'select 1'], ['migrate'], ['enqueue', 'a']];
   const unusable = [
@@ -97,7 +97,7 @@ describe('WEB-05: no password in what the command line says', () => {
     secret,
   ];
 
-  it.each(commands)('when it is wrong: %s %s', async (...command) => {
+  it.each(commands)('when the password is wrong: %s %s', async (...command) => {
     const login = `wrong_${secret}`;
     const url = new URL(database.url);
     url.username = login;
@@ -106,14 +106,14 @@ describe('WEB-05: no password in what the command line says', () => {
     const { code, stdout, stderr } = await runCli(command, { env: { DATABASE_URL: url.href } });
 
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-    expect(stderr).toContain(`${url.host}${url.pathname} does not let us in`);
+    expect(stderr).toContain(`${url.host}${url.pathname} denied access`);
     expect(stderr).not.toContain(secret);
   });
 
   it.each([
-    [`postgres://u:${secret}@127.0.0.1:1/db`, '127.0.0.1:1/db: nothing listens there'],
-    [`postgres://u:${secret}@none.invalid/db`, 'none.invalid/db: there is no such host'],
-  ])('when the host is out of reach: %#', async (url, sentence) => {
+    [`postgres://u:${secret}@127.0.0.1:1/db`, '127.0.0.1:1/db: connection refused'],
+    [`postgres://u:${secret}@none.invalid/db`, 'none.invalid/db: unknown host'],
+  ])('when the host is unreachable: %#', async (url, sentence) => {
     const answers = await Promise.all(commands.map((command) => runCli([...command, '--database-url', url])));
 
     for (const { code, stdout, stderr } of answers) {
@@ -123,16 +123,16 @@ describe('WEB-05: no password in what the command line says', () => {
     }
   });
 
-  it('when there is no such database', async () => {
+  it('when the database does not exist', async () => {
     const url = new URL('/no_such', database.url);
 
     const { code, stderr } = await runCli(['jobs', 'list', '--database-url', url.href]);
 
     expect(code).toBe(7);
-    expect(stderr).toBe(`error: cannot reach ${url.host}/no_such: there is no database of this name\n`);
+    expect(stderr).toBe(`error: cannot reach ${url.host}/no_such: the database does not exist\n`);
   });
 
-  it.each(unusable)('when the address cannot be used: %#', async (url) => {
+  it.each(unusable)('when the address is malformed: %#', async (url) => {
     const { code, stdout, stderr } = await runCli(['sql', 'select 1'], { env: { DATABASE_URL: url } });
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -150,7 +150,7 @@ describe('WEB-05: no password in what the command line says', () => {
 });
 
 describe('mail', () => {
-  it('needs the stack of the folder', async () => {
+  it('requires the stack of the folder', async () => {
     const { code, stderr } = await runCli(['mail'], { cwd: await temporaryFolder() });
 
     expect({ code, stderr }).toEqual({
@@ -159,7 +159,7 @@ describe('mail', () => {
     });
   });
 
-  it('lists, shows, stops and starts', async () => {
+  it('lists and shows emails, and stops and starts the mailbox', async () => {
     const { storeMail } = await import('../../../local/mailbox/mails.ts');
     const cwd = await project();
     const folder = join(cwd, '.millrace/mails');
@@ -181,7 +181,11 @@ describe('mail', () => {
       items: [{ number: 1, from: 'a@x', to: ['b@x'], subject: 'Hello' }],
     });
     expect(shown.stdout).toMatch(/Subject\tHello\n\nThe text/);
-    expect(missing).toMatchObject({ code: 3, stdout: '', stderr: 'error: there is no mail 2; there are 1\n' });
+    expect(missing).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'error: email 2 does not exist; the mailbox has 1\n',
+    });
     expect({ ...stop, stopped }).toMatchObject({ code: 0, stdout: '', stopped: true });
     expect(await isStopped(folder)).toBe(false);
   });

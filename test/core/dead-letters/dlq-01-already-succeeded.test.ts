@@ -26,7 +26,7 @@ it('DLQ-01: who redrives a job that already succeeded, by the console or from ou
   expect(succeeded).toMatchObject({ status: 'succeeded', attempts: 1, result: { sent: true } });
   expect(await engine.sql('select * from millrace.jobs where id = $1', [id])).toEqual([succeeded]);
   expect(ours.code, ours.stderr).toBe(5);
-  expect(JSON.parse(ours.stdout)).toMatchObject({ moved: 0, skipped_jobs: [{ id, reason: 'already succeeded' }] });
+  expect(JSON.parse(ours.stdout)).toMatchObject({ moved: 0, skipped_jobs: [{ id, reason: 'has already succeeded' }] });
   expect(sql).toEqual({ answer: 'not_dead' });
   expect(await world.depth(world.work.queueUrl)).toEqual(EMPTY);
   expect(await world.depth(world.work.deadLetterQueueUrl)).toEqual(EMPTY);

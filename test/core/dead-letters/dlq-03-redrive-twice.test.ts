@@ -49,7 +49,7 @@ it('DLQ-03: two redrives of the same 20 jobs at once, and a third later, make 20
   expect(moved[0] + moved[1]).toBe(JOBS);
   await expectOneRunEach({ world, ids });
   expect(third.code, third.stderr).toBe(5);
-  const reasons = ids.map((id) => ({ id, status: 'succeeded', reason: 'already succeeded' }));
+  const reasons = ids.map((id) => ({ id, status: 'succeeded', reason: 'has already succeeded' }));
   expect(JSON.parse(third.stdout)).toMatchObject({ moved: 0, skipped: JOBS, skipped_jobs: reasons });
 });
 
@@ -62,9 +62,9 @@ it('DLQ-03: a redrive while the jobs of the first wait answers 0 moved, 20 skipp
 
   expect(first.code, first.stderr).toBe(0);
   expect(JSON.parse(first.stdout)).toMatchObject({ moved: JOBS, skipped: 0 });
-  const reasons = ids.map((id) => ({ id, status: 'pending', reason: 'is not dead but pending' }));
+  const reasons = ids.map((id) => ({ id, status: 'pending', reason: 'is pending, not dead' }));
   expect(JSON.parse(second.stdout)).toMatchObject({ moved: 0, skipped: JOBS, skipped_jobs: reasons });
-  expect(second.stderr.match(/is not dead but pending/g)).toHaveLength(JOBS);
+  expect(second.stderr.match(/is pending, not dead/g)).toHaveLength(JOBS);
   await expectOneRunEach({ world, ids });
 });
 

@@ -6,9 +6,9 @@ const { engine } = world;
 const HOUR = 3600;
 
 it.each([
-  ['not json', () => 'not json', 'not a message of Millrace'],
-  ['a megabyte of junk', () => '\u{1f480}'.repeat(262_144), 'not a message of Millrace'],
-  ['an S3 test event', () => '{"Service":"Amazon S3","Event":"s3:TestEvent"}', 'not a message of Millrace'],
+  ['not json', () => 'not json', 'not a Millrace message'],
+  ['a megabyte of junk', () => '\u{1f480}'.repeat(262_144), 'not a Millrace message'],
+  ['an S3 test event', () => '{"Service":"Amazon S3","Event":"s3:TestEvent"}', 'not a Millrace message'],
   ['another epoch', () => engine.body('1', '1', 'other'), 'another database'],
   ['an id that was never issued', () => engine.body('999999999', '1'), 'never enqueued'],
 ])('notes a stray with its body and touches no job: %s', async (_name, make, reason) => {

@@ -96,8 +96,8 @@ const BROKEN: Record<string, { text: string; line?: number; message: string }> =
     text: 'export const handler = 1;',
     message: 'has no default export; write `export default defineHandler',
   },
-  'plain.ts': { text: 'export default { jobType: 1 };', message: 'its default export was not made by defineHandler' },
-  'nothing.ts': { text: 'export default null;', message: 'its default export was not made by defineHandler' },
+  'plain.ts': { text: 'export default { jobType: 1 };', message: 'its default export is not a handler' },
+  'nothing.ts': { text: 'export default null;', message: 'its default export is not a handler' },
   'bounds.ts': {
     text: handler(`jobType: 'bounds', timeout: '20m'`),
     line: 3,
@@ -107,7 +107,7 @@ const BROKEN: Record<string, { text: string; line?: number; message: string }> =
     text: handler(`jobType: 'send_letter'`),
     message: 'defines send_letter: rename the file to send-letter.ts',
   },
-  'copy.ts': { text: handler(`jobType: 'send_mail'`), message: 'defines send_mail: send-mail.ts defines it already' },
+  'copy.ts': { text: handler(`jobType: 'send_mail'`), message: 'defines send_mail: send-mail.ts already defines it' },
 };
 let broken: Catalog;
 

@@ -160,7 +160,7 @@ describe('payloadJson', () => {
   });
 
   it('counts bytes, not characters', () => {
-    expect(() => payloadJson('€'.repeat(349_526))).toThrow('has 1048580 bytes, at most 1048576');
+    expect(() => payloadJson('€'.repeat(349_526))).toThrow('has 1048580 bytes, more than the limit of 1048576');
     expect(payloadJson('e'.repeat(1_048_574))).toHaveLength(1_048_576);
   });
 

@@ -12,11 +12,11 @@ async function verdictOn(source: string): Promise<string | undefined> {
 
 describe('a handler file is refused before it is imported', () => {
   it.for([
-    ['while (true) {}', /not imported within 2 s/],
+    ['while (true) {}', /did not finish importing within 2 s/],
     ['process.exit(3);', /ends the process \(exit code 3\)/],
     ['process.exit(0);', /ends the process \(exit code 0\)/],
-    ['await new Promise(() => undefined);', /await at its top level that never ends/],
-    ['void Promise.reject(new Error("too late"));', /throws while it is imported.*Error: too late/],
+    ['await new Promise(() => undefined);', /top-level await that never ends/],
+    ['void Promise.reject(new Error("too late"));', /throws an error while it is imported.*Error: too late/],
   ] as const)('when it says %s', async ([source, reason]) => {
     expect(await verdictOn(source)).toMatch(reason);
   });

@@ -142,7 +142,7 @@ describe('why a job waits', () => {
     await register(`paused_at = '2026-01-01T00:00:00Z'`);
     const id = await insert();
 
-    expect(await waiting(id)).toBe('its handler a is paused since 2026-01-01T00:00:00.000Z');
+    expect(await waiting(id)).toBe('its handler a has been paused since 2026-01-01T00:00:00.000Z');
   });
 
   it('is that its handler is held', async () => {
@@ -157,9 +157,9 @@ describe('why a job waits', () => {
     const id = await insert();
 
     await lastRound(null);
-    expect(await waiting(id)).toBe('it is due, and no dispatcher has ever run on this database');
+    expect(await waiting(id)).toBe('it is due, but no dispatcher has ever run on this database');
     await lastRound('10 minutes');
-    expect(await waiting(id)).toMatch(/^it is due, and no dispatcher has run since 20/);
+    expect(await waiting(id)).toMatch(/^it is due, but no dispatcher has run since 20/);
   });
 
   it('is that its handler is full, else that it is not its turn', async () => {
@@ -168,16 +168,16 @@ describe('why a job waits', () => {
     const first = await insert();
     const second = await insert();
 
-    expect(await waiting(second)).toBe('it is due, and the next dispatch takes it when its turn comes');
+    expect(await waiting(second)).toBe('it is due, and the dispatcher claims it when its turn comes');
     await database.pool.query(
       `update millrace.jobs_live set status = 'dispatched', claim_no = 1, lease_expires_at = millrace.clock(),
          dispatched_at = millrace.clock() where id = $1`,
       [first],
     );
-    expect(await waiting(second)).toBe('it is due, and 1 jobs of a are in flight, which is the most at a time');
-    expect(await waiting(first)).toMatch(/^its message is in the queue of a since /);
+    expect(await waiting(second)).toBe('it is due, but 1 jobs of a are in flight, which is the maximum');
+    expect(await waiting(first)).toMatch(/^its message has been in the queue of a since /);
     await cancel(db, first);
-    expect(await waiting(first)).toMatch(/, and is cancelled as soon as its handler lets go$/);
+    expect(await waiting(first)).toMatch(/; its cancellation is requested$/);
   });
 
   it('is the retry, and for a dead one that nothing tries it again', async () => {
@@ -190,7 +190,7 @@ describe('why a job waits', () => {
     expect(await waiting(id)).toBe('attempt 1 of 3 failed; the next one starts after 2100-01-01T00:00:00.000Z');
     await database.pool.query(`update millrace.jobs_live set status = 'dead_letter', claim_no = 1`);
     expect(await waiting(id)).toBe(
-      `it is dead: nothing tries it again until somebody does: select millrace.retry(${id})`,
+      `it is dead and does not run again until it is retried: select millrace.retry(${id})`,
     );
   });
 });

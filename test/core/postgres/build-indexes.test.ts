@@ -123,8 +123,10 @@ it('says which statement may not stand there, and which fails, and records neith
 
   const reasons = refusals.map((refusal) => (refusal.status === 'rejected' ? refusal.reason.message : refusal.value));
   expect(reasons).toEqual([
-    expect.stringMatching(/^outside a transaction stand only .* got `create index concurrently jobs_live_group/),
-    expect.stringMatching(/^outside a transaction stand only .* got `create table if/),
+    expect.stringMatching(
+      /^outside a transaction, a migration may contain only .* got `create index concurrently jobs_live_group/,
+    ),
+    expect.stringMatching(/^outside a transaction, a migration may contain only .* got `create table if/),
     'migration 9001_online: column "no_such_column" does not exist',
   ]);
   expect(await isRecorded(database)).toBe(false);

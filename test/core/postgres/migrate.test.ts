@@ -85,7 +85,7 @@ describe('migrating', () => {
 
     const outcome = migrate({ connectionString: login.url, log });
 
-    await expect(outcome).rejects.toThrow('the login needs CREATEROLE and CREATE on the database');
+    await expect(outcome).rejects.toThrow('the login requires CREATEROLE and CREATE on the database');
   });
 
   it('gives up rather than let inserts wait behind it, and says why', async () => {

@@ -162,12 +162,12 @@ describe('what is wrong with it is said in a sentence', () => {
 
 describe('the migrate step says what to look at', () => {
   it.each([
-    ['nothing listens', { port: '1' }, 'nothing answers there: look at host and port'],
-    ['the host does not exist', { host: 'nowhere.invalid' }, 'nothing answers there: look at host and port'],
-    ['the certificate is of somebody else', { ca: 'other' }, 'does not have the one of this server'],
+    ['nothing listens', { port: '1' }, 'the database does not respond: check the host and port'],
+    ['the host does not exist', { host: 'nowhere.invalid' }, 'the database does not respond: check the host and port'],
+    ['the certificate is of somebody else', { ca: 'other' }, 'lacks the one of this server'],
     ['the certificate has another name', { host: '127.0.0.1' }, 'by a name that is in its certificate'],
-    ['the password is wrong', { arn: 'wrong' }, 'must be those of a login of this database'],
-    ['there is no such database', { database: 'nothing' }, 'make the database first'],
+    ['the password is wrong', { arn: 'wrong' }, 'is not a login of this database'],
+    ['there is no such database', { database: 'nothing' }, 'create the database first'],
   ])('when %s', async (_what, login, hint) => {
     const { certificate: other } = await certify();
     const wrong = { username: 'runtime', password: 'wrong', host: 'localhost', port: server.port, dbname: 'millrace' };

@@ -94,8 +94,8 @@ it('refuses a release without the handler of unfinished jobs, with their number 
   const preparing = prepare({ catalog: [], drain: ['index.vector'] });
 
   await expect(preparing).rejects.toThrow(
-    'mail has 3 unfinished jobs: keep its file until they have ended or are cancelled, or deploy with -c drain=mail and ' +
-      'let them wait for it, as dead letters after 24 hours',
+    'mail has 3 unfinished jobs: keep the file until these jobs have finished or are cancelled, or deploy with ' +
+      '-c drain=mail and leave them to become dead letters after 24 hours',
   );
 });
 
