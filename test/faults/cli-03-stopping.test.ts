@@ -104,7 +104,7 @@ describe('CLI-03 after the stack was stopped', () => {
 
     await stack.stop('SIGKILL');
 
-    await expectNothingLeft(project.folder, stack.state, 5_000);
+    await expectNothingLeft(project.folder, stack.state);
     const again = await startUp(project, ['--fast-retries']);
     await untilJob(again, id, { status: 'running', attempts: 1 });
     await untilJob(again, id, { status: 'succeeded', attempts: 2 }, 90_000);

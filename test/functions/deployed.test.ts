@@ -100,7 +100,7 @@ it('takes a job from an empty database to its end, with the login of each secret
     const { rows } = await admin.query('select status, result from millrace.jobs');
     expect(rows).toEqual([{ status: 'succeeded', result: { say: 'hello' } }]);
   });
-}, 120_000);
+});
 
 it('makes the first key for whom IAM lets invoke the function of the API', async () => {
   await add('api', 'runtime', { MILLRACE_API_AUTH: 'api-key', MILLRACE_DISPATCHER_FUNCTION: 'dispatcher' });

@@ -35,7 +35,7 @@ it('keeps to the rules of AWS Solutions in an app of somebody else, among other 
   const violations = report.pluginReports.flatMap((one: { violations: unknown[] }) => one.violations);
   expect(violations).toEqual([]);
   Template.fromStack(stack).resourceCountIs('AWS::SQS::Queue', 2 * handlers.length + 2);
-}, 120_000);
+});
 
 it('offers its parts to that app', () => {
   expect(millrace.handlers.map(({ plan }) => plan.queueName)).toEqual([

@@ -111,7 +111,7 @@ describe('CLI-01: dlq discard', () => {
         );
         expect(rows).toHaveLength(1);
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     // The signal comes before the answer, for which the database has 999 rows to do yet.
     child.kill('SIGINT');

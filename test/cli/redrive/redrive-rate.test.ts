@@ -16,7 +16,7 @@ const dispatch = () => workOffRedrives({ db, log: recordLog() });
 
 /** A command takes long to start on a machine that is busy. */
 function eventually<T>(assert: () => Promise<T>): Promise<T> {
-  return tryFor(assert, { timeout: 20_000 });
+  return tryFor(assert);
 }
 
 interface Operation {

