@@ -1,5 +1,5 @@
+import pg from 'pg';
 import type { Database } from '../../core/postgres/database.ts';
-import { createClient } from './database.ts';
 
 interface Watched {
   /** The database, by its owner's address. */
@@ -21,20 +21,21 @@ export async function pagesOf(watched: Watched, work: (db: Database) => Promise<
   return counts.reduce((sum, [, hit, read]) => sum + Number(hit ?? 0) + Number(read ?? 0), 0);
 }
 
-async function watch(
-  { url, role = 'millrace_runtime' }: Watched,
-  what: string,
-  work: (db: Database) => Promise<unknown>,
-) {
-  const client = await createClient(url);
-  await client.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;
-    ${what}; set client_min_messages = 'log'; set role ${role}`);
+async function watch({ url, role = 'millrace_runtime' }: Watched, setting: string, work: (db: Database) => unknown) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
   const plans: string[] = [];
   client.on('notice', ({ message = '' }) => plans.push(message));
   const query = async (text: string, values?: readonly unknown[]) => {
     const { rows, rowCount } = await client.query(text, [...(values ?? [])]);
     return { rows, rowCount: rowCount ?? 0 } as never;
   };
-  await work({ query, transaction: (inner) => inner({ query }), close: async () => undefined });
+  try {
+    await client.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on;
+      set auto_explain.log_timing = off; ${setting}; set client_min_messages = 'log'; set role ${role}`);
+    await work({ query, transaction: (inner) => inner({ query }), close: async () => undefined });
+  } finally {
+    await client.end();
+  }
   return plans;
 }

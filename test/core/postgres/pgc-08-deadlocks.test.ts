@@ -16,7 +16,7 @@ const { pool, db } = engine;
 afterAll(() => engine.close());
 
 /** How often each session does its work. */
-const ROUNDS = 40;
+const ROUNDS = 12;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const ENDINGS: Ending[] = [
   { kind: 'succeeded', result: null },
