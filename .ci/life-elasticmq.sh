@@ -10,8 +10,9 @@ stories=(dead-letters handlers move-task outage poison samples)
 
 # tell <story> <names>: runs those of its tests that match <names>, and asks the server which queues it has of them.
 tell() {
-  local answer queues
-  AWS_ENDPOINT_URL_SQS=$ELASTICMQ_URL npx vitest run "test/life/$1.test.ts" --testNamePattern "$2"
+  local answer queues suite=test/support/stories.config.ts
+  [ -e "test/life/$1.story.ts" ] || suite=vitest.config.ts
+  AWS_ENDPOINT_URL_SQS=$ELASTICMQ_URL npx vitest run --config "$suite" "test/life/$1." --testNamePattern "$2"
   answer=$(curl -fsS -d 'Action=ListQueues&Version=2012-11-05' "$ELASTICMQ_URL/")
   queues=$(grep -oE 'millrace-local-[a-z_]+-dlq' <<<"$answer")
   echo "ElasticMQ served $1 through:" $queues

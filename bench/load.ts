@@ -13,7 +13,7 @@ const ENVIRONMENT = {
   DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
 };
 
-/** Milliseconds of work that the import of a handler's bundle is for Node's thread: most of a cold start that is ours. */
+/** Prints how many milliseconds of processor time the import of a handler's bundle takes: our share of a cold start. */
 export async function runLoad(print: (text: string) => void): Promise<void> {
   const parent = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   try {

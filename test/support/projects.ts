@@ -12,15 +12,19 @@ const IMPORTED = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 /** Suites of their own, each with its configuration; the last is for .ci/sqs-servers.sh. */
 const OTHER_SUITES = ['test/{faults,rehearsal,moto,synth}/**', 'test/contract/sqs-minute.test.ts'];
 
+const PROJECTS = ['pure', 'database', 'process'];
+/** Those whose tests can depend on the release of Postgres. */
+export const DATABASE_PROJECTS = ['database', 'process'];
+
 export const WORKERS = Math.max(2, availableParallelism());
 
 /**
  * Sorts test files by what they and their fixtures import: `process` files start processes and have a process of their
  * own; `database` files use the server of the run; `pure` files use neither. Both share the modules that they load.
  */
-export function projectsOf(pattern: string): TestProjectInlineConfiguration[] {
+export function projectsOf(pattern: string, names: readonly string[] = PROJECTS): TestProjectInlineConfiguration[] {
   const files = Map.groupBy(globSync(pattern, { cwd: ROOT, exclude: OTHER_SUITES }), projectOf);
-  return ['pure', 'database', 'process'].map((name) => ({
+  return names.map((name) => ({
     extends: true,
     test: { name, include: files.get(name) ?? [], isolate: name === 'process' },
   }));
