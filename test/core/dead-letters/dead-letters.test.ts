@@ -8,7 +8,7 @@ import { pagesOf } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const DEAD = 40_000;
-/** A look at each letter and its job costs a few pages; a look at all for each page of an answer costs 800 times that. */
+/** A look at each letter and its job costs a few pages; a look at all for each page of an answer, 800 times that. */
 const MOST_PAGES = 10 * DEAD;
 
 // A third of them have an error of its own kind each; the stacks are as long as real ones.

@@ -11,7 +11,7 @@ import { startSqs } from '../../../local/sqs/server.ts';
 import { openRunner } from './runner-fixture.ts';
 
 /** Longer than a process takes to start on a machine that does much else, short enough to wait for its end. */
-export const VISIBILITY_SECONDS = 3;
+export const VISIBILITY_SECONDS = 10;
 
 export interface EffectsOptions {
   /** Body of the handler; `first` says that these messages come for the first time. */
