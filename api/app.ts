@@ -15,11 +15,11 @@ import { serve } from './serve.ts';
 
 export type App = Hono;
 
-/** The HTTP API: every operation of `ROUTES`, each behind the same gate. */
+/** Creates the HTTP API: every operation of `ROUTES`, each behind the same gate. */
 export function createApp(deps: ApiDeps): App {
   const app = new Hono();
   const paths = [...Map.groupBy(ROUTES, (route) => route.path)];
-  // What is written out comes before what a parameter would take as well.
+  // A literal path comes before a path with a parameter that would match it too.
   paths.sort(([one], [other]) => Number(one.includes('{')) - Number(other.includes('{')));
   for (const [path, routes] of paths) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
@@ -31,7 +31,7 @@ export function createApp(deps: ApiDeps): App {
   app.notFound((c) =>
     respond(deps, c, async (gate) => {
       await identify(deps, c, gate);
-      throw new Problem('no-such-path', 'see /docs for the paths that there are');
+      throw new Problem('no-such-path', 'see /docs for all paths');
     }),
   );
   return app;
@@ -40,15 +40,15 @@ export function createApp(deps: ApiDeps): App {
 interface Gate {
   readonly requestId: string;
   readonly facts: GatewayFacts;
-  /** Names the caller on every line as soon as it is known. */
+  /** Names the caller on every line once the caller is authenticated. */
   log: Log;
 }
 
-const ANYBODY: Caller = { name: 'anybody', id: 'anybody', scopes: new Set() };
+const ANONYMOUS: Caller = { name: 'anonymous', id: 'anonymous', scopes: new Set() };
 
-/** In this order: who is it, may they, does the request hold, and only then the work. */
+/** Authenticates the caller, checks the scope, validates the request, and only then runs the route. */
 async function pass(deps: ApiDeps, route: Route, c: Context, gate: Gate): Promise<Answer> {
-  const caller = route.scope === 'none' ? ANYBODY : await identify(deps, c, gate);
+  const caller = route.scope === 'none' ? ANONYMOUS : await identify(deps, c, gate);
   authorize(route, caller);
   const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
   const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
@@ -65,17 +65,17 @@ async function identify(deps: ApiDeps, c: Context, gate: Gate): Promise<Caller> 
 async function refuseMethod(deps: ApiDeps, routes: readonly Route[], c: Context, gate: Gate): Promise<Answer> {
   if (routes.every(({ scope }) => scope !== 'none')) await identify(deps, c, gate);
   const allowed = routes.map(({ method }) => method.toUpperCase()).join(', ');
-  throw new Problem('method-not-allowed', `this path takes ${allowed}`, { headers: { Allow: allowed } });
+  throw new Problem('method-not-allowed', `this path accepts ${allowed}`, { headers: { Allow: allowed } });
 }
 
-/** Makes an answer of whatever happens, with the request's id on it and in the log. */
+/** Turns the result or the error into a response, with the request's id in the response and in the log. */
 async function respond(deps: ApiDeps, c: Context, work: (gate: Gate) => Promise<Answer>): Promise<Response> {
   const facts = deps.gatewayFacts?.(c.env) ?? {};
   const requestId = facts.requestId ?? randomUUID();
   const gate: Gate = { requestId, facts, log: deps.log.child({ request_id: requestId }) };
-  const begun = performance.now();
+  const startedAt = performance.now();
   const answer = await work(gate).catch((error: unknown) => toAnswer(error, gate));
-  const ms = Math.round(performance.now() - begun);
+  const ms = Math.round(performance.now() - startedAt);
   const { method, path } = c.req;
   const message = `${method} ${path} answered ${answer.status}`;
   gate.log.info('http', { message, method, path, http_status: answer.status, duration_ms: ms });
@@ -94,7 +94,9 @@ function toAnswer(error: unknown, { requestId, log }: Gate): Answer {
 }
 
 function internal(cause: unknown): Problem {
-  return new Problem('internal-error', 'report it with its request_id, under which the log has the reason', { cause });
+  return new Problem('internal-error', 'report it with the request_id, which identifies the cause in the log', {
+    cause,
+  });
 }
 
 function toResponse({ status, body, text, headers }: Answer, requestId: string): Response {

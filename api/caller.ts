@@ -1,22 +1,22 @@
 import type { Scope } from '../core/access/scopes.ts';
 
-/** Who asks, once that is known. */
+/** The authenticated sender of a request. */
 export interface Caller {
-  /** As the audit log has it: `key:billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
+  /** The name in the audit log: `key:billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
   readonly name: string;
-  /** Tells two callers of one name apart: what is remembered for one is not told the other. */
+  /** Distinguishes two callers of one name: a stored answer is replayed to its own caller only. */
   readonly id: string;
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** What the gateway before us says of a request; a client cannot set it. */
+/** Facts about a request from the gateway in front of the API; a client cannot set them. */
 export interface GatewayFacts {
   readonly requestId?: string | undefined;
-  /** Of the principal whose signature it has verified. */
+  /** ARN of the principal whose signature the gateway has verified. */
   readonly callerArn?: string | undefined;
 }
 
-/** Answers who sent the request, undefined when it carries no credential of this kind, or why it is refused. */
+/** Returns the caller, undefined when the request carries no credential of this kind, or why it is refused. */
 export type Authenticate = (request: Request, facts: GatewayFacts) => Promise<Caller | Refusal | undefined>;
 
 export interface Refusal {

@@ -3,15 +3,15 @@ import { toJson } from '../core/json.ts';
 import { Problem } from './problem.ts';
 import type { Answer, Route } from './route.ts';
 
-/** When something was counted is no news by itself: numbers that are the same are the same document, if a weak one. */
+/** Times of a count are left out of the ETag: equal numbers make an equal document, with a weak ETag. */
 const TIMES = /"(?:as_of|counted_at)":"[^"]*"/g;
 
-/** Whether an answer of this route carries an ETag: a document that somebody may ask for again and again. */
+/** Whether answers of this route carry an ETag: documents that clients poll. */
 export function isConditional({ method, answers }: Route): boolean {
   return method === 'get' && answers[200]?.schema !== undefined;
 }
 
-/** The answer with its ETag; only that, with 304, when the caller has this very document. */
+/** Returns the answer with its ETag, or 304 without a body when the caller already has this document. */
 export function answerConditionally(request: Request, answer: Answer): Answer {
   if (answer.status !== 200 || answer.text !== undefined) return answer;
   const text = toJson(answer.body);
@@ -22,18 +22,18 @@ export function answerConditionally(request: Request, answer: Answer): Answer {
   return isKnown ? { status: 304, headers } : { status: 200, text, headers };
 }
 
-/** @throws Problem when the caller has seen another document than this: somebody else was quicker. */
+/** @throws Problem when If-Match names another version of the document. */
 export function demandMatch(request: Request, document: unknown): void {
   const wanted = request.headers.get('if-match');
   if (wanted === null || names(wanted, etagOf(toJson(document)))) return;
-  throw new Problem('precondition-failed', 'it has changed since you read it: read it again, then decide');
+  throw new Problem('precondition-failed', 'the job has changed since you read it: read it again, then decide');
 }
 
 function etagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 }
 
-/** A list of tags, or `*` for any; those of a cache between us are weak, and name the same document. */
+/** Whether a list of tags, or `*`, includes this ETag. Caches make tags weak; a weak tag names the same document. */
 function names(header: string | null, etag: string): boolean {
   if (header === null) return false;
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

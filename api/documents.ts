@@ -4,8 +4,8 @@ import { Id, Job, JobDetail } from './schemas.ts';
 const HandlerNumbers = z.object({
   handler: z.string(),
   paused: z.boolean(),
-  queue: z.string().meta({ description: 'Its dead-letter queue.' }),
-  depth: z.number().int().meta({ description: 'Messages in that queue, when the mirror looked last.' }),
+  queue: z.string().meta({ description: 'Name of the dead-letter queue.' }),
+  depth: z.number().int().meta({ description: 'Messages in that queue when the mirror last checked it.' }),
   dead: z.number().int().meta({ description: 'Open dead letters.' }),
 });
 
@@ -25,12 +25,17 @@ export const StatsDocument = z
     counted_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When the jobs were counted; many are within minutes.' }),
-    by_status: Counts.meta({ description: 'Jobs that live. What has finished is in the throughput.' }),
+      .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
+    by_status: Counts.meta({ description: 'Unfinished jobs. `throughput` counts the finished ones.' }),
     by_job_type: z.record(z.string(), Counts),
-    oldest_due_seconds: z.number().nullable().meta({ description: 'How long the oldest due job has waited.' }),
-    oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same of each job type that has one.' }),
-    throughput: z.object({ last_5_minutes: Events, last_hour: Events }).meta({ description: 'Events of each kind.' }),
+    oldest_due_seconds: z
+      .number()
+      .nullable()
+      .meta({ description: 'How long the oldest due job has waited, in seconds.' }),
+    oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same for each job type with a due job.' }),
+    throughput: z
+      .object({ last_5_minutes: Events, last_hour: Events })
+      .meta({ description: 'Number of events of each kind.' }),
     dispatcher_last_round_at: z.iso.datetime().nullable(),
     handlers: z.array(HandlerNumbers),
   })
@@ -42,7 +47,7 @@ export const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled',
 
 export const Retried = z
   .object({ ...JobDetail.shape, answer: z.enum(['redriven', 'due']) })
-  .meta({ description: 'redriven: it was dead and has fresh attempts. due: it had failed and no longer waits.' });
+  .meta({ description: 'redriven: the job was dead and has fresh attempts. due: the job had failed and is due now.' });
 
 export const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
 
@@ -62,16 +67,13 @@ export const Redrive = z
 export const ShownRedrive = z
   .object({
     ...Redrive.shape,
-    moved_jobs: z
-      .array(Id)
-      .optional()
-      .meta({ description: 'Which of the jobs that were asked for it put back to work.' }),
+    moved_jobs: z.array(Id).optional().meta({ description: 'The jobs of job_id that this redrive put back to work.' }),
   })
   .meta({ id: 'RedriveDetail' });
 
 const DEAD_LETTER = {
   dead_letter_id: z.string(),
-  job_id: z.string().nullable().meta({ description: "Null for a message that is nobody's job." }),
+  job_id: z.string().nullable().meta({ description: 'Null for a message without a job.' }),
   job_type: z.string().nullable(),
   routing_key: z.string().nullable(),
   attempts: z.number().int().nullable(),
@@ -79,7 +81,10 @@ const DEAD_LETTER = {
   last_error: z.string().nullable(),
   fingerprint: z.string().nullable(),
   died_at: z.iso.datetime(),
-  first_seen_at: z.iso.datetime().nullable().meta({ description: 'In the dead-letter queue.' }),
+  first_seen_at: z.iso
+    .datetime()
+    .nullable()
+    .meta({ description: 'When the mirror first saw the message in the dead-letter queue.' }),
   last_seen_at: z.iso.datetime().nullable(),
 };
 export const DeadLetter = z.object(DEAD_LETTER).meta({ id: 'DeadLetter' });
@@ -90,10 +95,14 @@ export const DeadLetterDetail = z
     error_stacktrace: z.string().nullable(),
     message_id: z.string().nullable(),
     queue_name: z.string().nullable(),
-    message_expires_at: z.iso.datetime().nullable().meta({ description: 'When SQS drops its message.' }),
+    message_expires_at: z.iso.datetime().nullable().meta({ description: 'When SQS deletes the message.' }),
     created_at: z.iso.datetime().nullable(),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
-    raw_body: z.string().nullable().optional().meta({ description: "Of a message that is nobody's job; the same." }),
+    raw_body: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: 'Body of a message without a job; only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
   })
   .meta({ id: 'DeadLetterDetail' });
@@ -103,7 +112,7 @@ const Group = z
     fingerprint: z.string().nullable(),
     jobs: z.number().int(),
     handlers: z.array(z.string()),
-    last_error: z.string().nullable().meta({ description: 'Of the newest.' }),
+    last_error: z.string().nullable().meta({ description: 'Error of the newest dead letter.' }),
     first_died_at: z.iso.datetime(),
     last_died_at: z.iso.datetime(),
   })
@@ -124,7 +133,9 @@ export const Preview = z
         job_type: z.string().nullable(),
         routing_key: z.string().nullable(),
         verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
-        paused: z.boolean().meta({ description: 'What is redriven waits until its handler is resumed.' }),
+        paused: z
+          .boolean()
+          .meta({ description: 'Whether the handler is paused; redriven jobs then wait until it is resumed.' }),
         jobs: z.number().int(),
       }),
     ),
@@ -143,39 +154,42 @@ export const Handler = z
     max_attempts: z.number().int(),
     concurrency: z.number().int(),
     batch_size: z.number().int(),
-    max_in_flight: z.number().int().meta({ description: 'The most of its jobs that are on their way or run, now.' }),
+    max_in_flight: z.number().int().meta({ description: 'The current limit on jobs that are dispatched or running.' }),
     in_flight: z.number().int(),
     paused_at: z.iso.datetime().nullable(),
     deployed_at: z.iso.datetime(),
     held_until: z.iso.datetime().nullable(),
     hold_reason: z.string().nullable(),
-    jobs: Counts.nullable().meta({ description: 'Its jobs that live; null before they were counted.' }),
-    counted_at: z.iso.datetime().nullable().meta({ description: 'When they were counted; many are within minutes.' }),
+    jobs: Counts.nullable().meta({ description: 'Unfinished jobs of the handler; null before the first count.' }),
+    counted_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
   })
   .meta({ id: 'Handler' });
 
 export const ShownGroup = z
   .object({
     fingerprint: z.string(),
-    last_error: z.string().nullable().meta({ description: 'Of the newest.' }),
+    last_error: z.string().nullable().meta({ description: 'Error of the newest dead letter.' }),
     error_stacktrace: z.string().nullable(),
     first_died_at: z.iso.datetime(),
     last_died_at: z.iso.datetime(),
     jobs: z.number().int(),
     handlers: z.array(z.object({ jobs: z.number().int(), handler: z.string() })),
-    samples: z.array(Id).meta({ description: 'Jobs of it, the newest first.' }),
+    samples: z.array(Id).meta({ description: 'Jobs of the group, newest first.' }),
   })
   .meta({ id: 'DeadLetterGroupDetail' });
 
 export const Health = z.object({ status: z.literal('ok'), version: z.string() });
 
 export const DiscardPreview = z
-  .object({ matched: z.number().int(), until_id: z.string().meta({ description: 'The newest of them.' }) })
+  .object({ matched: z.number().int(), until_id: z.string().meta({ description: 'Id of the newest match.' }) })
   .meta({ id: 'DiscardPreview' });
 export const Discarded = z
   .object({
     discarded: z.number().int(),
-    left: z.array(Id).meta({ description: 'Jobs that somebody redrives at this moment.' }),
+    left: z.array(Id).meta({ description: 'Jobs that were not discarded, since a redrive is moving them.' }),
     next_cursor: z.string().nullable(),
     has_more: z.boolean(),
   })

@@ -1,21 +1,21 @@
 import { isUtf8 } from 'node:buffer';
+import { DEEPEST_JSON, parseExactly } from '../core/json.ts';
 import { invalidBody, Problem } from './problem.ts';
 
-/** A body has at most so many bytes. */
+/** The largest body, in bytes. */
 const MOST_BODY_BYTES = 1_048_576;
-const DEEPEST = 500;
 
-/** A body that was read: once as JavaScript has it, once with every digit. */
+/** A parsed body: as a JavaScript value, and as JSON text with every digit. */
 export interface JsonBody {
   readonly value: unknown;
-  /** JSON text of a part, with the digits that were sent; `path` as zod gives it. */
+  /** Returns the JSON text of a part, with the digits that were sent; `path` has the form of zod's. */
   textOf(path: readonly PropertyKey[]): string | undefined;
   readonly bytes: Uint8Array;
 }
 
 /**
  * Reads a JSON body.
- * @throws Problem that says what is wrong when it is none, is too large, or nests too deep, or a key stands twice.
+ * @throws Problem when the body is not JSON, is too large, nests too deeply, or contains a duplicate key.
  */
 export async function readJsonBody(request: Request): Promise<JsonBody | undefined> {
   const bytes = await readBytes(request);
@@ -30,7 +30,10 @@ export async function readJsonBody(request: Request): Promise<JsonBody | undefin
 
 async function readBytes(request: Request): Promise<Uint8Array> {
   const tooLarge = () =>
-    new Problem('payload-too-large', `at most ${MOST_BODY_BYTES} bytes are taken: send less, or in several requests`);
+    new Problem(
+      'payload-too-large',
+      `the body has more than ${MOST_BODY_BYTES} bytes: send less, or split it into several requests`,
+    );
   if (Number(request.headers.get('content-length') ?? 0) > MOST_BODY_BYTES) throw tooLarge();
   const bytes = new Uint8Array(await request.arrayBuffer());
   if (bytes.length > MOST_BODY_BYTES) throw tooLarge();
@@ -41,13 +44,13 @@ function parseBody(text: string, bytes: Uint8Array): JsonBody {
   const parsed = parseJson(text);
   if ('fault' in parsed) throw new Problem('malformed-request', `the body is not JSON: ${parsed.fault}`);
   const { value } = parsed;
-  refuseDoubles(text);
+  refuseDuplicateKeys(text);
   let exact: unknown;
   return {
     value,
     bytes,
     textOf: (path) => {
-      exact ??= JSON.parse(text, keepDigits);
+      exact ??= parseExactly(text);
       const part = path.reduce<unknown>(
         (whole, key) => (whole as Record<PropertyKey, unknown> | undefined)?.[key],
         exact,
@@ -65,24 +68,17 @@ function parseJson(text: string): { value: unknown } | { fault: string } {
   }
 }
 
-/** Node has it, and the compiler's list of what JSON has does not. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-
-function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  return typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value;
-}
-
-/** An object or array that is open; `keys` of an object only. */
+/** An open object or array; only an object has `keys`. */
 interface Open {
   readonly keys: Set<string> | undefined;
   /** Whether the next string is a key. */
   isKeyNext: boolean;
-  /** Key or index of the part that is being read. */
+  /** Key or index of the current part. */
   at: string | number;
 }
 
-/** Walks over valid JSON: of two equal keys JavaScript takes the last in silence, and nobody knows which was meant. */
-function refuseDoubles(text: string): void {
+/** Walks valid JSON and refuses duplicate keys, of which JSON.parse would keep only the last, silently. */
+function refuseDuplicateKeys(text: string): void {
   const open: Open[] = [];
   for (let at = 0; at < text.length; at++) {
     const top = open.at(-1);
@@ -96,7 +92,7 @@ function refuseDoubles(text: string): void {
       if (top?.isKeyNext) addKey(open, top, JSON.parse(text.slice(at, end + 1)) as string);
       at = end;
     }
-    if (open.length > DEEPEST) throw invalidBody('', `is nested more than ${DEEPEST} deep`);
+    if (open.length > DEEPEST_JSON) throw invalidBody('', `is nested more than ${DEEPEST_JSON} deep`);
   }
 }
 
@@ -108,7 +104,7 @@ function step(top: Open): void {
 function addKey(open: readonly Open[], top: Open, key: string): void {
   top.isKeyNext = false;
   top.at = key;
-  if (top.keys?.has(key)) throw invalidBody(pointer(open.map(({ at }) => at)), 'stands twice: send it once');
+  if (top.keys?.has(key)) throw invalidBody(pointer(open.map(({ at }) => at)), 'is a duplicate key: send it once');
   top.keys?.add(key);
 }
 
@@ -118,7 +114,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** JSON pointer of a path. */
+/** Returns the JSON pointer of a path. */
 export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -17,29 +17,37 @@ const EXAMPLE = {
   payload: { to: 'ada@example.com', subject: 'Tomorrow at nine', text: 'We meet in the library.' },
 };
 
-/** A job to enqueue, as it is sent. */
+/** The body of a request to enqueue a job. */
 export const NewJobBody = z
   .strictObject({
     job_type: JobTypeName,
-    payload: z.unknown().optional().meta({ description: 'Any JSON, as the handler wants it. Default {}.' }),
-    run_at: Time.optional().meta({ description: 'Not before this time. Default now.' }),
+    payload: z.unknown().optional().meta({ description: "Any JSON that the handler's schema accepts. Default {}." }),
+    run_at: Time.optional().meta({ description: 'The earliest time of the first attempt. Default: now.' }),
     delay: z
       .union([z.number().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/)], 'expected seconds, or 30s, 5m, 2h, 1d')
       .optional()
-      .meta({ description: 'The same, counted from now.' }),
-    priority: z.number().int().min(0).max(9).optional().meta({ description: 'Lower first. Default 5.' }),
+      .meta({ description: 'The earliest time of the first attempt, counted from now.' }),
+    priority: z
+      .number()
+      .int()
+      .min(0)
+      .max(9)
+      .optional()
+      .meta({ description: 'Lower values are claimed first. Default 5.' }),
     max_attempts: z.number().int().min(1).max(1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
-    unique_key: Key.optional().meta({ description: 'While a job with it is not finished, no other is inserted.' }),
-    group_key: Key.optional().meta({ description: 'Jobs of one group take turns with those of others.' }),
+    unique_key: Key.optional().meta({
+      description: 'While a job with this key is not finished, no other job with it is inserted.',
+    }),
+    group_key: Key.optional().meta({ description: 'Jobs of different groups take turns.' }),
   })
   .refine(({ run_at, delay }) => run_at === undefined || delay === undefined, {
     path: ['delay'],
-    error: 'give run_at or delay, not both',
+    error: 'send run_at or delay, not both',
   })
   .meta({ id: 'NewJob', examples: [EXAMPLE] });
 
-/** What can be enqueued: the deployed handlers, and the definitions that are at hand. */
+/** The deployed handlers, and the definitions in this process. */
 export interface KnownHandlers {
   readonly names: ReadonlySet<string>;
   readonly definitions: ReadonlyMap<string, HandlerDefinition>;
@@ -50,15 +58,15 @@ export async function readKnownHandlers(db: Queryable, catalog: readonly Handler
   return { names, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
 }
 
-/** A job that can go into the table, or what is wrong with it. `unknown`: nobody handles such jobs. */
+/** A job that can be inserted, or its fault. `unknown`: no handler for the job is deployed. */
 export type CheckedJob =
   | { readonly kind: 'valid'; readonly job: NewJob }
   | { readonly kind: 'unknown'; readonly fault: Fault }
   | { readonly kind: 'invalid'; readonly fault: Fault };
 
 /**
- * Checks a job that fits the schema as the handler will: its payload with every digit.
- * @param path where it stands in the body.
+ * Checks a job that matches the body's schema as the handler will, every digit of its payload included.
+ * @param path the path of the job in the body.
  */
 export async function checkNewJob(
   { names, definitions }: KnownHandlers,
@@ -70,8 +78,8 @@ export async function checkNewJob(
   const place = path.map((part) => `/${String(part)}`).join('');
   const name = handlerName(address);
   if (!names.has(name)) {
-    const known = names.size === 0 ? 'none is' : `${[...names].join(', ')} ${names.size === 1 ? 'is' : 'are'}`;
-    const detail = `no handler for ${name} is deployed; ${known}`;
+    const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
+    const detail = `no handler for ${name} is deployed (${known})`;
     return { kind: 'unknown', fault: { in: 'body', pointer: `${place}/job_type`, detail } };
   }
   try {
@@ -106,11 +114,11 @@ function toNewJob(
   };
 }
 
-/** What the engine refused, with the place in the body that it is about. */
+/** Returns the engine's refusal with a pointer into the body; undefined for any other error. */
 function toFault(error: unknown, place: string): Fault | undefined {
   if (error instanceof PayloadInvalid) {
     const detail = error.message.slice(`payload${error.field}: `.length);
-    // Of a number that is not exact only the key is known, and not the way to it.
+    // For an inexact number only the key is known, not the path to it.
     if (error.field.startsWith('/…')) return { in: 'body', pointer: `${place}/payload`, detail: error.message };
     return { in: 'body', pointer: `${place}/payload${error.field}`, detail };
   }

@@ -6,7 +6,7 @@ import { ProblemDocument } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 document of these routes, made of the schemas that check what comes in and tell what goes out. */
+/** Returns the OpenAPI 3.1 document of these routes, from the schemas that validate requests and describe answers. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
@@ -39,7 +39,7 @@ function operation(route: Route, schemas: Json): Json {
     summary: route.summary,
     ...(route.scope === 'none'
       ? { security: [] }
-      : { security: [{ bearer: [] }], description: `Needs the scope ${route.scope.join(' or ')}.` }),
+      : { security: [{ bearer: [] }], description: `Requires the scope ${route.scope.join(' or ')}.` }),
     parameters: parameters(route, schemas),
     ...(body && {
       requestBody: {
@@ -75,16 +75,19 @@ function parameters(route: Route, schemas: Json): Json[] {
 
 const IF_NONE_MATCH = header(
   'If-None-Match',
-  'ETags of answers that you have: 304 without a body when this answer is one of them.',
+  'ETags of cached answers: the response is 304 without a body when one of them is current.',
 );
-const IF_MATCH = header('If-Match', 'The ETag of the job as you have read it: 412 when it is another by now.');
+const IF_MATCH = header(
+  'If-Match',
+  'The ETag of the job when you read it: the response is 412 when the job has changed since.',
+);
 const TRACEPARENT = header(
   'traceparent',
-  'The trace of the caller, as W3C has it: attempts link to it. One that is malformed is ignored.',
+  'The W3C trace context of the caller; attempts link to it. A malformed value is ignored.',
 );
 const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
-  'The same key and request within 24 hours get the same answer; another request under it a 409.',
+  'A repeated request with the same key gets the same answer for 24 hours; a different request gets a 409.',
   '^[!-~]{1,255}$',
 );
 
@@ -92,22 +95,26 @@ function header(name: string, description: string, pattern?: string): Json {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...(pattern && { pattern }) } };
 }
 
-/** What every operation behind the gate can answer, besides its own. */
+/** Answers of every authenticated operation, besides its own. */
 const GATE = {
-  401: { description: 'No credential, or one that is not known.' },
-  403: { description: 'It lacks the scope.' },
+  401: { description: 'The credential is missing or invalid.' },
+  403: { description: 'The credential lacks the scope.' },
 };
 
-/** What comes of the parts that an operation takes. */
+/** Returns the answers that follow from the parameters of an operation. */
 function partAnswers(route: Route): Record<string, AnswerShape> {
   const { params, query, body, idempotent } = route;
   return {
-    ...(isConditional(route) && { 304: { description: 'You have it: the ETag is one of yours.', headers: ETAG } }),
-    ...(route.current && { 412: { description: 'It is not as the If-Match says.' } }),
-    ...((params || query || body) && { 422: { description: 'A part of it does not hold: see errors.' } }),
-    ...((query || body) && { 400: { description: 'It cannot be read, or its cursor is not one of this list.' } }),
+    ...(isConditional(route) && {
+      304: { description: 'Not modified: an ETag in If-None-Match is current.', headers: ETAG },
+    }),
+    ...(route.current && { 412: { description: 'The job does not match If-Match.' } }),
+    ...((params || query || body) && { 422: { description: 'The request is invalid: see errors.' } }),
+    ...((query || body) && { 400: { description: 'The request is malformed, or its cursor is invalid.' } }),
     ...(body && { 413: { description: 'The body is too large.' }, 415: { description: 'The body is not JSON.' } }),
-    ...(idempotent && { 409: { description: 'The Idempotency-Key stands for another request, or one at work.' } }),
+    ...(idempotent && {
+      409: { description: 'The Idempotency-Key belongs to another request, or to a request in progress.' },
+    }),
   };
 }
 
@@ -130,18 +137,18 @@ function responses(route: Route, schemas: Json): Json {
     ] as const;
   });
   const others = {
-    description: 'Something failed, here or in the database: see detail. The gateway in front answers with a message.',
+    description: 'The API or the database failed: see detail. A gateway in front of the API sends a message instead.',
     content: { ...problem, 'application/json': { schema: GATEWAY_ANSWER } },
   };
   return { ...Object.fromEntries(own), default: others };
 }
 
 const TEXT = { type: 'string' };
-/** What API Gateway refuses by itself never comes to us: too many requests at once, or headers beyond 10,240 bytes. */
+/** API Gateway itself refuses some requests: too many at once, or headers beyond 10,240 bytes. */
 const GATEWAY_ANSWER = { type: 'object', properties: { message: TEXT }, required: ['message'] };
-const ETAG = { ETag: 'Names this very document.' };
+const ETAG = { ETag: 'Identifies this version of the document.' };
 
-/** A schema as JSON Schema; those with a name go to the components. */
+/** Converts a schema to JSON Schema; named schemas go to the components. */
 function toSchema(schema: z.ZodType, schemas: Json, io: 'input' | 'output'): Json {
   const text = JSON.stringify(z.toJSONSchema(z.object({ schema }), { io })).replaceAll(
     '#/$defs/',

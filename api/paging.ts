@@ -1,7 +1,8 @@
-import { readCursor, writeCursor } from './cursor.ts';
+import { createHash } from 'node:crypto';
+import { LARGEST_ID } from '../core/job.ts';
 import { Problem } from './problem.ts';
 
-/** Rows that a page number may lead past; a cursor leads anywhere. */
+/** The last row that a page number reaches; a cursor has no such limit. */
 const MOST_SKIPPED = 10_000;
 
 interface Wish {
@@ -11,14 +12,14 @@ interface Wish {
 }
 
 /**
- * Where a page begins.
- * @param question what the list is of: a cursor serves for the same question alone.
+ * Returns where a page begins.
+ * @param question the filter of the list; a cursor is valid for the same filter only.
  */
 export function startOf({ limit, cursor, page }: Wish, question: unknown) {
   const skip = ((page ?? 1) - 1) * limit;
-  if (cursor !== undefined && page !== undefined) throw badPage('give a cursor or a page, not both');
+  if (cursor !== undefined && page !== undefined) throw badPage('send cursor or page, not both');
   if (skip + limit > MOST_SKIPPED) {
-    throw badPage(`a page ends at row ${MOST_SKIPPED} at most: follow next_cursor instead, or filter more`);
+    throw badPage(`page reaches row ${MOST_SKIPPED} at most: follow next_cursor instead, or use a narrower filter`);
   }
   const before = cursor === undefined ? undefined : readCursor(cursor, question);
   return { before, skip, limit };
@@ -28,8 +29,30 @@ function badPage(detail: string): Problem {
   return new Problem('malformed-request', detail, { errors: [{ in: 'query', pointer: '/page', detail }] });
 }
 
-/** The document of a page. */
+/** Returns the document of a page. */
 export function pageDocument(items: readonly unknown[], next: string | undefined, question: unknown) {
   const next_cursor = next === undefined ? null : writeCursor(next, question);
   return { items, next_cursor, has_more: next !== undefined };
+}
+
+/** Returns a cursor that continues a list after this id, for the same filter, whatever rows come and go before it. */
+export function writeCursor(id: string, question: unknown): string {
+  return Buffer.from(`${id}.${fingerprint(question)}`).toString('base64url');
+}
+
+/** @throws Problem when the cursor was not made for this filter. */
+export function readCursor(cursor: string, question: unknown): string {
+  const [, id, hash] = /^([1-9]\d{0,18})\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {
+    const detail =
+      hash === undefined || hash === fingerprint(question)
+        ? 'send next_cursor of an answer unchanged, or omit it to start from the first page'
+        : 'the cursor belongs to another filter: keep the filter, or omit the cursor to start from the first page';
+    throw new Problem('bad-cursor', detail, { errors: [{ in: 'query', pointer: '/cursor', detail }] });
+  }
+  return id;
+}
+
+function fingerprint(question: unknown): string {
+  return createHash('sha256').update(JSON.stringify(question)).digest('hex').slice(0, 12);
 }

@@ -15,15 +15,15 @@ export interface ParsedRequest {
   readonly body: unknown;
 }
 
-/** @throws Problem that lists every part that does not fit the route's schemas. */
+/** @throws Problem that lists every part that does not match the route's schemas. */
 export function parseRequest(route: Route, { params, query, json }: RawRequest): ParsedRequest {
   if (json === undefined && route.body !== undefined && !route.bodyOptional) {
     throw new Problem('malformed-request', 'send a JSON body');
   }
-  const words = Object.entries(query).map(([name, values]) => [name, fromWords(route.query?.shape[name], values)]);
+  const values = Object.entries(query).map(([name, texts]) => [name, fromText(route.query?.shape[name], texts)]);
   const parts = [
     { in: 'path', schema: route.params, value: params },
-    { in: 'query', schema: route.query ?? NOTHING, value: Object.fromEntries(words) },
+    { in: 'query', schema: route.query ?? NOTHING, value: Object.fromEntries(values) },
     { in: 'body', schema: json === undefined ? undefined : route.body, value: json?.value },
   ] as const;
   const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
@@ -35,22 +35,22 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
 
 const NOTHING = z.strictObject({});
 
-/** What does not fit, with the place it is at; `above` is the way to what was parsed. */
+/** Returns the faults of a schema error with their JSON pointers; `above` is the path to the parsed value. */
 export function toFaults(place: Fault['in'], error: z.ZodError | undefined, above: PropertyKey[] = []): Fault[] {
   return (error?.issues ?? []).flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         in: place,
         pointer: pointer([...above, ...issue.path, key]),
-        detail: 'is not known here',
+        detail: 'is unknown',
       }));
     }
     return [{ in: place, pointer: pointer([...above, ...issue.path]), detail: issue.message }];
   });
 }
 
-/** Words of a query as the type that the schema wants; what is no such thing stays a word, and is refused there. */
-function fromWords(schema: unknown, values: readonly string[]): unknown {
+/** Converts query values to the schema's type; a value of another form stays text, and the schema refuses it. */
+function fromText(schema: unknown, values: readonly string[]): unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodArray) return values.flatMap((value) => value.split(','));
   if (values.length > 1) return values;

@@ -1,36 +1,36 @@
 import { Undo } from '../core/postgres/database.ts';
 
-/** One thing that is wrong with a request. */
+/** One error in a request. */
 export interface Fault {
-  /** JSON pointer into the part of the request that `in` names. */
+  /** JSON pointer into the part of the request named by `in`. */
   readonly pointer: string;
   readonly detail: string;
   readonly in: 'body' | 'query' | 'path' | 'header';
 }
 
 const TITLES = {
-  'malformed-request': [400, 'The request cannot be read'],
-  'bad-cursor': [400, 'The cursor is not one of this list'],
-  unauthenticated: [401, 'Who are you?'],
-  forbidden: [403, 'You may not do this'],
-  'not-found': [404, 'There is nothing here'],
-  'no-such-path': [404, 'There is no such path'],
-  'unknown-job-type': [404, 'No handler for this job'],
-  'method-not-allowed': [405, 'Not with this method'],
-  'invalid-state': [409, 'Not in this state'],
-  'idempotency-key-reused': [409, 'The key stands for another request'],
-  'in-progress': [409, 'Somebody else is at it'],
-  'precondition-failed': [412, 'It has changed'],
+  'malformed-request': [400, 'The request is malformed'],
+  'bad-cursor': [400, 'The cursor is invalid'],
+  unauthenticated: [401, 'Authentication required'],
+  forbidden: [403, 'Permission denied'],
+  'not-found': [404, 'Not found'],
+  'no-such-path': [404, 'Unknown path'],
+  'unknown-job-type': [404, 'Unknown job type'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  'invalid-state': [409, 'The state does not allow this operation'],
+  'idempotency-key-reused': [409, 'The Idempotency-Key belongs to another request'],
+  'in-progress': [409, 'Another request is in progress'],
+  'precondition-failed': [412, 'The resource has changed'],
   'payload-too-large': [413, 'The body is too large'],
   'unsupported-media-type': [415, 'The body is not JSON'],
-  'validation-failed': [422, 'The request does not hold'],
+  'validation-failed': [422, 'The request is invalid'],
   'rate-limited': [429, 'Too many requests'],
-  'internal-error': [500, 'Something failed here'],
-  'dispatcher-unavailable': [503, 'The dispatcher does not answer'],
-  'issuer-unavailable': [503, 'The issuer of the tokens does not answer'],
-  'database-unavailable': [503, 'The database does not answer'],
-  'database-read-only': [503, 'The database takes no changes'],
-  'query-timeout': [503, 'The database took too long'],
+  'internal-error': [500, 'Internal error'],
+  'dispatcher-unavailable': [503, 'The dispatcher is unavailable'],
+  'issuer-unavailable': [503, 'The token issuer is unavailable'],
+  'database-unavailable': [503, 'The database is unavailable'],
+  'database-read-only': [503, 'The database is read-only'],
+  'query-timeout': [503, 'The database query timed out'],
 } as const satisfies Record<string, readonly [number, string]>;
 
 export type ProblemKind = keyof typeof TITLES;
@@ -38,12 +38,12 @@ export type ProblemKind = keyof typeof TITLES;
 export interface ProblemOptions {
   readonly errors?: readonly Fault[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** More members of the answer. */
+  /** Additional members of the problem document. */
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** An answer that is no success; `detail` says what to do. Thrown wherever the work cannot go on. */
+/** An error response. `detail` says what to do. Routes throw it where the work cannot continue. */
 export class Problem extends Undo {
   override readonly name = 'Problem';
   readonly kind: ProblemKind;
@@ -59,7 +59,7 @@ export class Problem extends Undo {
     return TITLES[this.kind][0];
   }
 
-  /** The document of RFC 9457. */
+  /** Returns the problem document of RFC 9457. */
   document(requestId: string): Record<string, unknown> {
     const { errors, extra } = this.options;
     return {
@@ -74,7 +74,7 @@ export class Problem extends Undo {
   }
 }
 
-/** A request of which some parts do not hold. */
+/** Returns the problem for a request with invalid parts. */
 export function invalid(errors: readonly Fault[]): Problem {
   const [first] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
@@ -84,7 +84,7 @@ export function invalid(errors: readonly Fault[]): Problem {
 
 const MOST_ERRORS = 100;
 
-/** One thing in the body that does not hold. */
+/** Returns the problem for one invalid part of the body. */
 export function invalidBody(pointer: string, detail: string): Problem {
   return invalid([{ pointer, detail, in: 'body' }]);
 }

@@ -9,31 +9,31 @@ import type { JsonBody } from './json-body.ts';
 
 export interface ApiDeps {
   readonly db: Database;
-  /** Handlers whose payloads are checked before they are stored. */
+  /** Handlers whose payload schemas are checked before a job is stored. */
   readonly catalog: readonly HandlerDefinition[];
   readonly dispatcher: {
-    /** Has it make a round and waits. */
+    /** Runs one round and waits for its result. */
     processNow(): Promise<Dispatched>;
-    /** Has it make one soon; never throws. */
+    /** Requests a round soon; never throws. */
     wake(): Promise<void>;
   };
-  /** Tried one after another; the first that knows the credential decides. */
+  /** Ways to authenticate, in order; the first that recognizes the credential decides. */
   readonly authentication: readonly Authenticate[];
   readonly log: Log;
   readonly version: string;
-  /** Reads what the gateway added to the request, if there is one. */
+  /** Reads what a gateway added to the request. */
   readonly gatewayFacts?: (environment: unknown) => GatewayFacts;
 }
 
-/** What a route gets: parts that have been checked against its schemas. */
+/** The input of a route: the parts of the request, validated by its schemas. */
 export interface ApiRequest<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** As it was sent; undefined when there was none. */
+  /** The body as it was sent; undefined without one. */
   readonly json: JsonBody | undefined;
   readonly caller: Caller;
-  /** Of the trace in which the caller asks; undefined without one, or when it is malformed. */
+  /** The caller's trace; undefined without a traceparent header, or when it is malformed. */
   readonly traceparent: string | undefined;
   /** One transaction for everything the route does, with the limits of a request. */
   readonly db: Queryable;
@@ -43,11 +43,11 @@ export interface ApiRequest<Params, Query, Body> {
 
 export interface Answer {
   readonly status: number;
-  /** A document; what is text already goes out as it is, with the type that `headers` names. */
+  /** A document, sent as JSON. `text` is sent unchanged, with the media type in `headers`. */
   readonly body?: unknown;
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** There may be something for the dispatcher to do. */
+  /** Whether to wake the dispatcher, since jobs may be due. */
   readonly wake?: boolean;
 }
 
@@ -59,38 +59,38 @@ export interface AnswerShape {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One operation: what it needs, what it takes and gives, and its work. */
+/** One operation: its scope, parameters, answers and work. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** With parameters as OpenAPI writes them: `/jobs/{id}`. */
+  /** The path, with parameters as in OpenAPI: `/jobs/{id}`. */
   readonly path: string;
   readonly operation: string;
   readonly tag: string;
   readonly summary: string;
-  /** One of these is enough; `none` for what everybody may see. */
+  /** Scopes of which the caller must have one; `none` for a public route. */
   readonly scope: readonly Scope[] | 'none';
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The body can be left out. */
+  /** Whether the body may be omitted. */
   readonly bodyOptional?: boolean;
-  /** What the documentation shows in place of `body`, which leaves a part of the checks to the work. */
+  /** The schema to document instead of `body`, where the route itself does a part of the validation. */
   readonly bodyShown?: z.ZodType;
   readonly answers: Readonly<Record<number, AnswerShape>>;
-  /** Takes an Idempotency-Key. */
+  /** Whether the route accepts an Idempotency-Key. */
   readonly idempotent?: boolean;
-  /** The document that an If-Match is about; 404 when there is none. Without it the header says nothing. */
+  /** Reads the document that If-Match refers to; throws 404 when it is missing. A route without it ignores If-Match. */
   readonly current?: (request: ApiRequest<never, never, never>) => Promise<unknown>;
-  /** Gives the caller's traceparent to what it makes. */
+  /** Whether the jobs that the route enqueues get the caller's traceparent. */
   readonly traced?: boolean;
-  /** Needs no transaction: it asks the database for nothing. */
+  /** Whether the route runs outside the request's transaction. */
   readonly detached?: boolean;
   readonly run: (request: ApiRequest<never, never, never>) => Promise<Answer>;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** A route whose work gets the types that its schemas give. */
+/** Defines a route; its schemas give `run` its types. */
 export function defineRoute<
   Params extends z.ZodObject | undefined = undefined,
   Query extends z.ZodObject | undefined = undefined,

@@ -13,7 +13,7 @@ import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
 import { getMetrics, getStats } from './routes/numbers.ts';
 import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/redrives.ts';
 
-/** Every operation, in the order in which the documentation shows them. */
+/** Every operation, in the order of the documentation. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
   ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob, actOnJobs],

@@ -1,13 +1,12 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
+import { LARGEST_ID } from '../core/job.ts';
 
-const LAST_ID = 2n ** 63n - 1n;
-
-/** A bigint of the database, which a JavaScript number could not hold. */
+/** A bigint of the database, as a string, since a JavaScript number loses digits. */
 export const Id = z
   .string()
   .regex(/^[1-9]\d{0,18}$/, 'expected an id: a whole number from 1')
-  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LAST_ID, 'is larger than any id')
+  .refine((id) => !/^\d+$/.test(id) || BigInt(id) <= LARGEST_ID, 'is larger than the largest id')
   .meta({ description: 'A decimal number, as a string.', example: '42' });
 export const IdParams = z.strictObject({ id: Id });
 
@@ -20,15 +19,15 @@ export const JobTypeName = z
   .max(60, 'expected at most 60 characters');
 export const RoutingKeyName = z
   .string()
-  .regex(/^([a-z][a-z0-9_]*)?$/, 'expected nothing, or lower-case letters, digits and _, a letter first')
+  .regex(/^([a-z][a-z0-9_]*)?$/, 'expected an empty string, or lower-case letters, digits and _, a letter first')
   .max(60, 'expected at most 60 characters');
 
-/** Text of a filter: whatever Postgres takes. */
+/** Text that Postgres can store and compare. */
 export const Words = z
   .string()
-  .min(1, 'expected some text')
+  .min(1, 'expected at least one character')
   .max(500, 'expected at most 500 characters')
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has a NUL or half a surrogate pair');
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'contains a NUL or half a surrogate pair');
 
 export const Status = z.enum([
   'pending',
@@ -49,15 +48,15 @@ export const PageQuery = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .meta({ description: 'From 1, instead of a cursor.' }),
+    .meta({ description: 'The page number, from 1; send it instead of a cursor.' }),
 });
 
-/** A list, the newest first. */
+/** Returns the schema of a page, newest first. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item),
     next_cursor: z.string().nullable(),
-    has_more: z.boolean().meta({ description: 'There is more to look at, even if this page is short or empty.' }),
+    has_more: z.boolean().meta({ description: 'Whether more rows follow, even when this page is short or empty.' }),
   });
 }
 
@@ -71,7 +70,7 @@ const JOB = {
   max_attempts: z.number().int(),
   run_at: z.iso.datetime(),
   next_retry_at: TimeOrNull,
-  due_at: TimeOrNull.meta({ description: 'When it can be claimed; null unless it waits.' }),
+  due_at: TimeOrNull.meta({ description: 'When the job can be claimed; null unless it waits.' }),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   started_at: TimeOrNull,
@@ -81,7 +80,7 @@ const JOB = {
   last_error: z.string().nullable(),
 };
 
-export const Job = z.object(JOB).meta({ id: 'Job', description: 'A thing to be done once, successfully.' });
+export const Job = z.object(JOB).meta({ id: 'Job', description: 'A unit of work to be done successfully once.' });
 
 const Attempt = z
   .object({
@@ -92,10 +91,16 @@ const Attempt = z
     error_stacktrace: z.string().nullable(),
     started_at: TimeOrNull,
     finished_at: z.iso.datetime(),
-    delay_seconds: z.number().nullable().meta({ description: 'Until the next attempt; null when none follows.' }),
+    delay_seconds: z
+      .number()
+      .nullable()
+      .meta({ description: 'Seconds until the next attempt; null when no attempt follows.' }),
     request_id: z.string().nullable(),
   })
-  .meta({ id: 'Attempt', description: 'One that did not simply succeed, or a snooze, loss, retry or redrive.' });
+  .meta({
+    id: 'Attempt',
+    description: 'An attempt that did not succeed at once, or a snooze, loss, retry or redrive.',
+  });
 
 export const JobDetail = z
   .object({
@@ -103,11 +108,14 @@ export const JobDetail = z
     claim_no: z.string().nullable(),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
-    result: z.unknown().meta({ description: 'What the handler returned; null for nothing.' }),
-    waiting: z.string().nullable().meta({ description: 'Why it is where it is; null when it is finished.' }),
+    result: z.unknown().meta({ description: 'The value that the handler returned; null for none.' }),
+    waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
-    attempt_history: z.array(Attempt).optional().meta({ description: 'Newest first; for callers with jobs:read.' }),
+    attempt_history: z
+      .array(Attempt)
+      .optional()
+      .meta({ description: 'Attempts, newest first; only for callers with jobs:read.' }),
   })
   .meta({ id: 'JobDetail' });
 
@@ -116,13 +124,13 @@ export const ProblemDocument = z
     type: z.string(),
     title: z.string(),
     status: z.number().int(),
-    detail: z.string().meta({ description: 'What to do.' }),
+    detail: z.string().meta({ description: 'What went wrong and what to do.' }),
     request_id: z.string(),
     errors: z.array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() })).optional(),
     required_scope: z.string().optional(),
     your_scopes: z.array(z.enum(SCOPES)).optional(),
   })
-  .meta({ id: 'Problem', description: 'RFC 9457, with what is wrong with which part.' });
+  .meta({ id: 'Problem', description: 'A problem document of RFC 9457, with the invalid parts of the request.' });
 
 const API_KEY = {
   id: z.string(),
@@ -131,10 +139,10 @@ const API_KEY = {
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
-  last_used_at: z.iso.datetime().nullable().meta({ description: 'To the minute.' }),
+  last_used_at: z.iso.datetime().nullable().meta({ description: 'Accurate to the minute.' }),
 };
 export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
 export const NewApiKey = z.object({
   ...API_KEY,
-  secret: z.string().meta({ description: 'Shown here and never again.' }),
+  secret: z.string().meta({ description: 'The secret; no other answer contains it.' }),
 });

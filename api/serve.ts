@@ -16,7 +16,7 @@ const STATEMENT_MS = 10_000;
 const LOCK_MS = 1000;
 const LOCK_TIMEOUT = '55P03';
 
-/** A request that has been let in and checked. */
+/** An authorized and validated request. */
 export interface Admitted extends ParsedRequest {
   readonly json: JsonBody | undefined;
   readonly caller: Caller;
@@ -24,7 +24,7 @@ export interface Admitted extends ParsedRequest {
   readonly log: Log;
 }
 
-/** Does the work of a route, in one transaction with the key that makes it happen once. */
+/** Runs a route, in one transaction with the Idempotency-Key that makes it happen once. */
 export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
   const traceparent = readTraceparent(admitted.request.headers.get('traceparent') ?? '');
   const run = async (db: Queryable) => {
@@ -48,7 +48,7 @@ async function wakeAfter({ dispatcher }: ApiDeps, answer: Answer): Promise<Answe
   return answer;
 }
 
-/** Does the work with the limits of a request, in the name of its caller. */
+/** Does the work in a transaction with the time limits of a request and its caller as the actor. */
 export function inOneTransaction<T>(
   { deps, caller }: { deps: ApiDeps; caller: Caller },
   work: (tx: Queryable) => Promise<T>,
@@ -66,15 +66,12 @@ async function runOnce(
 ): Promise<Answer> {
   const claimed = await claimIdempotencyKey(tx, key).catch((cause: unknown) => {
     if (errorCode(cause) !== LOCK_TIMEOUT) throw cause;
-    throw new Problem('in-progress', 'a request with this Idempotency-Key is at work: ask again for its answer', {
-      cause,
-    });
+    const detail = 'a request with this Idempotency-Key is in progress: repeat the request to get its answer';
+    throw new Problem('in-progress', detail, { cause });
   });
   if (claimed.kind === 'reused') {
-    throw new Problem(
-      'idempotency-key-reused',
-      'another request had this Idempotency-Key: take a new one for this one',
-    );
+    const detail = 'another request used this Idempotency-Key: use a new key for this request';
+    throw new Problem('idempotency-key-reused', detail);
   }
   if (claimed.kind === 'replayed') {
     const { status, location, body } = claimed.answer;
@@ -87,7 +84,7 @@ async function runOnce(
   return { ...answer, text: body };
 }
 
-/** The key may stand in quotes, as the draft of the standard has it, or bare. */
+/** Returns the key of the header, with quotes, as in the draft standard, or without. */
 function idempotencyKey(route: Route, { request, caller, json }: Admitted): IdempotentRequest | undefined {
   const header = request.headers.get('idempotency-key');
   if (header === null || !route.idempotent) return undefined;

@@ -42,7 +42,7 @@ export async function runPhases(url: string, meter: Meter, options: { jobs: numb
       await work((own, jobs) =>
         settle(
           own,
-          jobs.map(({ id, claimNo }) => ({ jobId: id, claimNo, ending: { kind: 'succeeded', result: null } })),
+          jobs.map(({ id, claimNo }) => ({ jobId: id, claimNo, outcome: { kind: 'succeeded', result: null } })),
           { requestId },
         ),
       ),

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import { readVersion } from '../local/version.ts';
-import { CommandFailure } from './command-failure.ts';
+import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDlq } from './commands/dlq.ts';
 import { addDoctor } from './commands/doctor.ts';
@@ -18,13 +18,11 @@ import { addSql } from './commands/sql.ts';
 import { addStats } from './commands/stats.ts';
 import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { examples } from './options/action.ts';
+import type { GlobalOptions } from './global-options.ts';
+import { examples, explainSubcommands } from './options/action.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
 import { say, sayError } from './screen/terminal.ts';
-import { explainSubcommands } from './subcommands.ts';
-import type { GlobalOptions } from './target/target.ts';
 
 /** Everything that can be typed, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [

@@ -1,8 +1,9 @@
 /** What an application imports: define handlers, and enqueue their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
+export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler/handler.ts';
-export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/outcome.ts';
+export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './handler/payload.ts';
 export { type RetryOptions, type RetryPolicy, retry } from './handler/retry-policy.ts';
 export type { JobStatus } from './job.ts';
 export {
@@ -16,4 +17,3 @@ export {
 } from './jobs/enqueue.ts';
 export type { Log, LogFields } from './log.ts';
 export { type MigrateResult, migrate } from './postgres/migrate.ts';
-export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './schema.ts';

@@ -18,6 +18,9 @@ export const LIVE_STATUSES = [
   'dead_letter',
 ] as const satisfies JobStatus[];
 
+/** The largest id of a job or of any other row: the largest bigint of Postgres. */
+export const LARGEST_ID = 2n ** 63n - 1n;
+
 /** A row of `millrace.jobs`, column for column; bigint comes as text. */
 export interface JobRow {
   id: string;

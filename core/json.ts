@@ -1,24 +1,44 @@
-const RAW = Symbol('JSON text');
+/**
+ * The deepest JSON that is accepted in a payload, kept as a result and nested in a document. Node reads and writes JSON
+ * by recursion and overflows its stack near 2,500 levels; Postgres stores some thousands.
+ */
+export const DEEPEST_JSON = 500;
 
-/** JSON text that goes into a document as it is, so that a number keeps the digits that JavaScript would lose. */
-export interface RawJson {
-  readonly [RAW]: string;
+/** Returns how deep JSON text nests, by the brackets outside its strings. */
+export function jsonDepth(json: string): number {
+  let level = 0;
+  let deepest = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
+    if (token === '{' || token === '[') deepest = Math.max(deepest, ++level);
+    else if (token === '}' || token === ']') level--;
+  }
+  return deepest;
 }
 
-export function rawJson(text: string): RawJson {
-  return { [RAW]: text };
+/** Node provides this function; the TypeScript library does not declare it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/**
+ * Parses JSON text into a value for `JSON.stringify`, which writes each number with its digits in the text.
+ * Integer-like keys come first, as in every JavaScript object; jsonb does not keep the order of keys either.
+ */
+export function parseExactly(json: string): unknown {
+  return JSON.parse(json, (_key, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? rawJSON(context.source) : value,
+  );
 }
 
-/** One document on one line. Dates become ISO text, as everywhere. */
+/** Parses JSON text for a part of a document. JSON that nests too deeply stays text. */
+export function exactJson(json: string): unknown {
+  return jsonDepth(json) > DEEPEST_JSON ? json : parseExactly(json);
+}
+
+/** Returns one document on one line. Dates become ISO text; undefined becomes null. */
 export function toJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value) ?? 'null';
-  if (RAW in value) return String(value[RAW]);
-  if (Array.isArray(value)) return `[${value.map(toJson).join(',')}]`;
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toJson(member)}`).join(',')}}`;
+  return JSON.stringify(value) ?? 'null';
 }
 
-/** `jobType` becomes `job_type`, the name that SQL has for it. */
+/** Renames the fields of a record from `jobType` to `job_type`, as the columns are named. */
 export function snakeCase(record: object): Record<string, unknown> {
   const rename = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [rename(name), value]));

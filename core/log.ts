@@ -1,13 +1,14 @@
 import { optionalSetting } from './config.ts';
 import { describeFailure, isInstance, type StoredError } from './failure.ts';
+import type { LogEvent } from './log-table.ts';
 
-/** One JSON object a line, which CloudWatch stores and a person can grep: `core/numbers/log-table.ts` lists them. */
-export interface Log {
-  info(event: string, fields?: LogFields): void;
-  warn(event: string, fields?: LogFields): void;
-  error(event: string, fields?: LogFields): void;
+/** One JSON object per line, which CloudWatch stores and a person can grep. Handlers log events of their own. */
+export interface Log<Event extends string = LogEvent> {
+  info(event: Event, fields?: LogFields): void;
+  warn(event: Event, fields?: LogFields): void;
+  error(event: Event, fields?: LogFields): void;
   /** The same log with these fields on every line. */
-  child(fields: LogFields): Log;
+  child(fields: LogFields): Log<Event>;
 }
 
 export type LogFields = Readonly<Record<string, unknown>>;

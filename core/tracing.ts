@@ -10,7 +10,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import type { Ending } from './jobs/settle.ts';
+import type { Outcome } from './outcome.ts';
 
 // OpenTelemetry's messaging conventions are not stable yet, so all that follows them is here. Without an SDK in the
 // process every call below does nothing.
@@ -46,7 +46,7 @@ export interface TracedAttempt {
 }
 
 /** Runs an attempt in a span that links to the trace that enqueued its job: hours may lie between them. */
-export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<Ending>): Promise<Ending> {
+export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<Outcome>): Promise<Outcome> {
   const attributes: Attributes = {
     'messaging.system': SYSTEM,
     'messaging.operation.type': 'process',
@@ -58,13 +58,13 @@ export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<E
   };
   const options = { kind: SpanKind.CONSUMER, attributes, links: linksTo(attempt.traceparent) };
   return inSpan(`process ${attempt.jobType}`, options, async (span) => {
-    const ending = await work();
-    span.setAttribute('millrace.outcome', ending.kind);
-    if (ending.kind === 'failed' || ending.kind === 'dead_letter') {
-      span.setAttribute('error.type', ending.error.name);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: ending.error.message });
+    const outcome = await work();
+    span.setAttribute('millrace.outcome', outcome.kind);
+    if (outcome.kind === 'failed' || outcome.kind === 'dead_letter') {
+      span.setAttribute('error.type', outcome.error.name);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.error.message });
     }
-    return ending;
+    return outcome;
   });
 }
 

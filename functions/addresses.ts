@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
-/** Where a machine finds its own credentials in a cloud: no job has any business there. */
+/** Where a cloud machine finds its own credentials, which a job must not reach. */
 const LINK_LOCAL = blockList(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32']);
 
-/** Everything else that is not the public internet: this machine, private networks, and what leads into them. */
+/** All other addresses outside the public internet: loopback, private networks, and translations to them. */
 const PRIVATE = blockList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16'],
   ...['198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
@@ -13,9 +13,8 @@ const PRIVATE = blockList([
 ]);
 
 /**
- * A host name lookup for `http.request` that answers only addresses a payload may name: public ones, and private ones
- * of the hosts in `privateHosts`. It judges the very address that is then connected to, so a name that changes its
- * address between check and use gains nothing.
+ * Returns a host name lookup for `http.request` that allows public addresses, and private ones for `privateHosts`. It
+ * checks the address that `http.request` then connects to, so a name that changes its address cannot bypass it.
  */
 export function guardedLookup(privateHosts: ReadonlySet<string>): LookupFunction {
   return (host, options, callback) =>
@@ -28,7 +27,7 @@ export function guardedLookup(privateHosts: ReadonlySet<string>): LookupFunction
     });
 }
 
-/** The same for a host that is an address already, which is connected to without a lookup. */
+/** Checks a host that is an IP address, to which Node connects without a lookup. */
 export function checkLiteralAddress(host: string, privateHosts: ReadonlySet<string>): void {
   const address = host.replace(/^\[|\]$/g, '');
   const refused = isIP(address) ? refusal(address, address, privateHosts) : undefined;
@@ -39,7 +38,7 @@ function refusal(host: string, address: string, privateHosts: ReadonlySet<string
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (LINK_LOCAL.check(address, family)) return new DeadLetter(`${host}: ${address} is a link-local address`);
   if (!PRIVATE.check(address, family) || privateHosts.has(host)) return undefined;
-  return new DeadLetter(`${host}: ${address} is not a public address, nor is the host in THUMBNAIL_PRIVATE_HOSTS`);
+  return new DeadLetter(`${host}: ${address} is not a public address, and the host is not in THUMBNAIL_PRIVATE_HOSTS`);
 }
 
 function blockList(subnets: readonly string[]): BlockList {

@@ -12,7 +12,7 @@ const db = openConfiguredDatabase({
   ...{ max: 1, name: 'millrace-api', log: processLog },
   ...{ statementTimeoutMs: 15_000, connectTimeoutMs: 5000 },
 });
-const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the name of the dispatcher, which an enqueue wakes');
+const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the function name of the dispatcher');
 const app = createApp({
   db,
   catalog,
@@ -26,13 +26,13 @@ const app = createApp({
   },
 });
 
-/** No event of the gateway's: somebody invokes the function itself, whom IAM lets do so. */
+/** The event of a direct invocation, which IAM authorises, to create the first API key. */
 interface KeyEvent {
-  /** As the body of `POST /admin/api-keys`. */
+  /** Same as the body of `POST /admin/api-keys`. */
   readonly create_key: unknown;
 }
 
-/** The Lambda behind the gateway. `#catalog` stands for the deployed handlers and is set when it is bundled. */
+/** The Lambda behind the gateway. Bundling sets `#catalog` to the deployed handlers. */
 export const handler = async (
   event: HttpEvent | KeyEvent,
   context: LambdaContext,

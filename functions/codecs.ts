@@ -5,7 +5,7 @@ import type { Pixels } from './shrink.ts';
 
 export type ImageFormat = 'jpg' | 'png' | 'webp';
 
-/** The bytes are no image of their format, or a broken one. */
+/** The bytes are not an image of the format, or a broken one. */
 export class CodecError extends Error {
   override readonly name = 'CodecError';
   readonly code = 'BROKEN_IMAGE';
@@ -15,7 +15,7 @@ interface Codec<Instance> {
   readonly name: keyof typeof import('./codec-bytes.ts').codecBytes;
   readonly file: string;
   readonly open: () => Promise<{ default: (options: never) => Promise<unknown> }>;
-  /** Only for its type. */
+  /** Never set: carries the type only. */
   readonly instance?: Instance;
 }
 
@@ -37,7 +37,7 @@ const JPEG_ENCODER: Codec<{
   open: () => import('@jsquash/jpeg/codec/enc/mozjpeg_enc.js'),
 };
 
-/** Pixels of an image, a JPEG turned as its camera noted. Throws CodecError with what is wrong. */
+/** Decodes an image, and rotates a JPEG by its EXIF orientation. Throws CodecError with the reason. */
 export async function decode(format: ImageFormat, bytes: Uint8Array): Promise<Pixels> {
   if (format === 'png') return decodePng(bytes);
   if (format === 'webp') return withCodec(WEBP_DECODER, (codec) => codec.decode(bytes));
@@ -52,7 +52,7 @@ function decodePng(bytes: Uint8Array): Pixels {
   }
 }
 
-/** A progressive JPEG; the same pixels give the same bytes. */
+/** Encodes a progressive JPEG; the same pixels give the same bytes. */
 export async function encodeJpeg({ data, width, height }: Pixels, quality: number): Promise<Uint8Array> {
   const { defaultOptions } = await import('@jsquash/jpeg/meta.js');
   const options = { ...defaultOptions, quality };
@@ -62,17 +62,17 @@ export async function encodeJpeg({ data, width, height }: Pixels, quality: numbe
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
 /**
- * Compiled once, but a fresh instance for each image: the memory of WebAssembly only grows, and a decoder that stopped
- * half way would never give its part back.
+ * Runs a codec in a new instance. Modules are compiled once, but WebAssembly memory only grows, and a decoder that
+ * stopped halfway would never free its part.
  */
 async function withCodec<Instance, Result>(codec: Codec<Instance>, use: (instance: Instance) => Result | null) {
   const module = compiled.get(codec.file) ?? load(codec).then((bytes) => WebAssembly.compile(bytes));
   compiled.set(codec.file, module);
   const [wasm, { default: open }] = await Promise.all([module, codec.open()]);
-  const complaints: string[] = [];
+  const warnings: string[] = [];
   const options = {
     noInitialRun: true,
-    printErr: (line: string) => complaints.push(line),
+    printErr: (line: string) => warnings.push(line),
     instantiateWasm: (imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void) => {
       const instance = new WebAssembly.Instance(wasm, imports);
       done(instance);
@@ -80,27 +80,26 @@ async function withCodec<Instance, Result>(codec: Codec<Instance>, use: (instanc
     },
   };
   const instance = (await open(options as never)) as Instance;
-  const result = attempt(() => use(instance), complaints);
-  // The JPEG decoder paints grey what is missing of a file that was cut off, and only mutters about it.
-  if (result === null || complaints.some((line) => /premature end/i.test(line)))
-    throw new CodecError(reason(complaints));
+  const result = attempt(() => use(instance), warnings);
+  // The JPEG decoder fills the missing part of a truncated file with grey and only prints a warning.
+  if (result === null || warnings.some((line) => /premature end/i.test(line))) throw new CodecError(reason(warnings));
   return result;
 }
 
-function attempt<Result>(use: () => Result, complaints: readonly string[]): Result {
+function attempt<Result>(use: () => Result, warnings: readonly string[]): Result {
   try {
     return use();
   } catch (cause) {
-    // What is thrown is a bare `ExitStatus`; what was wrong has been printed before.
-    throw new CodecError(reason(complaints), { cause });
+    // The error is a bare `ExitStatus`; the codec printed the reason before.
+    throw new CodecError(reason(warnings), { cause });
   }
 }
 
-function reason(complaints: readonly string[]): string {
-  return complaints.join('; ') || 'the codec gave up without a reason';
+function reason(warnings: readonly string[]): string {
+  return warnings.join('; ') || 'the codec stopped without a reason';
 }
 
-/** In a bundle the bytes are at hand. Node by itself would link such a file as a module, so there it is read. */
+/** Returns the bytes that a bundle contains. Outside a bundle, Node would link the file as a module, so it is read. */
 async function load({ name, file }: Codec<unknown>): Promise<Uint8Array<ArrayBuffer>> {
   const bundled = await import('./codec-bytes.ts').catch(() => undefined);
   return bundled?.codecBytes[name] ?? new Uint8Array(await readFile(createRequire(import.meta.url).resolve(file)));

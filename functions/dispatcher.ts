@@ -22,13 +22,13 @@ const deps = {
   metrics: openMetrics(processLog, metricSettings()),
 };
 
-interface Wish {
+interface DispatcherEvent {
   readonly nudge?: boolean;
   readonly again?: boolean;
 }
 
-/** The Lambda that the schedule wakes every minute. A nudge asks for a round or two and takes over from nobody. */
-export const handler = (event: Wish | null, context: LambdaContext): Promise<Dispatched | undefined> => {
+/** The Lambda that the schedule invokes every minute. A nudge runs one or two rounds beside the current run. */
+export const handler = (event: DispatcherEvent | null, context: LambdaContext): Promise<Dispatched | undefined> => {
   nameInvocation(context);
   return event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);
 };

@@ -16,7 +16,7 @@ const deps = {
   metrics: openMetrics(processLog, metricSettings()),
 };
 
-/** The Lambda that looks into the dead-letter queues every minute. */
+/** The Lambda that mirrors the dead-letter queues every minute. */
 export const handler = (_event: unknown, context: LambdaContext): Promise<void> => {
   nameInvocation(context);
   return mirror(deps);

@@ -21,7 +21,7 @@ const deps = {
   exit: () => process.exit(),
 };
 
-/** The Lambda of every handler: `#handler` stands for its file and is set when it is bundled. */
+/** The Lambda of every handler. Bundling sets `#handler` to the handler file. */
 export const handler = (event: SqsEvent, context: Invocation & LambdaContext): Promise<BatchResponse> => {
   nameInvocation(context);
   return runBatch(deps, event, context);

@@ -1,4 +1,4 @@
-/** The parts that we read of an event of an HTTP API, payload format 2.0. */
+/** The used parts of an HTTP API event, payload format 2.0. */
 export interface HttpEvent {
   readonly rawPath: string;
   readonly rawQueryString: string;
@@ -21,7 +21,7 @@ export interface HttpResult {
   readonly isBase64Encoded: boolean;
 }
 
-/** Methods that no `Request` may have; nothing here takes them, nor what stands in their place. */
+/** Methods that `Request` refuses. They become OPTIONS, which the API does not support either. */
 const FORBIDDEN = new Set(['TRACE', 'TRACK', 'CONNECT']);
 
 export function toRequest(event: HttpEvent): Request {

@@ -1,5 +1,5 @@
 import { imageSize } from 'image-size';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 import { CodecError, decode, encodeJpeg, type ImageFormat } from './codecs.ts';
 import { type Pixels, shrink } from './shrink.ts';
 
@@ -9,15 +9,15 @@ export interface Thumbnail {
   readonly height: number;
 }
 
-/** One pixel takes up to 30 bytes until its memory is collected: 50 megapixels fit in a function of 1.75 GB. */
+/** One pixel uses up to 30 bytes until garbage collection: 50 megapixels fit in a function of 1.75 GB. */
 const MOST_PIXELS = 50_000_000;
 const FORMATS: readonly string[] = ['jpg', 'png', 'webp'] satisfies ImageFormat[];
 const QUALITY = 80;
 
 /**
- * A JPEG of `width` pixels with the aspect ratio of `source`, which is a JPEG, PNG or WebP. A source that is narrower
- * keeps its own width. Decoding blocks the event loop, half a second for 12 megapixels on a full core.
- * @throws DeadLetter when the bytes are no such image, or one that would not fit in memory.
+ * Makes a JPEG of `width` pixels with the aspect ratio of `source`, a JPEG, PNG or WebP. A narrower source keeps its
+ * width. Decoding blocks the event loop for half a second per 12 megapixels on a full core.
+ * @throws DeadLetter when the bytes are not such an image, or the image would not fit in memory.
  */
 export async function makeThumbnail(source: Uint8Array, width: number): Promise<Thumbnail> {
   const format = checkedFormat(source);
@@ -29,12 +29,12 @@ export async function makeThumbnail(source: Uint8Array, width: number): Promise<
   return { jpeg: await encodeJpeg(small, QUALITY), width: small.width, height: small.height };
 }
 
-/** Read from the header, before anything is allocated: a file of 20 kB can claim to be gigapixels. */
+/** Returns the format. Reads the size from the header before it allocates: a file of 20 kB can declare gigapixels. */
 function checkedFormat(source: Uint8Array): ImageFormat {
   const { type, width, height } = inspect(source);
   if (!isFormat(type)) throw new DeadLetter(`the source is of type ${type}, expected a JPEG, PNG or WebP image`);
   if (width * height > MOST_PIXELS) {
-    throw new DeadLetter(`the source has ${width} × ${height} pixels, expected at most ${MOST_PIXELS} in all`);
+    throw new DeadLetter(`the source has ${width} × ${height} pixels, expected at most ${MOST_PIXELS} in total`);
   }
   return type;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NodemailerError } from 'nodemailer';
 import { optionalSetting, setting } from '../core/config.ts';
 import { SettingError } from '../core/errors.ts';
-import { DeadLetter } from '../core/handler/outcome.ts';
+import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
 export interface Mail {
   readonly to: string;
@@ -10,20 +10,20 @@ export interface Mail {
   readonly text: string;
 }
 
-/** All well below the shortest sensible timeout of a handler, so that the error names the step that hung. */
+/** Well below the shortest sensible timeout of a handler, so that the error names the step that hung. */
 const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000 };
 
 /**
- * Sends one mail to the server of `SMTP_URL` (`smtp://` or `smtps://`, user and password in it), from `SMTP_FROM`.
+ * Sends one mail from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
  *
- * Every mail has a connection of its own. Between two invocations Lambda freezes the process, and a pooled connection
- * that its server gave up meanwhile would fail the next mail, which then waits a minute for its second try.
- * @throws DeadLetter when the server refuses the recipient for good (5xx); any other failure may be tried again.
+ * Every mail opens its own connection. Lambda freezes the process between two invocations, and a pooled connection that
+ * the server closed meanwhile would fail the next mail, which then waits a minute for its second attempt.
+ * @throws DeadLetter when the server refuses the recipient permanently (5xx); Error otherwise, which can be retried.
  */
 export async function sendMail(mail: Mail, messageId: string, signal: AbortSignal): Promise<string> {
   const url = smtpUrl();
   const from = optionalSetting('SMTP_FROM') ?? 'Millrace <millrace@localhost>';
-  // Loaded here and not above: it takes some 80 ms, and whoever only reads handler definitions does not need it.
+  // Imported here, so that reading the handler definition does not load it, which takes about 80 ms.
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({ url, ...TIMEOUTS_MS });
   try {
@@ -45,8 +45,8 @@ export async function sendMail(mail: Mail, messageId: string, signal: AbortSigna
 }
 
 /**
- * The Message-ID of a job's mail, the same in every attempt. The digest keeps apart the mails of two installations that
- * both count their jobs from 1: a mailbox that drops duplicates would otherwise drop the second one's.
+ * Returns the Message-ID of a job's mail, the same in every attempt. The digest distinguishes mails from two
+ * installations, which both count jobs from 1: otherwise a mailbox that drops duplicates would drop one of them.
  */
 export function messageIdOf(jobId: string, { to, subject, text }: Mail): string {
   const digest = createHash('sha256')
@@ -57,9 +57,9 @@ export function messageIdOf(jobId: string, { to, subject, text }: Mail): string 
 }
 
 function smtpUrl(): string {
-  const expected = 'an address such as smtp://user:password@mail.example.com:587';
+  const expected = 'a URL such as smtp://user:password@mail.example.com:587';
   const url = setting('SMTP_URL', expected);
-  // The value is left out of the sentence, since it may hold a password.
+  // The error omits the value, which may contain a password.
   if (!/^smtps?:$/.test(URL.parse(url)?.protocol ?? '')) throw new SettingError('SMTP_URL', expected, 'something else');
   return url;
 }

@@ -3,25 +3,25 @@ import { listSetting, optionalSetting, setting } from '../core/config.ts';
 import { processLog } from '../core/log.ts';
 import { configuredAddress } from '../core/postgres/configured.ts';
 import { openDatabase } from '../core/postgres/database.ts';
-import type { Role } from '../core/postgres/ensure-login.ts';
+import type { DatabaseRole } from '../core/postgres/ensure-login.ts';
 import { readCredentials } from '../core/postgres/secrets.ts';
 import { type DeployedLogin, prepareDatabase } from '../core/registry/prepare.ts';
 
 const folder = setting('MILLRACE_MIGRATIONS', 'the folder of the SQL files');
-const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret with which the functions log in');
+const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret of the functions');
 const appSecret = optionalSetting('MILLRACE_APP_SECRET');
 const drain = listSetting('MILLRACE_DRAIN');
 const address = configuredAddress();
 const db = openDatabase({ ...address, max: 1, name: 'millrace-migrate', log: processLog });
 
-/** The Lambda that a deployment runs before all others: it logs in as the owner of the database. */
+/** The Lambda that a deployment runs before all others. It logs in as the owner of the database. */
 export const handler = async (): Promise<void> => {
   const logins = [await readLogin(runtimeSecret, 'millrace_runtime')];
   if (appSecret !== undefined) logins.push(await readLogin(appSecret, 'millrace_app'));
   await prepareDatabase({ db, migration: { ...address, folder }, logins, catalog, drain, log: processLog });
 };
 
-async function readLogin(secret: string, role: Role): Promise<DeployedLogin> {
+async function readLogin(secret: string, role: DatabaseRole): Promise<DeployedLogin> {
   const { user, password } = await readCredentials(secret);
   return { name: user, password, role };
 }

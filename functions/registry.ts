@@ -5,10 +5,10 @@ import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { writeRegistry } from '../core/registry/prepare.ts';
 
 const registration = {
-  stage: setting('MILLRACE_STAGE', 'the stage, which is a part of every name'),
-  queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'what stands before the name in the URL of every queue'),
+  stage: setting('MILLRACE_STAGE', 'the stage, which is part of every name'),
+  queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'the part of a queue URL before the name'),
 };
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
 
-/** The Lambda that a deployment runs last: from then on the dispatcher sends to what it deployed. */
+/** The Lambda that a deployment runs last. From then on the dispatcher sends to the deployed handlers. */
 export const handler = (): Promise<void> => writeRegistry(db, catalog, registration);

@@ -1,11 +1,11 @@
-/** Four bytes a pixel (red, green, blue, alpha), row by row from the top. */
+/** Four bytes per pixel (red, green, blue, alpha), row by row from the top. */
 export interface Pixels {
   readonly data: Uint8Array | Uint8ClampedArray;
   readonly width: number;
   readonly height: number;
 }
 
-/** How much of each source row (or column) falls into target row `at`; `rest` is the part for the one after it. */
+/** For each source row (or column): its target row `at`, its share `near` of that row and `rest` of the next one. */
 interface Shares {
   readonly at: Uint32Array;
   readonly near: Float64Array;
@@ -13,15 +13,16 @@ interface Shares {
 }
 
 /**
- * Scales down by averaging: each target pixel is the mean of the area it stands for, on a white ground. Nothing between
- * source and result is held but two rows, since a large photo fills the memory by itself.
- * @param toWidth at most the width of `source`; `toHeight` likewise.
+ * Scales down by averaging: each target pixel is the mean of the source area it covers, on a white background. Keeps
+ * only two rows between source and result, since a large photo alone fills the memory.
+ * @param toWidth at most the width of `source`.
+ * @param toHeight at most the height of `source`.
  */
 export function shrink(source: Pixels, toWidth: number, toHeight: number): Pixels {
   const data = new Uint8ClampedArray(toWidth * toHeight * 4);
   const columns = shares(source.width, toWidth);
   const rows = shares(source.height, toHeight);
-  // One pixel more than needed: the rest of the last column, if rounding leaves any, has to go somewhere.
+  // One extra pixel receives the rest of the last column, which rounding can leave.
   const line = new Float32Array((toWidth + 1) * 4);
   let sum = new Float32Array(line.length);
   let next = new Float32Array(line.length);
@@ -57,7 +58,7 @@ function shares(from: number, to: number): Shares {
   return result;
 }
 
-/** One source row, already as narrow as the target; colours are weighted by alpha, so that clear pixels add none. */
+/** Reads a source row at the width of the target. Colours are weighted by alpha, so transparent pixels add none. */
 function readRow({ data, width }: Pixels, y: number, { at, near, rest }: Shares, line: Float32Array): void {
   line.fill(0);
   for (let x = 0, i = y * width * 4; x < width; x++, i += 4) {
@@ -75,8 +76,8 @@ function readRow({ data, width }: Pixels, y: number, { at, near, rest }: Shares,
 
 function writeRow(sum: Float32Array, row: Uint8ClampedArray): void {
   for (let i = 0; i < row.length; i += 4) {
-    const ground = 255 * (1 - (sum[i + 3] ?? 0));
-    for (let channel = 0; channel < 3; channel++) row[i + channel] = (sum[i + channel] ?? 0) + ground;
+    const background = 255 * (1 - (sum[i + 3] ?? 0));
+    for (let channel = 0; channel < 3; channel++) row[i + channel] = (sum[i + channel] ?? 0) + background;
     row[i + 3] = 255;
   }
 }

@@ -1,10 +1,10 @@
-/** The bytes of the file, as `loader: { '.wasm': 'binary' }` of the bundler gives them. */
+/** The bytes of the file, from `loader: { '.wasm': 'binary' }` of esbuild. */
 declare module '*.wasm' {
   const bytes: Uint8Array<ArrayBuffer>;
   export default bytes;
 }
 
-// The part of the standard's interface that is used; the compiler has it only in its library of browser types.
+// The used part of the standard interface, which TypeScript declares only in its library of browser types.
 declare namespace WebAssembly {
   type Imports = Record<string, Record<string, unknown>>;
   class Instance {

@@ -1,21 +1,21 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { DeadLetter, RetryAfter } from '../core/handler/outcome.ts';
+import { DeadLetter, RetryAfter } from '../core/handler/chosen-outcome.ts';
 import { checkLiteralAddress, guardedLookup } from './addresses.ts';
 
 export interface WebAccess {
   readonly signal: AbortSignal;
-  /** Hosts that may be reached although their address is not a public one. */
+  /** Hosts that are allowed although their address is not public. */
   readonly privateHosts: ReadonlySet<string>;
 }
 
-/** A server answered, but not with success. `code` is `HTTP_404`, so that a retry policy can tell one from another. */
+/** A server answered with an error. `code`, such as `HTTP_404`, allows a retry policy to distinguish statuses. */
 class HttpStatusError extends Error {
   override readonly name = 'HttpStatusError';
   readonly code: string;
 
   constructor(url: URL, method: string, status: number) {
-    // Without the query, which holds the signature of a presigned address.
+    // Without the query, which contains the signature of a presigned URL.
     super(`${method} ${url.origin}${url.pathname} answered ${status}`);
     this.code = `HTTP_${status}`;
   }
@@ -25,8 +25,8 @@ const MOST_REDIRECTS = 3;
 const LONGEST_RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * The bytes of a file on the web; up to three redirects are followed, each checked like the first address.
- * @throws DeadLetter when it is larger than `mostBytes` or its address is not one to reach; else an ordinary Error.
+ * Returns the bytes of a file on the web. Follows up to three redirects and checks each address like the first.
+ * @throws DeadLetter when the file is larger than `mostBytes` or its address is not allowed; Error otherwise.
  */
 export async function getFile(address: string, mostBytes: number, access: WebAccess): Promise<Uint8Array> {
   let url = new URL(address);
@@ -40,7 +40,7 @@ export async function getFile(address: string, mostBytes: number, access: WebAcc
   throw new Error(`${url.origin}${url.pathname}: more than ${MOST_REDIRECTS} redirects`);
 }
 
-/** Puts a file to an address such as a presigned one of S3. Redirects are not followed. */
+/** Puts a file to an address such as a presigned URL of S3. Does not follow redirects. */
 export async function putFile(address: string, file: { bytes: Uint8Array; type: string }, access: WebAccess) {
   const url = new URL(address);
   const response = succeeded(await send('PUT', url, access, file), 'PUT', url);
@@ -53,7 +53,7 @@ function send(method: string, url: URL, access: WebAccess, file?: { bytes: Uint8
     method,
     signal: access.signal,
     lookup: guardedLookup(access.privateHosts),
-    // No connection is kept: it would not survive the freeze between two invocations.
+    // Without keep-alive: a connection would not survive the freeze between two invocations.
     agent: false,
     headers: file ? { 'content-type': file.type, 'content-length': file.bytes.byteLength } : {},
   } as const;
@@ -70,7 +70,7 @@ function redirectOf(response: IncomingMessage, from: URL): URL | undefined {
   const to = URL.parse(response.headers.location, from.href);
   if (to && /^https?:$/.test(to.protocol)) return to;
   response.destroy();
-  throw new Error(`${from.origin}${from.pathname} redirects to something that is not on the web`);
+  throw new Error(`${from.origin}${from.pathname} redirects to an address that is not http or https`);
 }
 
 function succeeded(response: IncomingMessage, method: string, url: URL): IncomingMessage {

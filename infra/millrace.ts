@@ -4,53 +4,38 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/handler/catalog.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
-import { Api, type ApiChoice } from './constructs/api.ts';
-import { type DatabaseAccess, type DatabaseChoice, existingDatabase, newDatabase } from './constructs/database.ts';
+import { Api } from './constructs/api.ts';
+import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
-import { type AlarmTarget, DeployedAlarms } from './constructs/deployed-alarms.ts';
+import { DeployedAlarms } from './constructs/deployed-alarms.ts';
 import { DeployedDashboard } from './constructs/deployed-dashboard.ts';
 import type { FunctionSurroundings } from './constructs/deployed-function.ts';
 import { DeployedHandler } from './constructs/deployed-handler.ts';
-import { Dispatcher, type DispatcherProps } from './constructs/dispatcher.ts';
+import { Dispatcher } from './constructs/dispatcher.ts';
 import { Mirror } from './constructs/mirror.ts';
-import { addEndpoints, checkEgress, type Egress, newPlace, type Place } from './constructs/network.ts';
+import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { prove } from './plan/proofs.ts';
+import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
+import type { Settings } from './settings/settings.ts';
 
-export interface MillraceProps {
-  /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
-  readonly stage: string;
-  /** One entry a handler file, as `loadCatalog` gives them. */
+export interface MillraceProps extends Omit<Settings, 'handlersFolder' | 'network'> {
+  /** One entry per handler file, as `loadCatalog` returns them. */
   readonly handlers: readonly HandlerEntry[];
-  readonly database: DatabaseChoice;
-  /** Without a place, functions run outside a VPC, or in a new one beside a new database. */
+  /** Without `place`, functions run in a new VPC with a new database, or outside a VPC with an existing one. */
   readonly network: { readonly place?: Place; readonly egress?: Egress };
-  readonly dispatch: DispatcherProps['mode'];
-  readonly api: ApiChoice;
-  readonly architecture: 'arm64' | 'x86_64';
-  /** What handlers find in their environment besides, such as `SMTP_FROM`. A template is no place for secrets. */
-  readonly settings: Readonly<Record<string, string>>;
-  /** Handlers whose removal is meant although they have unfinished jobs. */
-  readonly drain: readonly string[];
-  /** What the database allows; the sum of ours is held against it. */
-  readonly maxConnections: number | undefined;
-  /** Who is told of alarms; `false` makes none. */
-  readonly alarms: AlarmTarget | false;
-  readonly dashboard: boolean;
-  /** Whether the numbers in CloudWatch, each of which is paid for, tell job types apart. */
-  readonly metricsByJobType: boolean;
-  /** Told by the API. */
+  /** Version of the product, which the API reports. */
   readonly version: string;
 }
 
-/** Reserved where connections are counted: nothing else bounds what callers ask for at once. */
+/** Reserved when `maxConnections` is set: nothing else bounds the number of concurrent API requests. */
 const API_CONCURRENCY = 10;
 
-/** Millrace in one stack: its handlers, what brings jobs to them, and the API. */
+/** Millrace in one stack: handlers, dispatcher, mirror, API, alarms and dashboard. */
 export class Millrace extends Construct {
   readonly stage: string;
   readonly database: DatabaseAccess;
@@ -60,17 +45,14 @@ export class Millrace extends Construct {
   readonly dispatcher: Dispatcher;
   readonly mirror: Mirror;
   readonly api: Api | undefined;
-  /** For the people who redrive from the AWS console. */
+  /** Policies for people who redrive from the AWS console. */
   readonly operatorPolicy: OperatorPolicy;
 
   constructor(scope: Construct, id: string, props: MillraceProps) {
     super(scope, id);
-    if (
-      Stack.of(this)
-        .node.findAll()
-        .some((one) => one instanceof Millrace && one !== this)
-    ) {
-      throw new Error('a stack takes one Millrace: give the other one a stack and a stage of its own');
+    const inStack = Stack.of(this).node.findAll();
+    if (inStack.some((one) => one instanceof Millrace && one !== this)) {
+      throw new Error('a stack can contain one Millrace: give the other one its own stack and stage');
     }
     this.stage = props.stage;
     const plans = props.handlers.map((entry) => planHandler(props.stage, entry));
@@ -83,13 +65,13 @@ export class Millrace extends Construct {
       return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });
     });
     const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
-    const woken = { ...surroundings, scheduleGroup, handlers: this.handlers };
-    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...woken, mode: props.dispatch });
-    this.mirror = new Mirror(this, 'Mirror', woken);
+    const scheduled = { ...surroundings, scheduleGroup, handlers: this.handlers };
+    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...scheduled, mode: props.dispatch });
+    this.mirror = new Mirror(this, 'Mirror', scheduled);
     this.api = this.makeApi(surroundings, props);
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
-    this.watch(plans, props);
+    this.addMonitoring(plans, props);
     new Outputs(this, 'Outputs', this);
   }
 
@@ -110,7 +92,7 @@ export class Millrace extends Construct {
 
   private makeDatabase(choice: DatabaseChoice, place: Place | undefined): DatabaseAccess {
     if (choice.kind === 'existing') return existingDatabase(this, choice);
-    if (place === undefined) throw new Error('a new database needs a VPC');
+    if (place === undefined) throw new Error('a new database requires a VPC');
     return newDatabase(this, place);
   }
 
@@ -127,10 +109,10 @@ export class Millrace extends Construct {
     });
   }
 
-  /** The schema before all that need it, the registry after all that it names. */
+  /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
   private addDeploySteps(surroundings: FunctionSurroundings, { drain }: MillraceProps): void {
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
-    // Not the queues: the registry's function has to know one, and shares what invokes it with the migration.
+    // Without the queues: the registry step refers to a queue, and both steps share the function that invokes them.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
     const plans = this.handlers.map(({ plan }) => plan);
     new MigrateStep(this, 'Migrate', { ...surroundings, plans, drain, before });
@@ -141,7 +123,10 @@ export class Millrace extends Construct {
     });
   }
 
-  private watch(plans: readonly HandlerPlan[], { alarms: target, dashboard, metricsByJobType }: MillraceProps): void {
+  private addMonitoring(
+    plans: readonly HandlerPlan[],
+    { alarms: target, dashboard, metricsByJobType }: MillraceProps,
+  ): void {
     const { stage } = this;
     const specs = alarmsOf(plans, stage, metricsByJobType);
     const { alarms } = target ? new DeployedAlarms(this, 'Alarms', { stage, specs, target }) : { alarms: [] };

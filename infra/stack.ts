@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Annotations, type App, Stack } from 'aws-cdk-lib';
+import { Annotations, type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { failureLine, type HandlerEntry, loadCatalog } from '../core/handler/catalog.ts';
@@ -8,11 +8,14 @@ import { Millrace, type MillraceProps } from './millrace.ts';
 import type { Context } from './settings/context.ts';
 import type { NetworkChoice } from './settings/place-settings.ts';
 import { readSettings } from './settings/settings.ts';
-import { checkSize } from './stack-size.ts';
+
+/** CloudFormation's limit for one stack. */
+const MOST_RESOURCES = 500;
+const MANY = 0.8 * MOST_RESOURCES;
 
 const probe = openProbe();
 
-/** The stack of one stage, as the context of the app chooses. */
+/** Makes the stack of one stage from the context of the app. */
 export async function makeStack(app: App, context: Context): Promise<Stack> {
   const { handlersFolder, network, ...settings } = readSettings(context);
   const handlers = await readHandlers(handlersFolder);
@@ -29,7 +32,7 @@ export async function makeStack(app: App, context: Context): Promise<Stack> {
 
 async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
   const { handlers, failures } = await loadCatalog(folder, probe).catch((cause: unknown) => {
-    throw new Error(`handlers: there is no folder ${folder}`, { cause });
+    throw new Error(`handlers: the folder ${folder} does not exist`, { cause });
   });
   if (failures.length > 0) throw new Error(failures.map((failure) => failureLine(failure, process.cwd())).join('\n'));
   return handlers;
@@ -43,7 +46,7 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): Millra
     availabilityZones: [...availabilityZones],
     privateSubnetIds: [...subnetIds],
   });
-  const reason = 'Routes are for whoever owns the VPC: none is added.';
+  const reason = 'The owner of the VPC manages its routes: this stack adds none.';
   Annotations.of(vpc).acknowledgeWarning('@aws-cdk/aws-ec2:noSubnetRouteTableId', reason);
   const securityGroups = securityGroupIds.map((id) => SecurityGroup.fromSecurityGroupId(scope, id, id));
   return { ...rest, place: { vpc, subnets: vpc.privateSubnets, securityGroups } };
@@ -51,4 +54,17 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): Millra
 
 function readVersion(): string {
   return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+}
+
+/**
+ * Warns when a stack is close to CloudFormation's limit.
+ * @throws Error when the stack is above it.
+ */
+export function checkSize(stack: Stack, handlers: number): void {
+  const resources = stack.node.findAll().filter((one) => CfnResource.isCfnResource(one)).length;
+  const sentence =
+    `handlers: ${handlers} handlers make ${resources} resources, and CloudFormation allows ${MOST_RESOURCES} in a stack; ` +
+    'move some to another folder with its own stage and database, or set -c alarms=off';
+  if (resources > MOST_RESOURCES) throw new Error(sentence);
+  if (resources > MANY) Annotations.of(stack).addWarningV2('millrace:resources', sentence);
 }

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
+import { endLeftovers } from './postgres/leftovers.ts';
 
 export interface FolderLock {
   release(): void;
@@ -16,7 +18,7 @@ const TRIES = 8;
  * Takes a lock that one process at a time can hold; undefined when another one has it. Node has no file locks of its
  * own, SQLite has: the system lets go of it however its holder ends, so that there is nothing stale to judge.
  */
-export async function takeLock(file: string): Promise<FolderLock | undefined> {
+export async function lockFolder(file: string): Promise<FolderLock | undefined> {
   mkdirSync(dirname(file), { recursive: true });
   for (let attempt = 1; ; attempt++) {
     const lock = tryLock(file);
@@ -35,5 +37,17 @@ function tryLock(file: string): FolderLock | undefined {
     database.close();
     if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
     throw new Error(`${file} cannot be locked: delete it and start again.`, { cause: error });
+  }
+}
+
+/** Throws away what earlier starts left in `data`, save the files whose name begins with `keep`. */
+export async function emptyFolder(data: string, keep: string): Promise<void> {
+  // A database whose starter was killed this moment may still write.
+  await endLeftovers(join(data, 'postgres')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  const entries = await readdir(data);
+  for (const entry of entries.filter((name) => !name.startsWith(keep))) {
+    await rm(join(data, entry), { recursive: true, force: true });
   }
 }

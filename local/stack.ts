@@ -8,17 +8,18 @@ import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
 import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
-import { REGION } from './aws.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
-import { type Runner, type RunnerEvent, startRunner } from './lambda/runner.ts';
+import { type Runner, startRunner } from './lambda/runner.ts';
+import type { RunnerEvent } from './lambda/specs.ts';
 import type { Children } from './processes/children.ts';
+import { startOnUsualPort } from './processes/ports.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
-import { startOnUsualPort } from './usual-ports.ts';
+import { REGION } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;

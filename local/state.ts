@@ -4,6 +4,13 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
+/** The stage in the names of queues and functions on one machine. */
+export const STAGE = 'local';
+
+/** Of the emulators on this machine, which look at neither. */
+export const REGION = 'us-east-1';
+export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
+
 export interface HandlerState {
   readonly jobType: string;
   /** Empty for a handler without one. */

@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { takeLock } from './folder-lock.ts';
-import { clear } from './fresh.ts';
+import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
-import type { RunnerEvent } from './lambda/runner.ts';
+import type { RunnerEvent } from './lambda/specs.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
 import { insertSamples, type Samples } from './samples.ts';
 import { banner } from './screen/banner.ts';
-import { eventLine, parseLogLine } from './screen/event-lines.ts';
+import { eventLine } from './screen/event-lines.ts';
+import { parseLogLine } from './screen/log-line.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
@@ -42,13 +42,13 @@ export async function up(options: UpOptions): Promise<number> {
   if (await isFile(data)) {
     return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, for Millrace keeps its data in a folder there`);
   }
-  const lock = await takeLock(join(data, LOCK));
+  const lock = await lockFolder(join(data, LOCK));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await whoRuns(project));
   const requests = listenForStop();
   const children = openChildren();
   keepGoing();
   try {
-    if (options.fresh) await clear(data, LOCK);
+    if (options.fresh) await emptyFolder(data, LOCK);
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live(options, children, requests), killed]);
     if (requests.halt.aborted) say('stopped at once; jobs that were running come back when their lease is over');

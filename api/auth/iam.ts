@@ -1,13 +1,13 @@
 import type { Scope } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 
-/** Callers whose ARN fits the pattern, in which `*` stands for any text, have these scopes. */
+/** Grants scopes to callers whose ARN matches the pattern; `*` matches any text. */
 export interface IamRule {
   readonly pattern: string;
   readonly scopes: readonly Scope[];
 }
 
-/** The gateway has verified the signature and names the principal; the rules say what it may do. */
+/** Identifies the principal whose signature the gateway has verified; the rules grant its scopes. */
 export function iamAuthentication(rules: readonly IamRule[]): Authenticate {
   const compiled = rules.map(({ pattern, scopes }) => ({ matches: toExpression(pattern), scopes }));
   return async (_request, { callerArn }) => {

@@ -3,21 +3,22 @@ import { SCOPES } from '../../core/access/scopes.ts';
 import type { Authenticate } from '../caller.ts';
 
 /**
- * Whoever is on this machine may do everything. A page of another site that a browser here has open is not: it says
- * where it is from, or comes by a name that was made to point here.
+ * Grants every scope to requests from this machine. It refuses pages of other sites in a local browser: they send their
+ * origin, or a host name that an attacker has pointed at this machine.
  */
 export function loopbackAuthentication(): Authenticate {
   return async (request) => {
     const host = (request.headers.get('host') ?? new URL(request.url).host).replace(/:\d+$/, '');
-    if (!isLoopback(host)) return { refused: 'without authentication only requests to a loopback address are served' };
+    if (!isLoopback(host))
+      return { refused: 'without authentication, the API serves only requests to a loopback address' };
     if (isFromElsewhere(request)) {
-      return { refused: 'without authentication no request that another site makes is served' };
+      return { refused: 'without authentication, the API refuses requests from other sites' };
     }
     return { name: 'loopback', id: 'loopback', scopes: new Set(SCOPES) };
   };
 }
 
-/** Every browser of today says so by the first header; older ones at least by the second, on what changes something. */
+/** Current browsers send Sec-Fetch-Site; older ones send at least Origin on requests that change something. */
 function isFromElsewhere(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site') ?? 'none';
   const origin = request.headers.get('origin');

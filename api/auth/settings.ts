@@ -11,12 +11,12 @@ import { loopbackAuthentication } from './loopback.ts';
 
 const AUTH = 'MILLRACE_API_AUTH';
 const MODES = ['api-key', 'iam', 'jwt', 'none'] as const;
-const EXPECTED = `some of ${MODES.join(', ')} with commas between them, none only alone`;
+const EXPECTED = `a comma-separated list of ${MODES.join(', ')}; none only by itself`;
 const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
 /**
- * The ways to authenticate that the environment asks for.
- * @throws SettingError without one, and for `none` unless the API is reached by a loopback address.
+ * Reads the ways to authenticate from the environment.
+ * @throws SettingError without one, and for `none` unless the API has a loopback address.
  */
 export function readAuthentication(db: Queryable): Authenticate[] {
   const modes = setting(AUTH, EXPECTED).split(',').map(toMode);
@@ -47,7 +47,7 @@ function toMode(word: string): Mode {
 
 function readNone(): Authenticate {
   const name = 'MILLRACE_API_URL';
-  const expected = `the API's own address, a loopback one, since ${AUTH} is none`;
+  const expected = `a loopback address of the API, since ${AUTH} is none`;
   const url = toUrl(name, expected, setting(name, expected));
   if (!isLoopback(url.hostname)) throw new SettingError(name, expected, url.href);
   return loopbackAuthentication();
@@ -67,15 +67,16 @@ function readIamRules(): IamRule[] {
 }
 
 function readJwt(): Authenticate {
-  const issuer = setting('MILLRACE_API_JWT_ISSUER', "the issuer of the tokens, as their claim 'iss' has it");
-  const audience = setting('MILLRACE_API_JWT_AUDIENCE', "what the tokens have in their claim 'aud'");
+  const issuer = setting('MILLRACE_API_JWT_ISSUER', "the claim 'iss' of the tokens");
+  const audience = setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens");
   const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   const jwksName = 'MILLRACE_API_JWT_JWKS';
   const jwks = toUrl(jwksName, "the URL of the issuer's keys", optionalSetting(jwksName) ?? usual);
   const algorithmsName = 'MILLRACE_API_JWT_ALGORITHMS';
   const algorithms = (optionalSetting(algorithmsName) ?? 'RS256,ES256').split(',').map((word) => word.trim());
   for (const word of algorithms) {
-    if (!SIGNATURES.includes(word)) throw new SettingError(algorithmsName, `some of ${SIGNATURES.join(', ')}`, word);
+    if (!SIGNATURES.includes(word))
+      throw new SettingError(algorithmsName, `a comma-separated list of ${SIGNATURES.join(', ')}`, word);
   }
   return jwtAuthentication({ issuer, audience, jwks, algorithms });
 }
@@ -91,7 +92,7 @@ function parseObject(name: string, expected: string, text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Said below, with what was expected.
+    // The error below names the expected form.
   }
   throw new SettingError(name, expected, text);
 }

@@ -4,8 +4,8 @@ import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retry } from '../../core/jobs/retry.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
 import { databaseProblem } from '../database-problem.ts';
+import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
 import { Id } from '../schemas.ts';
@@ -18,20 +18,26 @@ const SCOPES: Readonly<Record<keyof typeof ACTIONS, Scope>> = {
   cancel: 'jobs:operate',
   delete: 'jobs:delete',
 };
-/** What a job answers that was changed. */
+/** Answers of jobs that were changed. */
 const CHANGES = new Set(['redriven', 'due', 'cancelled', 'requested', 'deleted']);
 const MOST_JOBS = 1000;
-/** The function has 29 s, and each job that somebody holds can take one. */
+/** The function has 29 s, and each locked job can take one second. */
 const LONGEST_MS = 20_000;
 
 const ActionBody = z
   .strictObject({
-    action: z.enum(['retry', 'cancel', 'delete']).meta({ description: 'delete needs jobs:delete.' }),
-    ids: z.array(Id).min(1).max(MOST_JOBS).optional().meta({ description: 'These jobs, and no filter.' }),
+    action: z.enum(['retry', 'cancel', 'delete']).meta({ description: 'delete requires the scope jobs:delete.' }),
+    ids: z.array(Id).min(1).max(MOST_JOBS).optional().meta({ description: 'Ids of jobs, instead of a filter.' }),
     ...JOB_FILTER,
-    all: z.boolean().optional().meta({ description: 'Needed when there is no filter: every job is meant.' }),
-    limit: z.number().int().min(1).max(MOST_JOBS).default(200).meta({ description: 'The most jobs of one request.' }),
-    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer with the same filter.' }),
+    all: z.boolean().optional().meta({ description: 'Selects every job; required without ids and filter.' }),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(MOST_JOBS)
+      .default(200)
+      .meta({ description: 'The maximum number of jobs in one request.' }),
+    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer to the same filter.' }),
   })
   .meta({ id: 'JobAction', examples: [{ action: 'retry', status: ['failed'], job_type: ['send_reminder'] }] });
 
@@ -39,14 +45,14 @@ const ANSWERS = [...CHANGES, 'busy', 'in_flight', 'not_dead', 'finished', 'not_f
 const ActionAnswer = z
   .object({
     changed: z.number().int(),
-    items: z.array(z.object({ id: Id, answer: z.enum(ANSWERS) })).meta({ description: 'In the order of their ids.' }),
+    items: z.array(z.object({ id: Id, answer: z.enum(ANSWERS) })).meta({ description: 'Ordered by id.' }),
     next_cursor: z.string().nullable(),
-    has_more: z.boolean().meta({ description: 'More matched: ask again with the cursor.' }),
+    has_more: z.boolean().meta({ description: 'Whether more jobs match: repeat the request with the cursor.' }),
   })
   .meta({ id: 'JobActionAnswer' });
 
 type Body = z.output<typeof ActionBody>;
-type Asked = Pick<ApiRequest<undefined, undefined, Body>, 'body' | 'caller' | 'deps'>;
+type ActionRequest = Pick<ApiRequest<undefined, undefined, Body>, 'body' | 'caller' | 'deps'>;
 
 export const actOnJobs = defineRoute({
   method: 'post',
@@ -55,16 +61,16 @@ export const actOnJobs = defineRoute({
   tag: 'Jobs',
   summary: 'Retry, cancel or delete many jobs, by ids or by a filter',
   scope: ['jobs:operate', 'jobs:delete'],
-  // A transaction a job: one that is locked or refused leaves the others as they were asked to be.
+  // One transaction per job: a job that is locked or refused does not undo the others.
   detached: true,
   body: ActionBody,
-  answers: { 200: { description: 'Each job says what became of it.', schema: ActionAnswer } },
+  answers: { 200: { description: 'The outcome for each job.', schema: ActionAnswer } },
   run: async (request) => {
     const { body, caller } = request;
-    const needed = SCOPES[body.action];
-    if (!caller.scopes.has(needed)) {
-      const extra = { required_scope: needed, your_scopes: [...caller.scopes] };
-      throw new Problem('forbidden', `to ${body.action} jobs needs the scope ${needed}`, { extra });
+    const required = SCOPES[body.action];
+    if (!caller.scopes.has(required)) {
+      const extra = { required_scope: required, your_scopes: [...caller.scopes] };
+      throw new Problem('forbidden', `the action ${body.action} requires the scope ${required}`, { extra });
     }
     const { ids, next } = await choose(request);
     const items: { id: string; answer: string }[] = [];
@@ -80,22 +86,22 @@ export const actOnJobs = defineRoute({
   },
 });
 
-/** The jobs that are meant, in the order of their ids. A cursor never meets what was enqueued after its first page. */
-async function choose(request: Asked): Promise<{ ids: string[]; next: string | undefined }> {
+/** Returns the selected jobs by id. A cursor never reaches jobs that were enqueued after its first page. */
+async function choose(request: ActionRequest): Promise<{ ids: string[]; next: string | undefined }> {
   const { action: _action, ids, all, limit, cursor, ...question } = request.body;
   const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
   const ways = [ids !== undefined, !isEmpty, all === true].filter(Boolean).length;
-  if (ways !== 1) throw invalidBody('/ids', 'give ids, or a filter, or all: true to mean every job');
+  if (ways !== 1) throw invalidBody('/ids', 'send ids, a filter, or all: true to select every job');
   if (ids !== undefined) return { ids: ascending([...new Set(ids)]), next: undefined };
   const before = cursor === undefined ? undefined : readCursor(cursor, question);
   const { jobs, next } = await inOneTransaction(request, (tx) => pageJobs(tx, toFilter(question), { before, limit }));
   return { ids: ascending(jobs.map(({ id }) => id)), next: next === undefined ? next : writeCursor(next, question) };
 }
 
-async function act(request: Asked, id: string): Promise<string> {
+async function act(request: ActionRequest, id: string): Promise<string> {
   const verb = ACTIONS[request.body.action];
   return inOneTransaction(request, (tx): Promise<string> => verb(tx, id)).catch((error: unknown) => {
-    // A lock that was not let go in time: this job alone has to wait.
+    // The lock was not released in time: only this job is busy.
     if (databaseProblem(error)?.kind === 'query-timeout') return 'busy';
     throw error;
   });

@@ -23,13 +23,13 @@ import {
 import { found, jobDocument, noJob, readJob } from './jobs.ts';
 
 const TAG = 'Jobs';
-/** Which jobs are meant: those that match every part given. */
+/** Selects the jobs that match every given part. */
 export const JOB_FILTER = {
-  status: z.array(Status).optional().meta({ description: 'Any of these.' }),
-  job_type: z.array(JobTypeName).optional().meta({ description: 'Any of these.' }),
+  status: z.array(Status).optional().meta({ description: 'Jobs in any of these statuses.' }),
+  job_type: z.array(JobTypeName).optional().meta({ description: 'Jobs of any of these types.' }),
   routing_key: RoutingKeyName.optional(),
   unique_key: Words.optional(),
-  error: Words.optional().meta({ description: 'A part of the last error, whatever the case.' }),
+  error: Words.optional().meta({ description: 'Text that the last error contains, case-insensitively.' }),
   created_from: Time.optional(),
   created_to: Time.optional(),
 };
@@ -40,10 +40,10 @@ export const listJobs = defineRoute({
   path: '/admin/jobs',
   operation: 'listJobs',
   tag: TAG,
-  summary: 'List jobs, the newest first',
+  summary: 'List jobs, newest first',
   scope: ['jobs:read'],
   query: ListQuery,
-  answers: { 200: { description: 'A page.', schema: pageOf(Job) } },
+  answers: { 200: { description: 'A page of jobs.', schema: pageOf(Job) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
     const { jobs, next } = await pageJobs(db, toFilter(question), startOf({ limit, cursor, page }, question));
@@ -68,7 +68,7 @@ export const showAnyJob = defineRoute({
   summary: 'Show a job with its attempts',
   scope: ['jobs:read'],
   params: IdParams,
-  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
+  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'The job is unknown.' } },
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
@@ -77,23 +77,26 @@ export const retryJob = defineRoute({
   path: '/admin/jobs/{id}/retry',
   operation: 'retryJob',
   tag: TAG,
-  summary: 'Try a job again now',
+  summary: 'Retry a dead or failed job now',
   scope: ['jobs:operate'],
   idempotent: true,
   params: IdParams,
   current: readJob,
   answers: {
-    200: { description: 'It is due.', schema: Retried },
-    404: { description: 'There is no such job.' },
-    409: { description: 'It is neither dead nor failed, or is being changed.' },
+    200: { description: 'The job is due.', schema: Retried },
+    404: { description: 'The job is unknown.' },
+    409: { description: 'The job is neither dead nor failed, or another request is changing it.' },
   },
   run: async ({ params: { id }, db, caller }) => {
     const answer = await retry(db, id);
     if (answer === 'not_found') throw noJob();
     const shown = found(await showJob(db, id));
-    if (answer === 'busy') throw new Problem('in-progress', 'somebody else is changing it: try again');
+    if (answer === 'busy') throw new Problem('in-progress', 'another request is changing the job: try again');
     if (answer === 'not_dead') {
-      throw new Problem('invalid-state', `it is ${shown.job.status}; only dead_letter and failed jobs are tried again`);
+      throw new Problem(
+        'invalid-state',
+        `the job is ${shown.job.status}; only dead_letter and failed jobs can be retried`,
+      );
     }
     return { status: 200, body: { ...jobDocument(shown, caller), answer }, wake: true };
   },
@@ -104,56 +107,51 @@ export const removeJob = defineRoute({
   path: '/admin/jobs/{id}',
   operation: 'deleteJob',
   tag: TAG,
-  summary: 'Delete a job that waits, is dead or has finished',
+  summary: 'Delete a waiting, dead or finished job',
   scope: ['jobs:delete'],
   params: IdParams,
   current: readJob,
   answers: {
-    204: { description: 'It is gone; a line in the audit log stays.' },
-    404: { description: 'There is no such job.' },
-    409: { description: 'A handler has it, or it is being changed.' },
+    204: { description: 'The job is deleted; the audit log keeps an event.' },
+    404: { description: 'The job is unknown.' },
+    409: { description: 'The job is in flight, or another request is changing it.' },
   },
   run: async ({ params: { id }, db }) => {
     const answer = await deleteJob(db, id);
     if (answer === 'not_found') throw noJob();
-    if (answer === 'busy') throw new Problem('in-progress', 'somebody else is changing it: try again');
+    if (answer === 'busy') throw new Problem('in-progress', 'another request is changing the job: try again');
     if (answer === 'in_flight') {
-      throw new Problem('invalid-state', `a handler has it: cancel it first (POST /jobs/${id}/cancel), or wait`);
+      throw new Problem('invalid-state', `the job is in flight: cancel it first (POST /jobs/${id}/cancel), or wait`);
     }
     return { status: 204 };
   },
 });
 
-/** What Lambda answers when no more invocations may run at once. */
+/** Lambda's error when the concurrency limit is reached. */
 const THROTTLED = 'TooManyRequestsException';
 export const processJobs = defineRoute({
   method: 'post',
   path: '/admin/jobs/process',
   operation: 'processJobs',
   tag: TAG,
-  summary: 'Dispatch what is due now',
+  summary: 'Dispatch the due jobs now',
   scope: ['jobs:operate'],
   detached: true,
   answers: {
-    200: { description: 'The round was made.', schema: Round },
-    429: { description: 'Too many ask for one: again after Retry-After.', headers: { 'Retry-After': 'Seconds.' } },
+    200: { description: 'The result of the round.', schema: Round },
+    429: {
+      description: 'Too many requests at once: try again after Retry-After.',
+      headers: { 'Retry-After': 'Seconds to wait.' },
+    },
   },
   run: async ({ deps }) => {
     const { claimed, sent } = await deps.dispatcher.processNow().catch((cause: unknown) => {
       if ((cause as Error).name === THROTTLED) {
-        const headers = { 'Retry-After': '5' };
-        throw new Problem(
-          'rate-limited',
-          'its function is throttled: ask again in five seconds; if that lasts, look at its concurrency',
-          {
-            cause,
-            headers,
-          },
-        );
+        const detail = 'Lambda throttles the dispatcher: try again in five seconds, or raise its concurrency limit';
+        throw new Problem('rate-limited', detail, { cause, headers: { 'Retry-After': '5' } });
       }
-      throw new Problem('dispatcher-unavailable', 'its function could not be run: see its log, then try again', {
-        cause,
-      });
+      const detail = "the dispatcher's function could not run: check its log, then try again";
+      throw new Problem('dispatcher-unavailable', detail, { cause });
     });
     return { status: 200, body: { claimed, sent } };
   },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
-import { expandScopes, ROLES, type Role, SCOPES } from '../../core/access/scopes.ts';
+import { type ApiRole, expandScopes, ROLES, SCOPES } from '../../core/access/scopes.ts';
 import { seconds } from '../../core/duration.ts';
 import { snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
@@ -14,14 +14,14 @@ const KeyBody = z
   .strictObject({
     name: Words,
     scopes: z
-      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as Role[])]))
+      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as ApiRole[])]))
       .min(1)
-      .meta({ description: 'Scopes, or roles that stand for some.' }),
+      .meta({ description: 'Scopes, or roles, which are sets of scopes.' }),
     expires_in: z
       .string()
       .regex(/^([1-9]\d{0,4}[hd]|[1-9]\d{0,9}s)$/, 'expected days, hours or seconds, such as 90d')
       .optional()
-      .meta({ description: 'Default: never.' }),
+      .meta({ description: 'When the key expires. Default: never.' }),
   })
   .meta({ id: 'NewApiKey' });
 
@@ -30,34 +30,35 @@ export const createKey = defineRoute({
   path: '/admin/api-keys',
   operation: 'createApiKey',
   tag: TAG,
-  summary: 'Make a key',
+  summary: 'Create an API key',
   scope: ['keys:admin'],
   body: KeyBody,
   answers: { 201: { description: 'The key, with its secret.', schema: NewApiKey } },
   run: async ({ body, db, caller }) => {
     const scopes = expandScopes(body.scopes) ?? [];
     const beyond = scopes.filter((scope) => !caller.scopes.has(scope));
-    if (beyond.length > 0) throw invalidBody('/scopes', `nobody can give away what he lacks: ${beyond.join(', ')}`);
-    return { status: 201, body: await makeKey(db, body) };
+    if (beyond.length > 0)
+      throw invalidBody('/scopes', `your credential lacks ${beyond.join(', ')}: it can grant only scopes that it has`);
+    return { status: 201, body: await insertKey(db, body) };
   },
 });
 
-async function makeKey(db: Queryable, { name, scopes, expires_in: expiresIn }: z.infer<typeof KeyBody>) {
+async function insertKey(db: Queryable, { name, scopes, expires_in: expiresIn }: z.infer<typeof KeyBody>) {
   const expiresInSeconds = expiresIn === undefined ? undefined : seconds(expiresIn, 'expires_in');
   const made = await createApiKey(db, { name, scopes: expandScopes(scopes) ?? [], expiresInSeconds });
   return { ...snakeCase(made.key), secret: made.secret };
 }
 
 /**
- * Makes a key for somebody who asks the function itself, past the gateway: whom IAM lets do so needs no other key, and
- * the first one has to come from somewhere.
- * @param wanted as the body of `POST /admin/api-keys`.
- * @throws an Error that says what is wrong with it.
+ * Creates a key for a caller that invokes the Lambda function directly, past the gateway. IAM authorizes the caller, so
+ * the first key requires no other key.
+ * @param wanted a body as for `POST /admin/api-keys`.
+ * @throws Error that names the invalid part of the body.
  */
 export async function makeFirstKey(db: Queryable, wanted: unknown): Promise<Record<string, unknown>> {
   const { data, error } = KeyBody.safeParse(wanted);
   if (data === undefined) throw new Error(`create_key: ${z.prettifyError(error)}`);
-  return makeKey(db, data);
+  return insertKey(db, data);
 }
 
 export const listKeys = defineRoute({
@@ -65,10 +66,10 @@ export const listKeys = defineRoute({
   path: '/admin/api-keys',
   operation: 'listApiKeys',
   tag: TAG,
-  summary: 'List keys, the newest first',
+  summary: 'List API keys, newest first',
   scope: ['keys:admin'],
   query: PageQuery,
-  answers: { 200: { description: 'A page.', schema: pageOf(ApiKey) } },
+  answers: { 200: { description: 'A page of API keys.', schema: pageOf(ApiKey) } },
   run: async ({ query: { limit, cursor, page }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, 'api-keys');
     const keys = await listApiKeys(db, { before, skip, limit: limit + 1 });
@@ -83,12 +84,12 @@ export const revokeKey = defineRoute({
   path: '/admin/api-keys/{id}',
   operation: 'revokeApiKey',
   tag: TAG,
-  summary: 'Revoke a key, at once and for ever',
+  summary: 'Revoke an API key permanently, with immediate effect',
   scope: ['keys:admin'],
   params: IdParams,
-  answers: { 204: { description: 'It is useless.' }, 404: { description: 'There is no such key.' } },
+  answers: { 204: { description: 'The key is revoked.' }, 404: { description: 'The key is unknown.' } },
   run: async ({ params, db }) => {
-    if (!(await revokeApiKey(db, params.id))) throw new Problem('not-found', 'there is no such key');
+    if (!(await revokeApiKey(db, params.id))) throw new Problem('not-found', 'no API key has this id');
     return { status: 204 };
   },
 });

@@ -14,17 +14,17 @@ const AuditLine = z
     job_id: z.string().nullable(),
     details: z.record(z.string(), z.unknown()),
   })
-  .meta({ id: 'AuditLine', description: 'Something that somebody did by hand.' });
+  .meta({ id: 'AuditLine', description: 'An operation by a person or another caller.' });
 
 export const listAudit = defineRoute({
   method: 'get',
   path: '/admin/audit',
   operation: 'listAudit',
   tag: 'Audit',
-  summary: 'List who did what, the newest first',
+  summary: 'List audit events, newest first',
   scope: ['audit:read'],
   query: PageQuery.extend({ action: Words.optional(), actor: Words.optional(), job_id: Id.optional() }),
-  answers: { 200: { description: 'A page.', schema: pageOf(AuditLine) } },
+  answers: { 200: { description: 'A page of audit events.', schema: pageOf(AuditLine) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
     const { action, actor, job_id: jobId } = question;

@@ -8,7 +8,10 @@ import { type Fault, invalid } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
 const MOST_JOBS = 1000;
-const atomic = z.boolean().default(true).meta({ description: 'All or none; false answers for each.' });
+const atomic = z
+  .boolean()
+  .default(true)
+  .meta({ description: 'Insert all jobs or none; with false, valid jobs are inserted and each has its own answer.' });
 const ManyJobs = z.array(NewJobBody).min(1).max(MOST_JOBS);
 
 const Item = z.object({
@@ -22,7 +25,7 @@ const BulkAnswer = z
     inserted: z.number().int(),
     deduplicated: z.number().int(),
     failed: z.number().int(),
-    items: z.array(Item).meta({ description: 'In the order of the jobs.' }),
+    items: z.array(Item).meta({ description: 'One item per job, in the order of the request.' }),
   })
   .meta({ id: 'BulkAnswer' });
 
@@ -35,12 +38,15 @@ export const enqueueJobs = defineRoute({
   scope: ['jobs:enqueue'],
   idempotent: true,
   traced: true,
-  // Its items are checked one by one, so that what is wrong with one need not concern the others.
+  // Items are validated one by one, so that an invalid job does not affect the others.
   body: z.strictObject({ jobs: z.array(z.unknown()).min(1).max(MOST_JOBS), atomic }),
   bodyShown: z.object({ jobs: ManyJobs, atomic }).meta({ id: 'BulkJobs' }),
   answers: {
-    201: { description: 'All are in the table, or were before under their unique_key.', schema: BulkAnswer },
-    207: { description: 'With `atomic: false`: some are not; each says why.', schema: BulkAnswer },
+    201: { description: 'All jobs are in the table, new or already there with their unique_key.', schema: BulkAnswer },
+    207: {
+      description: 'With `atomic: false`: some jobs were not inserted; their items have the errors.',
+      schema: BulkAnswer,
+    },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
@@ -76,7 +82,7 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
   return checked;
 }
 
-/** Those that hold, in one statement; answers for each in its place. */
+/** Inserts the valid jobs in one statement; returns one item per job, in order. */
 async function insertAll(
   db: EnqueueClient,
   checked: readonly Checked[],

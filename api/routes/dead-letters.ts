@@ -3,7 +3,7 @@ import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-
 import { listedDocument, type PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
-import { rawJson, snakeCase } from '../../core/json.ts';
+import { exactJson, snakeCase } from '../../core/json.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -12,18 +12,18 @@ import { Id, IdParams, JobTypeName, PageQuery, pageOf, RoutingKeyName, Time, Wor
 
 const TAG = 'Dead letters';
 
-/** Which open dead letters are meant: those that match every part given. */
+/** Selects the open dead letters that match every given part. */
 export const DEAD_LETTER_FILTER = {
-  job_type: z.array(JobTypeName).optional().meta({ description: 'Any of these.' }),
+  job_type: z.array(JobTypeName).optional().meta({ description: 'Dead letters of any of these job types.' }),
   routing_key: RoutingKeyName.optional(),
-  id: z.array(Id).max(1000).optional().meta({ description: 'Of any of these jobs.' }),
-  since: Time.optional().meta({ description: 'Died then or later.' }),
-  error: Words.optional().meta({ description: 'A part of the error, whatever the case.' }),
+  id: z.array(Id).max(1000).optional().meta({ description: 'Dead letters of any of these jobs.' }),
+  since: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or later.' }),
+  error: Words.optional().meta({ description: 'Text that the error contains, case-insensitively.' }),
   group: z
     .string()
     .regex(/^[0-9a-f]{1,64}$/, 'expected the beginning of a fingerprint')
     .optional()
-    .meta({ description: 'The beginning of a fingerprint: one kind of error.' }),
+    .meta({ description: 'The beginning of the fingerprint of an error group.' }),
 };
 
 const Filter = z.object(DEAD_LETTER_FILTER);
@@ -39,10 +39,10 @@ export const listDeadLetters = defineRoute({
   path: '/admin/dlq',
   operation: 'listDeadLetters',
   tag: TAG,
-  summary: 'List what is dead, the newest first',
+  summary: 'List dead letters, newest first',
   scope: ['jobs:read'],
   query: PageQuery.extend(DEAD_LETTER_FILTER),
-  answers: { 200: { description: 'A page.', schema: pageOf(DeadLetter) } },
+  answers: { 200: { description: 'A page of dead letters.', schema: pageOf(DeadLetter) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
     const start = startOf({ limit, cursor, page }, question);
@@ -56,18 +56,21 @@ export const getDeadLetter = defineRoute({
   path: '/admin/dlq/{id}',
   operation: 'showDeadLetter',
   tag: TAG,
-  summary: 'Show one by its dead_letter_id, as long as it is open',
+  summary: 'Show an open dead letter by its dead_letter_id',
   scope: ['jobs:read'],
   params: IdParams,
-  answers: { 200: { description: 'All of it.', schema: DeadLetterDetail }, 404: { description: 'There is none.' } },
+  answers: {
+    200: { description: 'The dead letter.', schema: DeadLetterDetail },
+    404: { description: 'No open dead letter has this id.' },
+  },
   run: async ({ params, db, caller }) => {
     const letter = await showDeadLetter(db, { id: params.id });
-    if (letter === undefined) throw new Problem('not-found', 'there is no such dead letter, or not any more');
+    if (letter === undefined) throw new Problem('not-found', 'no open dead letter has this id');
     const { payload, rawBody, ...rest } = letter;
     const readable = caller.scopes.has('payload:read');
     const body = {
       ...listedDocument(rest),
-      ...(readable && { payload: payload === null ? null : rawJson(payload), raw_body: rawBody }),
+      ...(readable && { payload: payload === null ? null : exactJson(payload), raw_body: rawBody }),
       payload_restricted: !readable,
     };
     return { status: 200, body };
@@ -79,7 +82,7 @@ export const groupAllDeadLetters = defineRoute({
   path: '/admin/dlq/groups',
   operation: 'groupDeadLetters',
   tag: TAG,
-  summary: 'Group what is dead by its error, the largest group first',
+  summary: 'Group dead letters by error, largest group first',
   scope: ['jobs:read'],
   query: z.strictObject({ limit: PageQuery.shape.limit, ...DEAD_LETTER_FILTER }),
   answers: { 200: { description: 'The largest groups.', schema: Groups } },
@@ -95,7 +98,7 @@ const GroupParams = z.strictObject({
   fingerprint: z
     .string()
     .regex(/^[0-9a-f]{1,64}$/, 'expected a fingerprint')
-    .meta({ description: 'All of it, as a group has it.', example: '574d6bad50ff4f2db7d241e2c9d8148d' }),
+    .meta({ description: 'The full fingerprint of a group.', example: '574d6bad50ff4f2db7d241e2c9d8148d' }),
 });
 
 export const getGroup = defineRoute({
@@ -103,13 +106,16 @@ export const getGroup = defineRoute({
   path: '/admin/dlq/groups/{fingerprint}',
   operation: 'showDeadLetterGroup',
   tag: TAG,
-  summary: 'Show one kind of error, with its stack and some of its jobs',
+  summary: 'Show an error group with its stack and some of its jobs',
   scope: ['jobs:read'],
   params: GroupParams,
-  answers: { 200: { description: 'All of it.', schema: ShownGroup }, 404: { description: 'Nothing of it is open.' } },
+  answers: {
+    200: { description: 'The group.', schema: ShownGroup },
+    404: { description: 'No open dead letter has this fingerprint.' },
+  },
   run: async ({ params, db }) => {
     const shown = await showGroup(db, params.fingerprint);
-    if (shown === undefined) throw new Problem('not-found', 'no dead letter of this kind is open');
+    if (shown === undefined) throw new Problem('not-found', 'no open dead letter has this fingerprint');
     return { status: 200, body: snakeCase(shown) };
   },
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { countDeadLetters, discardSome, discardStray } from '../../core/dead-letters/discard.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
 import { Discarded, DiscardPreview } from '../documents.ts';
+import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams } from '../schemas.ts';
@@ -12,8 +12,10 @@ const TAG = 'Dead letters';
 const DiscardBody = z
   .strictObject({
     ...DEAD_LETTER_FILTER,
-    all: z.boolean().optional().meta({ description: 'Needed when there is no filter: everything is meant.' }),
-    until_id: Id.optional().meta({ description: 'What is newer stays: until_id of a preview. Default: the newest.' }),
+    all: z.boolean().optional().meta({ description: 'Selects every open dead letter; required without a filter.' }),
+    until_id: Id.optional().meta({
+      description: 'Newer dead letters stay; send until_id of a preview. Default: the newest.',
+    }),
     cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer to the same body.' }),
   })
   .meta({ id: 'NewDiscard', examples: [{ job_type: ['send_reminder'], error: 'no such user' }] });
@@ -23,13 +25,13 @@ export const discardMany = defineRoute({
   path: '/admin/dlq/discard',
   operation: 'discardDeadLetters',
   tag: TAG,
-  summary: 'Give up what matches, a thousand a request',
+  summary: 'Discard the dead letters that match, up to 1,000 per request',
   scope: ['jobs:operate'],
   query: z.strictObject({ dry_run: z.boolean('expected true or false').default(false) }),
   body: DiscardBody,
   answers: {
     200: {
-      description: 'Their jobs are cancelled. With dry_run: how many match.',
+      description: 'The jobs are cancelled. With dry_run: the number of matches.',
       schema: z.union([Discarded, DiscardPreview]),
     },
   },
@@ -37,7 +39,12 @@ export const discardMany = defineRoute({
     const { all, until_id: until, cursor, ...question } = body;
     const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
     if (isEmpty !== (all === true)) {
-      throw invalidBody('/all', isEmpty ? 'give a filter, or all: true to mean everything' : 'give one of the two');
+      throw invalidBody(
+        '/all',
+        isEmpty
+          ? 'send a filter, or all: true to select every open dead letter'
+          : 'send a filter or all: true, not both',
+      );
     }
     const filter = toDeadLetterFilter(question);
     const after = cursor === undefined ? '0' : readCursor(cursor, question);
@@ -54,12 +61,12 @@ export const discardOne = defineRoute({
   path: '/admin/dlq/{id}',
   operation: 'discardStray',
   tag: TAG,
-  summary: "Discard a message that is nobody's job, by its dead_letter_id",
+  summary: 'Discard a message without a job, by its dead_letter_id',
   scope: ['jobs:operate'],
   params: IdParams,
-  answers: { 204: { description: 'The mirror deletes it.' }, 404: { description: 'There is no such message.' } },
+  answers: { 204: { description: 'The mirror deletes the message.' }, 404: { description: 'The message is unknown.' } },
   run: async ({ params, db }) => {
     if (await discardStray(db, params.id)) return { status: 204 };
-    throw new Problem('not-found', "no message that is nobody's job has this number, or not any more");
+    throw new Problem('not-found', 'no message without a job has this dead_letter_id');
   },
 });

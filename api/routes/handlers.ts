@@ -21,7 +21,7 @@ export const getHandlers = defineRoute({
   path: '/admin/handlers',
   operation: 'listHandlers',
   tag: TAG,
-  summary: 'List what is deployed',
+  summary: 'List the deployed handlers',
   scope: ['jobs:read'],
   answers: { 200: { description: 'Every handler.', schema: z.object({ items: z.array(Handler) }) } },
   run: async ({ db }) => ({ status: 200, body: { items: (await listHandlers(db)).map(toDocument) } }),
@@ -32,10 +32,13 @@ export const pause = defineRoute({
   path: '/admin/handlers/{id}/pause',
   operation: 'pauseHandler',
   tag: TAG,
-  summary: 'Stop claiming for a handler; what is in flight finishes',
+  summary: 'Pause a handler; jobs in flight finish',
   scope: ['jobs:operate'],
   params: HandlerParams,
-  answers: { 200: { description: 'It is paused.', schema: Handler }, 404: { description: 'There is none.' } },
+  answers: {
+    200: { description: 'The handler is paused.', schema: Handler },
+    404: { description: 'The handler is not deployed.' },
+  },
   run: async ({ params, db }) => change(db, params.id, pauseHandler),
 });
 
@@ -44,10 +47,13 @@ export const resume = defineRoute({
   path: '/admin/handlers/{id}/resume',
   operation: 'resumeHandler',
   tag: TAG,
-  summary: 'Claim for a handler again',
+  summary: 'Resume a paused handler',
   scope: ['jobs:operate'],
   params: HandlerParams,
-  answers: { 200: { description: 'It is not paused.', schema: Handler }, 404: { description: 'There is none.' } },
+  answers: {
+    200: { description: 'The handler is not paused.', schema: Handler },
+    404: { description: 'The handler is not deployed.' },
+  },
   run: async ({ params, db }) => ({ ...(await change(db, params.id, resumeHandler)), wake: true }),
 });
 
@@ -56,7 +62,7 @@ async function change(db: Queryable, id: string, apply: (db: Queryable, address:
   const address = { jobType, routingKey };
   await apply(db, address);
   const [handler] = await listHandlers(db, address);
-  if (handler === undefined) throw new Problem('not-found', `no handler ${id} is deployed: see GET /admin/handlers`);
+  if (handler === undefined) throw new Problem('not-found', `handler ${id} is not deployed: see GET /admin/handlers`);
   return { status: 200, body: toDocument(handler) };
 }
 

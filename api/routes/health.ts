@@ -10,10 +10,10 @@ export const healthz = defineRoute({
   path: '/healthz',
   operation: 'healthz',
   tag: TAG,
-  summary: 'Whether the API runs',
+  summary: 'Check that the API runs',
   scope: 'none',
   detached: true,
-  answers: { 200: { description: 'It does.', schema: Health } },
+  answers: { 200: { description: 'The API runs.', schema: Health } },
   run: async ({ deps }) => ({ status: 200, body: { status: 'ok', version: deps.version } }),
 });
 
@@ -22,10 +22,13 @@ export const readyz = defineRoute({
   path: '/readyz',
   operation: 'readyz',
   tag: TAG,
-  summary: 'Whether it can serve: the database answers and is migrated',
+  summary: 'Check that the API can serve: the database answers and is migrated',
   scope: 'none',
   detached: true,
-  answers: { 200: { description: 'It can.', schema: Health }, 503: { description: 'It cannot.' } },
+  answers: {
+    200: { description: 'The API can serve.', schema: Health },
+    503: { description: 'The database is unavailable or not migrated.' },
+  },
   run: async ({ deps }) => {
     if (!(await isMigrated(deps.db))) {
       throw new Problem('database-unavailable', 'the schema is older than this release: run the migrations');

@@ -1,6 +1,6 @@
 import { cancel } from '../../core/jobs/cancel.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
-import { rawJson, snakeCase } from '../../core/json.ts';
+import { exactJson, snakeCase } from '../../core/json.ts';
 import { readLiveJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
@@ -24,9 +24,9 @@ export const enqueueJob = defineRoute({
   traced: true,
   body: NewJobBody,
   answers: {
-    201: { description: 'It is in the table.', schema: Enqueued, headers: { Location: 'Where to follow it.' } },
-    200: { description: 'A live job has the unique_key: this is that one.', schema: Enqueued },
-    404: { description: 'No handler for such jobs is deployed.' },
+    201: { description: 'The job is in the table.', schema: Enqueued, headers: { Location: 'URL of the job.' } },
+    200: { description: 'An unfinished job has the unique_key; the answer shows that job.', schema: Enqueued },
+    404: { description: 'No handler for this job is deployed.' },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
@@ -51,10 +51,10 @@ export const getJob = defineRoute({
   path: '/jobs/{id}',
   operation: 'getJob',
   tag: TAG,
-  summary: 'Follow a job',
+  summary: 'Show a job',
   scope: ['jobs:enqueue', 'jobs:read'],
   params: IdParams,
-  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'There is no such job.' } },
+  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'The job is unknown.' } },
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
@@ -68,43 +68,43 @@ export const cancelJob = defineRoute({
   params: IdParams,
   current: readJob,
   answers: {
-    200: { description: 'It waited or was dead, and is cancelled.', schema: Cancelled },
-    202: { description: 'A handler has it: its next step will see the wish.', schema: Cancelled },
-    404: { description: 'There is no such job.' },
-    409: { description: 'It has finished.' },
+    200: { description: 'The job waited or was dead, and is cancelled.', schema: Cancelled },
+    202: { description: 'The job is in flight: its handler sees the request at its next step.', schema: Cancelled },
+    404: { description: 'The job is unknown.' },
+    409: { description: 'The job has finished.' },
   },
   run: async ({ params: { id }, db }) => {
     const answer = await cancel(db, id);
     if (answer === 'not_found') throw noJob();
-    if (answer === 'finished') throw new Problem('invalid-state', 'it has finished, so there is nothing to cancel');
+    if (answer === 'finished') throw new Problem('invalid-state', 'the job has already finished');
     return { status: answer === 'cancelled' ? 200 : 202, body: { id, answer } };
   },
 });
 
 export function noJob(): Problem {
-  return new Problem('not-found', 'there is no such job; finished ones are kept for 7 days by default');
+  return new Problem('not-found', 'no job has this id; finished jobs are kept for 7 days by default');
 }
 
-/** @throws Problem when there is none. */
+/** @throws Problem when the job is unknown. */
 export function found(shown: ShownJob | undefined): ShownJob {
   if (shown === undefined) throw noJob();
   return shown;
 }
 
-/** As GET answers this caller. */
+/** Returns the job's document, as GET answers this caller. */
 export async function readJob({ params, db, caller }: { params: { id: string }; db: Queryable; caller: Caller }) {
   return jobDocument(found(await showJob(db, params.id)), caller);
 }
 
-/** A job in full, as far as the caller may see it. */
+/** Returns the document of a job, without the parts that the caller may not read. */
 export function jobDocument({ job, attempts, waiting }: ShownJob, { scopes }: Caller): Record<string, unknown> {
   const { payload, result, ...rest } = job;
   const readable = scopes.has('payload:read');
   return {
     ...snakeCase(rest),
-    result: result === null ? null : rawJson(result),
+    result: result === null ? null : exactJson(result),
     waiting,
-    ...(readable && { payload: rawJson(payload) }),
+    ...(readable && { payload: exactJson(payload) }),
     payload_restricted: !readable,
     ...(scopes.has('jobs:read') && { attempt_history: attempts.map(snakeCase) }),
   };

@@ -20,9 +20,15 @@ const TAG = 'Dead letters';
 const RedriveBody = z
   .strictObject({
     ...DEAD_LETTER_FILTER,
-    all: z.boolean().optional().meta({ description: 'Needed when there is no filter: everything is meant.' }),
-    rate: z.number().gt(0).max(10_000).optional().meta({ description: 'Jobs a second. Default: as fast as it goes.' }),
-    limit: z.number().int().min(1).max(1_000_000_000).optional().meta({ description: 'The most jobs.' }),
+    all: z.boolean().optional().meta({ description: 'Selects every open dead letter; required without a filter.' }),
+    rate: z.number().gt(0).max(10_000).optional().meta({ description: 'Jobs per second. Default: no limit.' }),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .meta({ description: 'The maximum number of jobs to move.' }),
   })
   .meta({ id: 'NewRedrive' });
 
@@ -31,14 +37,18 @@ export const createRedrive = defineRoute({
   path: '/admin/redrives',
   operation: 'startRedrive',
   tag: TAG,
-  summary: 'Put what matches back to work',
+  summary: 'Redrive the dead letters that match',
   scope: ['jobs:operate'],
   idempotent: true,
   query: z.strictObject({ dry_run: z.boolean('expected true or false').default(false) }),
   body: RedriveBody,
   answers: {
-    202: { description: 'The dispatcher works it off.', schema: Redrive, headers: { Location: 'Where to watch it.' } },
-    200: { description: 'With dry_run: what would be moved.', schema: Preview },
+    202: {
+      description: 'The redrive is accepted; the dispatcher carries it out.',
+      schema: Redrive,
+      headers: { Location: 'URL of the redrive.' },
+    },
+    200: { description: 'With dry_run: the jobs that the redrive would move.', schema: Preview },
   },
   run: async ({ query, body, db }) => {
     const { all, rate, limit, ...question } = body;
@@ -46,7 +56,9 @@ export const createRedrive = defineRoute({
     if (isEmpty !== (all === true)) {
       throw invalidBody(
         '/all',
-        isEmpty ? 'give a filter, or all: true to mean everything' : 'give a filter or all: true',
+        isEmpty
+          ? 'send a filter, or all: true to select every open dead letter'
+          : 'send a filter or all: true, not both',
       );
     }
     const filter = toDeadLetterFilter(question);
@@ -67,10 +79,10 @@ export const listRedrives = defineRoute({
   path: '/admin/redrives',
   operation: 'listRedrives',
   tag: TAG,
-  summary: 'List redrives, the newest first',
+  summary: 'List redrives, newest first',
   scope: ['jobs:read'],
   query: PageQuery.extend({ status: Redrive.shape.status.optional() }),
-  answers: { 200: { description: 'A page.', schema: pageOf(Redrive) } },
+  answers: { 200: { description: 'A page of redrives.', schema: pageOf(Redrive) } },
   run: async ({ query: { limit, cursor, page, ...question }, db }) => {
     const { before, skip } = startOf({ limit, cursor, page }, question);
     const found = await readRedrives(db, { status: question.status, before, skip, limit: limit + 1 });
@@ -85,13 +97,20 @@ export const getRedrive = defineRoute({
   path: '/admin/redrives/{id}',
   operation: 'getRedrive',
   tag: TAG,
-  summary: 'Watch a redrive',
+  summary: 'Show the progress of a redrive',
   scope: ['jobs:read'],
   params: IdParams,
   query: z.strictObject({
-    job_id: z.array(Id).max(1000).optional().meta({ description: 'Says of these jobs which it moved.' }),
+    job_id: z
+      .array(Id)
+      .max(1000)
+      .optional()
+      .meta({ description: 'Jobs to check: moved_jobs lists those that the redrive moved.' }),
   }),
-  answers: { 200: { description: 'How it stands.', schema: ShownRedrive }, 404: { description: 'There is none.' } },
+  answers: {
+    200: { description: 'The state of the redrive.', schema: ShownRedrive },
+    404: { description: 'The redrive is unknown.' },
+  },
   run: async ({ params: { id }, query: { job_id: ids }, db }) => {
     const redrive = snakeCase(existing(await readRedrive(db, id)));
     return { status: 200, body: { ...redrive, ...(ids && { moved_jobs: await findMoved(db, id, ids) }) } };
@@ -103,22 +122,22 @@ export const stopRedrive = defineRoute({
   path: '/admin/redrives/{id}/cancel',
   operation: 'cancelRedrive',
   tag: TAG,
-  summary: 'End a redrive; what was moved stays moved',
+  summary: 'Cancel a redrive; jobs already moved stay moved',
   scope: ['jobs:operate'],
   params: IdParams,
   answers: {
-    200: { description: 'It has ended.', schema: Redrive },
-    404: { description: 'There is none.' },
-    409: { description: 'It had ended before.' },
+    200: { description: 'The redrive is cancelled.', schema: Redrive },
+    404: { description: 'The redrive is unknown.' },
+    409: { description: 'The redrive has already ended.' },
   },
   run: async ({ params: { id }, db }) => {
     existing(await readRedrive(db, id));
-    if (!(await cancelRedrive(db, id))) throw new Problem('invalid-state', 'it has ended already');
+    if (!(await cancelRedrive(db, id))) throw new Problem('invalid-state', 'the redrive has already ended');
     return { status: 200, body: snakeCase(existing(await readRedrive(db, id))) };
   },
 });
 
 function existing(redrive: RedriveOperation | undefined): RedriveOperation {
-  if (redrive === undefined) throw new Problem('not-found', 'there is no such redrive');
+  if (redrive === undefined) throw new Problem('not-found', 'no redrive has this id');
   return redrive;
 }

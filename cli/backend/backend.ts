@@ -17,8 +17,8 @@ import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
-import type { Deployment } from '../doctor/deployment.ts';
-import type { Finding } from '../finding.ts';
+import type { ExpectedStage } from '../doctor/expected-stage.ts';
+import type { Finding } from '../doctor/findings.ts';
 
 /** A job with all that whoever asks may see of it. */
 export interface SeenJob {
@@ -43,7 +43,7 @@ export interface Overview {
 }
 
 /** What the commands ask for, whichever way leads to it. */
-export interface Engine {
+export interface Backend {
   readOverview(): Promise<Overview>;
 
   listJobs(filter: ListFilter): Promise<readonly ListedJob[]>;
@@ -96,6 +96,6 @@ export interface Engine {
   /** False when there is none of this id. */
   revokeApiKey(id: string): Promise<boolean>;
 
-  /** Looks for what keeps jobs from running, and where the registry can be seen, holds it against the deployment. */
-  examine(deployment: Deployment | undefined): Promise<readonly Finding[]>;
+  /** Looks for what keeps jobs from running, and where the registry can be read, compares it with the code. */
+  examine(expected: ExpectedStage | undefined): Promise<readonly Finding[]>;
 }

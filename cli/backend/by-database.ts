@@ -25,13 +25,13 @@ import { type Database, errorCode } from '../../core/postgres/database.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
-import type { Engine } from './backend.ts';
+import type { Backend } from './backend.ts';
 
 /** An application's login may enqueue and not look. */
 const MAY_NOT_LOOK = '42501';
 
-/** The engine, asked by SQL. */
-export function engineByDatabase(db: Database): Engine {
+/** The backend, asked by SQL. */
+export function backendByDatabase(db: Database): Backend {
   return {
     readOverview: async () => ({
       stats: await readStats(db),
@@ -60,7 +60,7 @@ export function engineByDatabase(db: Database): Engine {
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
     revokeApiKey: (id) => revokeApiKey(db, id),
-    examine: (deployment) => examineDatabase(db, deployment),
+    examine: (expected) => examineDatabase(db, expected),
   };
 }
 
@@ -76,7 +76,7 @@ function deadLettersByDatabase(db: Database) {
     countDeadLetters: (filter) => countDeadLetters(db, filter),
     discardDeadLetters: (filter, untilId) => discardDeadLetters(db, filter, untilId),
     discardStray: (id) => discardStray(db, id),
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }
 
 function redrivesByDatabase(db: Database) {
@@ -88,5 +88,5 @@ function redrivesByDatabase(db: Database) {
     stepRedrive: (id) => stepRedrive(db, id, REDRIVE_STEP),
     cancelRedrive: (id) => cancelRedrive(db, id),
     findMoved: (id, ids) => findMoved(db, id, ids),
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }

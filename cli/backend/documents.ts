@@ -1,14 +1,25 @@
-import { rawJson, snakeCase } from '../screen/json.ts';
-import type { SeenJob } from './backend.ts';
+import { listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
+import { exactJson, snakeCase } from '../screen/json.ts';
+import type { SeenDeadLetter, SeenJob } from './backend.ts';
 
 /** A job as `--json` has it: the columns' names, the payload digit for digit, its attempts newest first. */
 export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string, unknown> {
   return {
     ...snakeCase(job),
-    payload: job.payload === undefined ? undefined : rawJson(job.payload),
-    result: job.result === null ? null : rawJson(job.result),
+    payload: job.payload === undefined ? undefined : exactJson(job.payload),
+    result: job.result === null ? null : exactJson(job.result),
     waiting,
     attempt_history: attempts.map(snakeCase),
     ...(job.payload === undefined && { payload_restricted: true }),
+  };
+}
+
+/** All of a dead letter as `--json` has it, with the payload digit for digit. */
+export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLetter): Record<string, unknown> {
+  return {
+    ...listedDocument(letter),
+    payload: typeof payload === 'string' ? exactJson(payload) : payload,
+    raw_body: rawBody,
+    ...(payload === undefined && { payload_restricted: true }),
   };
 }

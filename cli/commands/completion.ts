@@ -3,9 +3,9 @@ import { bashCompletion } from '../completion/bash.ts';
 import { fishCompletion } from '../completion/fish.ts';
 import { readPlaces } from '../completion/tree.ts';
 import { zshCompletion } from '../completion/zsh.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action } from '../options/action.ts';
 import { print } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

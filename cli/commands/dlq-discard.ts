@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
-import type { Engine } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
@@ -21,7 +21,6 @@ import { interruptible } from '../screen/interrupt.ts';
 import { toJson } from '../screen/json.ts';
 import { counted, howFar, openProgress } from '../screen/progress.ts';
 import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;
@@ -47,41 +46,41 @@ export function addDlqDiscard(dlq: Command): void {
         if (stray !== undefined) {
           const more = all || Object.values(filter).some((part) => part !== undefined);
           if (more) throw new CommandFailure(EXIT.usage, '--stray names one message: leave the rest out');
-          return withEngine(options, (engine) => discardOne(engine, stray, options));
+          return withBackend(options, (backend) => discardOne(backend, stray, options));
         }
         requireChoice(filter, all);
-        return withEngine(options, async (engine) => discardMany(engine, await pinFilter(engine, filter), options));
+        return withBackend(options, async (backend) => discardMany(backend, await pinFilter(backend, filter), options));
       }),
     );
 }
 
-async function discardOne(engine: Engine, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
+async function discardOne(backend: Backend, stray: string, { yes, json = false, dryRun }: Options): Promise<ExitCode> {
   if (dryRun) throw new CommandFailure(EXIT.usage, '--dry-run has nothing to tell about one stray: dlq show --stray');
   if (!yes) await confirm(`Discard stray ${stray}?`, { json });
-  if (!(await engine.discardStray(stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
+  if (!(await backend.discardStray(stray))) throw new CommandFailure(EXIT.notFound, `there is no open stray ${stray}`);
   tell({ discarded: 1, left: [], skipped: [] }, json);
   warn('the mirror deletes its message within a minute: start a move task after that');
   return EXIT.done;
 }
 
-async function discardMany(engine: Engine, filter: PinnedFilter, options: Options): Promise<ExitCode> {
+async function discardMany(backend: Backend, filter: PinnedFilter, options: Options): Promise<ExitCode> {
   const { json = false } = options;
-  const { count, untilId } = await engine.countDeadLetters(filter);
-  const skipped = await findSkipped(engine, filter);
+  const { count, untilId } = await backend.countDeadLetters(filter);
+  const skipped = await findSkipped(backend, filter);
   if (count === 0) {
     if (json) print(toJson({ discarded: 0, left: [], skipped: skippedDocument(skipped) }));
     if (filter.jobIds === undefined) throw new CommandFailure(EXIT.notFound, 'no dead letter is like that');
     return reportSkipped(skipped, 0);
   }
   if (options.dryRun) {
-    preview(count, await engine.groupDeadLetters(filter, 50), json);
+    preview(count, await backend.groupDeadLetters(filter, 50), json);
     return reportSkipped(skipped, count);
   }
   if (!options.yes) await confirm(`Discard ${counted(count, 'dead letter')} for good?`, { json, count });
   const { discarded, left, stopped } = await interruptible((signal) =>
-    discardAll(engine, { filter, untilId, count, signal }),
+    discardAll(backend, { filter, untilId, count, signal }),
   );
-  const leftJobs = await explainJobs(engine, left);
+  const leftJobs = await explainJobs(backend, left);
   tell({ discarded, left: leftJobs, skipped }, json);
   for (const { id } of leftJobs) sayError(`job ${id} is being redriven by somebody else and was left`);
   if (stopped) {
@@ -93,12 +92,12 @@ async function discardMany(engine: Engine, filter: PinnedFilter, options: Option
 }
 
 /** Jobs that were named and are not among what matches. */
-async function findSkipped(engine: Engine, filter: PinnedFilter): Promise<ExplainedJob[]> {
+async function findSkipped(backend: Backend, filter: PinnedFilter): Promise<ExplainedJob[]> {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
-  const found = new Set((await engine.listDeadLetters(filter, ids.length)).map((letter) => letter.jobId));
+  const found = new Set((await backend.listDeadLetters(filter, ids.length)).map((letter) => letter.jobId));
   return explainJobs(
-    engine,
+    backend,
     ids.filter((id) => !found.has(id)),
   );
 }
@@ -110,11 +109,11 @@ interface Discarding {
   readonly signal: AbortSignal;
 }
 
-async function discardAll(engine: Engine, { filter, untilId, count, signal }: Discarding) {
+async function discardAll(backend: Backend, { filter, untilId, count, signal }: Discarding) {
   const progress = openProgress();
   const left: string[] = [];
   let discarded = 0;
-  for await (const step of engine.discardDeadLetters(filter, untilId)) {
+  for await (const step of backend.discardDeadLetters(filter, untilId)) {
     discarded += step.discarded;
     left.push(...step.left);
     progress.show(`discarded ${howFar(discarded, count)}`);

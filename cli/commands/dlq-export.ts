@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { withEngine } from '../backend/open.ts';
-import { deadLetterDocument } from '../dead-letter-document.ts';
+import { deadLetterDocument } from '../backend/documents.ts';
+import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilter } from '../options/filter-options.ts';
 import { toJson } from '../screen/json.ts';
@@ -21,8 +21,8 @@ export function addDlqExport(dlq: Command): void {
         const filter = toFilter(options);
         requireChoice(filter, options.all);
         let lines = 0;
-        await withEngine(options, async (engine) => {
-          for await (const letter of engine.exportDeadLetters(await pinFilter(engine, filter))) {
+        await withBackend(options, async (backend) => {
+          for await (const letter of backend.exportDeadLetters(await pinFilter(backend, filter))) {
             await write(`${toJson(deadLetterDocument(letter))}\n`);
             lines += 1;
           }

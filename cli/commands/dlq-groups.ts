@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters.ts';
-import { withEngine } from '../backend/open.ts';
-import { EXIT } from '../exit-code.ts';
+import { withBackend } from '../backend/open.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
 import { timeOrDuration, whole } from '../options/values.ts';
@@ -26,8 +26,8 @@ export function addDlqGroups(dlq: Command): void {
     .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
     .action(
       action<GroupsOptions>(async (options) => {
-        const groups = await withEngine(options, async (engine) =>
-          engine.groupDeadLetters(await pinFilter(engine, toFilter(options)), options.limit),
+        const groups = await withBackend(options, async (backend) =>
+          backend.groupDeadLetters(await pinFilter(backend, toFilter(options)), options.limit),
         );
         printList(options, groups.map(toDocument), () => show(groups), { total: groups[0]?.total ?? 0 });
         return options.failIfAny && groups.length > 0 ? EXIT.checkFailed : EXIT.done;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { type ListedDeadLetter, listedDocument } from '../../core/dead-letters/list-dead-letters.ts';
-import { handlerName } from '../../core/handler/naming.ts';
-import { withEngine } from '../backend/open.ts';
+import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
 import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
 import { whole } from '../options/values.ts';
+import { jobOf } from '../redrive/named-jobs.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
 
@@ -21,8 +21,8 @@ export function addDlqList(dlq: Command): void {
     )
     .action(
       action<FilterOptions & ListOptions & { limit: number }>(async (options) => {
-        const found = await withEngine(options, async (engine) =>
-          engine.listDeadLetters(await pinFilter(engine, toFilter(options)), options.limit),
+        const found = await withBackend(options, async (backend) =>
+          backend.listDeadLetters(await pinFilter(backend, toFilter(options)), options.limit),
         );
         printList(options, found.map(listedDocument), () => show(found));
         return undefined;
@@ -38,11 +38,6 @@ function show(letters: readonly ListedDeadLetter[]): void {
   }
   printRows(HEADINGS, letters.map(toRow));
   suggest(`npx millrace dlq show ${first.jobId ?? `--stray ${first.id}`}`);
-}
-
-/** How a dead letter's handler is called; `-` where none is known. */
-export function jobOf({ jobType, routingKey }: Pick<ListedDeadLetter, 'jobType' | 'routingKey'>): string {
-  return jobType === null ? '-' : handlerName({ jobType, routingKey: routingKey ?? '' });
 }
 
 function toRow(letter: ListedDeadLetter) {

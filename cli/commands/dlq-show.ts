@@ -1,18 +1,16 @@
 import type { Command } from 'commander';
 import type { ShownGroup } from '../../core/dead-letters/group-dead-letters.ts';
-import type { Engine, SeenDeadLetter } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { deadLetterDocument } from '../dead-letter-document.ts';
-import { EXIT } from '../exit-code.ts';
+import type { Backend, SeenDeadLetter } from '../backend/backend.ts';
+import { deadLetterDocument } from '../backend/documents.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { findGroup, shortGroup } from '../options/filter-options.ts';
 import { group as groupValue, jobId, strayNumber } from '../options/values.ts';
-import { type ExplainedJob, explainJobs, standing } from '../redrive/named-jobs.ts';
+import { type ExplainedJob, explainJobs, jobOf, standing } from '../redrive/named-jobs.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
-import { jobOf } from './dlq-list.ts';
 import { shownPayload } from './jobs-show.ts';
 
 interface ShowOptions {
@@ -32,8 +30,8 @@ export function addDlqShow(dlq: Command): void {
     .action(
       action<ShowOptions>(async (options, given: string | undefined) => {
         const wanted = readWanted(given, options);
-        await withEngine(options, (engine) => {
-          return 'group' in wanted ? tellGroup(engine, wanted.group, options) : tellOne(engine, wanted, options);
+        await withBackend(options, (backend) => {
+          return 'group' in wanted ? tellGroup(backend, wanted.group, options) : tellOne(backend, wanted, options);
         });
         return undefined;
       }),
@@ -59,16 +57,16 @@ function readWanted(given: string | undefined, { group, stray }: ShowOptions): W
   throw new CommandFailure(EXIT.usage, `${text}: expected the id of a job, such as 42, or a group, such as 7f3ac01b`);
 }
 
-async function tellOne(engine: Engine, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
-  const letter = await engine.showDeadLetter(wanted);
-  if (letter === undefined) throw await whyNot(engine, wanted);
+async function tellOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
+  const letter = await backend.showDeadLetter(wanted);
+  if (letter === undefined) throw await whyNot(backend, wanted);
   if (json) print(toJson(deadLetterDocument(letter)));
   else show(letter);
 }
 
-async function whyNot(engine: Engine, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
+async function whyNot(backend: Backend, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {
   if ('strayId' in wanted) return new CommandFailure(EXIT.notFound, `there is no open stray ${wanted.strayId}`);
-  const [job] = await explainJobs(engine, [wanted.jobId]);
+  const [job] = await explainJobs(backend, [wanted.jobId]);
   const known = job as ExplainedJob;
   return new CommandFailure(
     known.status === null ? EXIT.notFound : EXIT.conflict,
@@ -99,8 +97,8 @@ function show(letter: SeenDeadLetter): void {
   else suggest(`npx millrace redrive --id ${job}`);
 }
 
-async function tellGroup(engine: Engine, beginning: string, { json }: GlobalOptions): Promise<void> {
-  const shown = await engine.showGroup(await findGroup(engine, beginning));
+async function tellGroup(backend: Backend, beginning: string, { json }: GlobalOptions): Promise<void> {
+  const shown = await backend.showGroup(await findGroup(backend, beginning));
   if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letter any more`);
   if (json) print(toJson({ group: shortGroup(shown.fingerprint), ...snakeCase(shown) }));
   else printGroup(shown);

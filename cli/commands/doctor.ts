@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { withEngine } from '../backend/open.ts';
-import { checkDeployment } from '../doctor/check-deployment.ts';
-import { type DoctorOptions, findDeployment, knowsJobs } from '../doctor/deployment.ts';
-import { EXIT } from '../exit-code.ts';
-import type { Finding } from '../finding.ts';
+import { withBackend } from '../backend/open.ts';
+import { EXIT } from '../command-failure.ts';
+import { type DoctorOptions, findExpectedStage, knowsJobs } from '../doctor/expected-stage.ts';
+import type { Finding } from '../doctor/findings.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, suggest, warn } from '../screen/terminal.ts';
@@ -48,9 +47,12 @@ export function addDoctor(program: Command): void {
 }
 
 async function examine(options: DoctorOptions): Promise<Finding[]> {
-  const deployment = await findDeployment(options);
+  const expected = await findExpectedStage(options);
   const known = knowsJobs(options);
   if (!known) warn('the database is not looked at: name it with --database-url, or an API with --api-url');
-  const stored = known ? await withEngine(options, (engine) => engine.examine(deployment)) : [];
-  return [...stored, ...(deployment === undefined ? [] : await checkDeployment(deployment))];
+  const stored = known ? await withBackend(options, (backend) => backend.examine(expected)) : [];
+  if (expected === undefined) return [...stored];
+  // Loaded here: it brings three clients of AWS.
+  const { checkDeployment } = await import('../doctor/check-deployment.ts');
+  return [...stored, ...(await checkDeployment(expected))];
 }

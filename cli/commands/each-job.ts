@@ -1,17 +1,17 @@
-import type { Engine } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
-import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { withBackend } from '../backend/open.ts';
+import { EXIT, type ExitCode, exitCodeOf } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { explainFailures } from '../redrive/named-jobs.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, sayError } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 /** Answers that say that nothing was done: the exit code, and the end of a sentence that begins with the job. */
 export type Failures<Answer extends string> = Partial<Readonly<Record<Answer, readonly [ExitCode, string]>>>;
 
 /** What a command does with each job that is named. */
 interface Verb<Answer extends string> {
-  readonly act: (engine: Engine, id: string) => Promise<Answer>;
+  readonly act: (backend: Backend, id: string) => Promise<Answer>;
   readonly failures: Failures<Answer>;
 }
 
@@ -26,11 +26,11 @@ export async function actOnEach<Answer extends string>(
   ids: ReadonlySet<string>,
   { act, failures }: Verb<Answer>,
 ): Promise<{ answers: readonly Answered<Answer>[]; code: ExitCode }> {
-  const { answers, reasons } = await withEngine(options, async (engine) => {
+  const { answers, reasons } = await withBackend(options, async (backend) => {
     const done: Answered<Answer>[] = [];
-    for (const id of ids) done.push({ id, answer: await act(engine, id) });
+    for (const id of ids) done.push({ id, answer: await act(backend, id) });
     const failed = done.filter(({ answer }) => failures[answer] !== undefined).map(({ id }) => id);
-    return { answers: done, reasons: await explainFailures(engine, failed) };
+    return { answers: done, reasons: await explainFailures(backend, failed) };
   });
   if (options.json) print(toJson(answers));
   else

@@ -2,16 +2,15 @@ import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
-import type { Engine } from '../backend/backend.ts';
+import type { Backend } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { duration, jobName, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, say, suggest, warn } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 import { checkPayload, readPayload } from './payload.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -61,22 +60,22 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   await checkPayload(address, payload);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
-  return withEngine(options, async (engine) => {
-    const enqueued = await engine.enqueue(job);
+  return withBackend(options, async (backend) => {
+    const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) say(`job ${enqueued.id} holds the unique key already: nothing was inserted`);
-    if ((await engine.isHandled(enqueued.id)) === false) {
+    if ((await backend.isHandled(enqueued.id)) === false) {
       warn(`no handler for ${handlerName(job)} is registered; the job waits`);
     }
-    if (options.watch) return watch(engine, enqueued, options);
+    if (options.watch) return watch(backend, enqueued, options);
     if (options.json) print(toJson(enqueued));
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
 }
 
-async function watch(engine: Engine, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
-  const ended = await watchJob(engine, enqueued.id);
+async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
+  const ended = await watchJob(backend, enqueued.id);
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
   return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;

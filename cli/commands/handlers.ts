@@ -2,15 +2,14 @@ import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
-import type { Engine } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,TRIES,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
@@ -24,22 +23,22 @@ export function addHandlers(program: Command): void {
     .addHelpText('before', examples('handlers', 'handlers --jsonl'))
     .action(
       action<ListOptions>(async (options) => {
-        const found = await withEngine(options, (engine) => engine.listHandlers());
+        const found = await withBackend(options, (backend) => backend.listHandlers());
         tell(found, options);
         return undefined;
       }),
     );
-  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', (engine, address) =>
-    engine.pauseHandler(address),
+  addChange(handlers, 'pause', 'claim nothing for them any more; what is in flight finishes', (backend, address) =>
+    backend.pauseHandler(address),
   );
-  addChange(handlers, 'resume', 'claim for them again', (engine, address) => engine.resumeHandler(address));
+  addChange(handlers, 'resume', 'claim for them again', (backend, address) => backend.resumeHandler(address));
 }
 
 function addChange(
   handlers: Command,
   verb: 'pause' | 'resume',
   description: string,
-  change: (engine: Engine, address: HandlerAddress) => Promise<void>,
+  change: (backend: Backend, address: HandlerAddress) => Promise<void>,
 ): void {
   handlers
     .command(verb)
@@ -48,8 +47,8 @@ function addChange(
     .addHelpText('before', examples(`handlers ${verb} send_reminder`))
     .action(
       action(async (options: GlobalOptions, wanted: HandlerAddress[]) => {
-        const found = await withEngine(options, async (engine) => {
-          const known = await Promise.all(wanted.map((address) => engine.listHandlers(address)));
+        const found = await withBackend(options, async (backend) => {
+          const known = await Promise.all(wanted.map((address) => backend.listHandlers(address)));
           const missing = wanted.filter((_address, index) => known[index]?.length === 0).map(handlerName);
           if (missing.length > 0) {
             throw new CommandFailure(
@@ -57,8 +56,8 @@ function addChange(
               `no handler ${missing.join(', ')} is deployed: npx millrace handlers`,
             );
           }
-          for (const address of wanted) await change(engine, address);
-          return (await Promise.all(wanted.map((address) => engine.listHandlers(address)))).flat();
+          for (const address of wanted) await change(backend, address);
+          return (await Promise.all(wanted.map((address) => backend.listHandlers(address)))).flat();
         });
         tell(found, options);
         if (verb === 'pause') suggest(`npx millrace handlers resume ${wanted.map(handlerName).join(' ')}`);

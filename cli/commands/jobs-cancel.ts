@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { jobIds } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
@@ -24,7 +24,7 @@ export function addJobsCancel(jobs: Command): void {
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         if (ids.length > 1 && !options.yes) await confirm(`Cancel ${ids.length} jobs?`, options);
         const { answers, code } = await actOnEach(options, new Set(ids), {
-          act: (engine, id) => engine.cancel(id),
+          act: (backend, id) => backend.cancel(id),
           failures: FAILURES,
         });
         for (const { id, answer } of answers) if (answer === 'requested') suggest(`npx millrace jobs show ${id}`);

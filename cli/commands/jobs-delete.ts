@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { jobIds } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
@@ -27,7 +27,7 @@ export function addJobsDelete(jobs: Command): void {
           const question = `Delete ${wanted.size === 1 ? 'a job' : `${wanted.size} jobs`} for ever?`;
           await confirm(question, { ...options, count: wanted.size });
         }
-        return (await actOnEach(options, wanted, { act: (engine, id) => engine.deleteJob(id), failures: FAILURES }))
+        return (await actOnEach(options, wanted, { act: (backend, id) => backend.deleteJob(id), failures: FAILURES }))
           .code;
       }),
     );

@@ -3,7 +3,7 @@ import type { Duration } from '../../core/duration.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { JobStatus } from '../../core/job.ts';
 import type { ListedJob } from '../../core/look/list-jobs.ts';
-import { withEngine } from '../backend/open.ts';
+import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
 import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../options/values.ts';
 import { snakeCase } from '../screen/json.ts';
@@ -37,7 +37,7 @@ export function addJobsList(jobs: Command): void {
       action<JobsOptions>(async (options) => {
         const { status = [], jobType = [], since, limit } = options;
         const filter = { statuses: status, jobTypes: jobType, since, limit };
-        const found = await withEngine(options, (engine) => engine.listJobs(filter));
+        const found = await withBackend(options, (backend) => backend.listJobs(filter));
         printList(options, found.map(snakeCase), () => show(found));
         return undefined;
       }),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RetryAnswer } from '../../core/jobs/retry.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { jobIds } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
@@ -26,7 +26,7 @@ export function addJobsRetry(jobs: Command): void {
         const wanted = new Set(ids);
         if (wanted.size > 1 && !options.yes) await confirm(`Try ${wanted.size} jobs again?`, options);
         const { answers, code } = await actOnEach(options, wanted, {
-          act: (engine, id) => engine.retry(id),
+          act: (backend, id) => backend.retry(id),
           failures: FAILURES,
         });
         const moved = answers.find(({ answer }) => FAILURES[answer] === undefined);

@@ -3,14 +3,13 @@ import { handlerName } from '../../core/handler/naming.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { SeenJob } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { jobId } from '../options/values.ts';
-import { indentJson, toJson } from '../screen/json.ts';
+import { exactJson, indentJson, toJson } from '../screen/json.ts';
 import { isTable, print, printPairs, suggest } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 /** `millrace jobs show` */
 export function addJobsShow(jobs: Command): void {
@@ -21,7 +20,7 @@ export function addJobsShow(jobs: Command): void {
     .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
     .action(
       action(async (options: GlobalOptions, id: string) => {
-        const shown = await withEngine(options, (engine) => engine.showJob(id));
+        const shown = await withBackend(options, (backend) => backend.showJob(id));
         if (shown === undefined) {
           throw new CommandFailure(
             EXIT.notFound,
@@ -63,7 +62,8 @@ function show({ job, attempts, waiting }: SeenJob): void {
 /** For a person over several lines; undefined is one that may not be seen. */
 export function shownPayload(payload: string | null | undefined): string | null {
   if (payload === undefined) return 'not shown: the key lacks the scope payload:read';
-  return payload !== null && isTable() ? indentJson(payload) : payload;
+  if (payload === null) return null;
+  return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
 /** Newest first, as they come. */

@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type Duration, seconds } from '../../core/duration.ts';
-import type { Engine, SeenJob } from '../backend/backend.ts';
+import type { Backend, SeenJob } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { duration, jobId } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
@@ -23,7 +22,9 @@ export function addJobsWait(jobs: Command): void {
     .addHelpText('before', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
     .action(
       action<{ timeout: Duration }>(async (options, id: string) => {
-        const shown = await withEngine(options, (engine) => untilEnd(engine, id, seconds(options.timeout, 'timeout')));
+        const shown = await withBackend(options, (backend) =>
+          untilEnd(backend, id, seconds(options.timeout, 'timeout')),
+        );
         const { status } = shown.job;
         if (options.json) print(toJson(jobDocument(shown)));
         else print(status);
@@ -34,10 +35,10 @@ export function addJobsWait(jobs: Command): void {
     );
 }
 
-async function untilEnd(engine: Engine, id: string, longest: number): Promise<SeenJob> {
+async function untilEnd(backend: Backend, id: string, longest: number): Promise<SeenJob> {
   const end = performance.now() + longest * 1000;
   for (;;) {
-    const shown = await engine.showJob(id);
+    const shown = await backend.showJob(id);
     if (shown === undefined) throw new CommandFailure(EXIT.notFound, `there is no job ${id}`);
     if (hasEnded(shown) || performance.now() >= end) return shown;
     await wait(POLL_MS);

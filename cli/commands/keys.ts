@@ -1,17 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiKey } from '../../core/access/api-keys.ts';
+import type { ApiKey, NewApiKey as Wanted } from '../../core/access/api-keys.ts';
 import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
-import { makeFirstKey } from '../first-key.ts';
+import { functionName } from '../../core/handler/naming.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { lasting, rowNumber, whole } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { print, printPairs, printRows, say, suggest, warn } from '../screen/terminal.ts';
+import { print, printPairs, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
+import { lambdaFailure } from '../target/aws-failure.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
 const MORE_HELP = `
@@ -55,7 +55,7 @@ function addCreate(keys: Command): void {
         const expiresInSeconds = expires === undefined ? undefined : seconds(expires, 'expires');
         const wanted = { name, scopes: scope, expiresInSeconds };
         const made = await (stage === undefined
-          ? withEngine(options, (engine) => engine.createApiKey(wanted))
+          ? withBackend(options, (backend) => backend.createApiKey(wanted))
           : makeFirstKey(stage, wanted));
         if (options.json) {
           print(toJson({ ...snakeCase(made.key), secret: made.secret }));
@@ -81,7 +81,7 @@ function addList(keys: Command): void {
     .option('--limit <n>', 'the most keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
-        const found = await withEngine(options, (engine) => engine.listApiKeys({ limit: options.limit }));
+        const found = await withBackend(options, (backend) => backend.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) say('there is no key');
           else printRows(HEADINGS, found.map(toRow));
@@ -101,7 +101,7 @@ function addRevoke(keys: Command): void {
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {
         if (!options.yes) await confirm(`Revoke key ${id} for good?`, { json: options.json ?? false });
-        const known = await withEngine(options, (engine) => engine.revokeApiKey(id));
+        const known = await withBackend(options, (backend) => backend.revokeApiKey(id));
         if (!known) throw new CommandFailure(EXIT.notFound, `there is no key ${id}: npx millrace keys`);
         if (options.json) print(toJson({ id, revoked: true }));
         else printPairs([['revoked', id]]);
@@ -130,4 +130,25 @@ function scopes(text: string, before: readonly Scope[] = []): Scope[] {
 function keyName(text: string): string {
   if (text.trim() !== '' && text.length <= 100) return text.trim();
   throw new InvalidArgumentError('Expected a name of 1 to 100 characters, such as billing.');
+}
+
+/**
+ * Has the function of the API make a key, past the gateway: the API itself wants a key for it, and the database of a
+ * stage may be out of reach. Region and credentials are those of the AWS environment.
+ */
+async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
+  const api = functionName(stage, 'api');
+  whisper(`Function: ${api}`);
+  // Loaded here: they bring Lambda's client, and zod for the schemas of the API.
+  const { invokeFunction } = await import('../../core/aws/functions.ts');
+  const { keyBody, readNewKey } = await import('../backend/by-api/keys.ts');
+  const event = { create_key: keyBody(wanted) };
+  const answer = await invokeFunction(api, event).catch((error: unknown) => {
+    throw lambdaFailure(error, api);
+  });
+  const made = readNewKey(answer);
+  if (made === undefined) {
+    throw new CommandFailure(EXIT.failed, `${api} answered no key: is it of this release? Deploy it anew`);
+  }
+  return made;
 }

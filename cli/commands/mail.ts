@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Mail, OpenedMail } from '../../local/mailbox/mails.ts';
 import { isStopped, startAgain, stopMailbox } from '../../local/mailbox/stopped.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { isTable, print, printPairs, printRows, say, suggest, visible } from '../screen/terminal.ts';
-import { findStack, type GlobalOptions } from '../target/target.ts';
+import { findStack } from '../target/target.ts';
 
 const number = whole(1, 1_000_000_000);
 
@@ -97,7 +97,7 @@ async function mailFolder(): Promise<string> {
   return state.mailFolder;
 }
 
-/** Loaded when needed: the parser of mails takes longer than all else here. */
+/** Loaded when needed: it brings the parser of mails. */
 function openMails(): Promise<typeof import('../../local/mailbox/mails.ts')> {
   return import('../../local/mailbox/mails.ts');
 }

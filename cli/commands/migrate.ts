@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { openLog } from '../../core/log.ts';
 import { migrate, migrationStatus } from '../../core/postgres/migrate.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
 import { databaseFailure } from '../target/database-failure.ts';
-import { findDatabase, type GlobalOptions, withDatabase } from '../target/target.ts';
+import { findDatabase, withDatabase } from '../target/target.ts';
 
 /** `millrace migrate` and `millrace migrate status` */
 export function addMigrate(program: Command): void {

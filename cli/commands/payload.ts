@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import { existsSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { PayloadInvalid } from '../../core/errors.ts';
 import { loadCatalog } from '../../core/handler/catalog.ts';
 import { type HandlerAddress, handlerFile, handlerName } from '../../core/handler/naming.ts';
+import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
-import type { PayloadSchema } from '../../core/schema.ts';
 import { warn } from '../screen/terminal.ts';
+import { findHandlers } from '../target/own-stack.ts';
 
 /** The payload as it was typed, or what came in for `-`. */
 export async function readPayload(given: string): Promise<string> {
@@ -50,13 +50,4 @@ async function findSchema(address: HandlerAddress): Promise<PayloadSchema | unde
   const failure = failures.find(({ file }) => basename(file) === handlerFile(address));
   if (failure) warn(`the payload is not checked: ${failure.file}: ${failure.message}`);
   return handlers.find(({ name }) => name === handlerName(address))?.definition.payload;
-}
-
-/** The nearest `functions/handlers`, here or above. */
-export function findHandlers(from: string): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const handlers = join(folder, 'functions', 'handlers');
-    if (existsSync(handlers)) return handlers;
-    if (folder === dirname(folder)) return undefined;
-  }
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
-import type { Engine } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import {
   addFilterOptions,
@@ -24,13 +24,11 @@ import {
   remarks,
   whyNot,
 } from '../redrive/preview.ts';
-import { runRedrive } from '../redrive/run.ts';
-import { redriveViaSqs } from '../redrive/via-sqs.ts';
+import { runRedrive } from '../redrive/run-redrive.ts';
 import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
 import { print, printRows, say, sayRows, suggest, warn, whisper } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
@@ -75,16 +73,22 @@ export function addRedrive(program: Command): void {
       action<RedriveOptions>(async (options, ids: string[] = []) => {
         const filter = toFilter(options, ids);
         requireChoice(filter, options.all, options.viaSqs ? QUEUE_CHOICES : undefined);
-        if (options.viaSqs) return redriveViaSqs(filter, options);
-        return withEngine(options, (engine) => redrive(engine, filter, options));
+        if (options.viaSqs) return viaSqs(filter, options);
+        return withBackend(options, (backend) => redrive(backend, filter, options));
       }),
     );
 }
 
-async function redrive(engine: Engine, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
+async function viaSqs(filter: DeadLetterFilter, options: Options): Promise<ExitCode> {
+  // Loaded here: it brings the client of SQS.
+  const { redriveViaSqs } = await import('../redrive/via-sqs.ts');
+  return redriveViaSqs(filter, options);
+}
+
+async function redrive(backend: Backend, given: DeadLetterFilter, options: Options): Promise<ExitCode> {
   const { limit, rate, json = false } = options;
-  const filter = await pinFilter(engine, given);
-  const preview = await readPreview(engine, { filter, limit, rate });
+  const filter = await pinFilter(backend, given);
+  const preview = await readPreview(backend, { filter, limit, rate });
   if (options.dryRun) tellPreview(preview, json);
   if (preview.movable === 0) return refuse(preview, options);
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
@@ -96,7 +100,7 @@ async function redrive(engine: Engine, given: DeadLetterFilter, options: Options
       count: preview.movable,
     });
   }
-  return runRedrive(engine, { filter, limit, rate, json });
+  return runRedrive(backend, { filter, limit, rate, json });
 }
 
 /** On standard output, since it was asked for. */

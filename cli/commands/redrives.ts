@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
-import { withEngine } from '../backend/open.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { withBackend } from '../backend/open.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { rowNumber, whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
@@ -21,7 +20,7 @@ export function addRedrives(program: Command): void {
     .option('--limit <n>', 'the most redrives', whole(1, 10_000), 20)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
-        const found = await withEngine(options, (engine) => engine.listRedrives({ limit: options.limit }));
+        const found = await withBackend(options, (backend) => backend.listRedrives({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) say('there was no redrive');
           else printRows(HEADINGS, found.map(toRow));
@@ -43,9 +42,9 @@ function addOne(redrives: Command, verb: 'show' | 'cancel', description: string)
     .addHelpText('before', examples(`redrives ${verb} 7`))
     .action(
       action<object>(async (options, id: string) => {
-        const { found, cancelled } = await withEngine(options, async (engine) => ({
-          cancelled: verb === 'cancel' && (await engine.cancelRedrive(id)),
-          found: await engine.readRedrive(id),
+        const { found, cancelled } = await withBackend(options, async (backend) => ({
+          cancelled: verb === 'cancel' && (await backend.cancelRedrive(id)),
+          found: await backend.readRedrive(id),
         }));
         if (found === undefined)
           throw new CommandFailure(EXIT.notFound, `there is no redrive ${id}: npx millrace redrives`);

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { LIVE_STATUSES } from '../../core/job.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { Overview } from '../backend/backend.ts';
-import { withEngine } from '../backend/open.ts';
+import { withBackend } from '../backend/open.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
-import type { GlobalOptions } from '../target/target.ts';
 
 /** Two ticks of the schedule can be this far apart. */
 const DISPATCHER_LATE_MS = 120_000;
@@ -19,7 +19,7 @@ export function addStats(program: Command): void {
     .addHelpText('before', examples('stats', 'stats --json'))
     .action(
       action(async (options: GlobalOptions) => {
-        const overview = await withEngine(options, (engine) => engine.readOverview());
+        const overview = await withBackend(options, (backend) => backend.readOverview());
         if (options.json) print(toJson(documentOf(overview)));
         else show(overview);
         return undefined;

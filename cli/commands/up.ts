@@ -11,7 +11,7 @@ export function addUp(program: Command): void {
     .addHelpText('before', examples('up', 'up --fresh --fast-retries'))
     .action(
       action(async ({ fresh = false, fastRetries = false }: { fresh?: boolean; fastRetries?: boolean }) => {
-        // Loaded here: nothing else needs the servers.
+        // Loaded here: it brings esbuild and the servers.
         const { up } = await import('../../local/up.ts');
         return up({ fresh, fastRetries, cwd: process.cwd() });
       }),

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
-import { findDatabase, type GlobalOptions } from '../target/target.ts';
+import { findDatabase } from '../target/target.ts';
 
 /** `millrace url`: the address of the database, password and all, for other programs. */
 export function addUrl(program: Command): void {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { JobStatus } from '../../core/job.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import { oneLine } from '../../core/text.ts';
-import type { Engine, SeenJob } from '../backend/backend.ts';
+import type { Backend, SeenJob } from '../backend/backend.ts';
 import { say } from '../screen/terminal.ts';
 import { attemptLine } from './jobs-show.ts';
 
@@ -11,11 +11,11 @@ const LONGEST_ERROR = 300;
 const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
 
 /** Tells each step of a job's life until it ends; answers how, or undefined when the job is gone. */
-export async function watchJob(engine: Engine, id: string): Promise<SeenJob | undefined> {
+export async function watchJob(backend: Backend, id: string): Promise<SeenJob | undefined> {
   let status: JobStatus | undefined;
   let told = 0;
   for (;;) {
-    const shown = await engine.showJob(id);
+    const shown = await backend.showJob(id);
     if (shown === undefined) return undefined;
     const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
     for (const line of news(shown, fresh, status)) say(line);

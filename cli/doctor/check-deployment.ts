@@ -2,41 +2,27 @@ import { inParallel } from '../../core/aws/batches.ts';
 import { type Deployed, openDeployed } from '../../core/aws/deployed.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { deadLetterQueueName, functionName, queueName, scheduleGroupName } from '../../core/handler/naming.ts';
-import type { Database } from '../../core/postgres/database.ts';
 import {
   deadLetterQueueDifferences,
   functionDifferences,
   mappingDifferences,
   ownFunctionDifferences,
   queueDifferences,
-  registryDifferences,
   scheduleDifferences,
 } from '../../core/registry/differences.ts';
-import { readRegistry } from '../../core/registry/read-registry.ts';
-import { type Finding, listed } from '../finding.ts';
-import { lambdaFailure } from '../lambda-failure.ts';
-import { sqsFailure } from '../sqs-failure.ts';
-import { brokenFiles, type Deployment } from './deployment.ts';
+import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
+import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
+import { FINE, type Finding, listed } from './findings.ts';
 
 /** Calls under way at once: AWS answers few of these a second. */
 const WIDTH = 5;
-const FINE = 'as the code says';
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 /** On one machine the stack itself is the gateway, and what a deployment does to the database. */
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
-/** What the database was told, against the code. */
-export async function checkRegistry(db: Database, deployment: Deployment): Promise<Finding> {
-  const { stage, address, catalog, deploy } = deployment;
-  const definitions = catalog.handlers.map(({ definition }) => definition);
-  const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
-  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
-  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
-}
-
 /** Everything that is deployed, against the code. */
-export async function checkDeployment(deployment: Deployment): Promise<Finding[]> {
-  const { stage, address, catalog, deploy } = deployment;
+export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {
+  const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const each = async (check: string, look: (definition: HandlerDefinition) => Promise<string[]>) =>
@@ -55,7 +41,7 @@ export async function checkDeployment(deployment: Deployment): Promise<Finding[]
         return functionDifferences(stage, definition, await lambda(deployed, queueName(stage, definition)));
       }),
       await each('mappings', (definition) => mappings(deployed, stage, definition)),
-      listed('other functions', await ownFunctions(deployed, deployment), deploy, FINE),
+      listed('other functions', await ownFunctions(deployed, expected), deploy, FINE),
       // On one machine the stack itself is the clock.
       ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
     ];
@@ -84,7 +70,7 @@ async function mappings(deployed: Deployed, stage: string, definition: HandlerDe
   return mappingDifferences(stage, definition, found);
 }
 
-async function ownFunctions(deployed: Deployed, { stage, address }: Deployment): Promise<string[]> {
+async function ownFunctions(deployed: Deployed, { stage, address }: ExpectedStage): Promise<string[]> {
   const parts = address === undefined ? ALL_OWN : WOKEN;
   const found = await inParallel(parts, WIDTH, async (part) => {
     return ownFunctionDifferences(stage, part, await lambda(deployed, functionName(stage, part)));

@@ -1,18 +1,18 @@
-import { handlerName } from '../../core/handler/naming.ts';
+import { functionName, handlerName } from '../../core/handler/naming.ts';
 import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
 import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
-import { type Finding, listed } from '../finding.ts';
-import { checkRegistry } from './check-deployment.ts';
-import type { Deployment } from './deployment.ts';
-import { clockOf, deadOf, dispatcherOf, handlersOf, unhandledOf } from './findings.ts';
+import { registryDifferences } from '../../core/registry/differences.ts';
+import { readRegistry } from '../../core/registry/read-registry.ts';
+import type { ExpectedStage } from './expected-stage.ts';
+import { clockOf, deadOf, dispatcherOf, FINE, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
 
 /** The mirror looks at a queue every quarter of an hour at least. */
 const MIRROR_LATE_SECONDS = 20 * 60;
 
 /** Asks the database. */
-export async function examineDatabase(db: Database, deployment: Deployment | undefined): Promise<Finding[]> {
+export async function examineDatabase(db: Database, expected: ExpectedStage | undefined): Promise<Finding[]> {
   const migrations = await migrationStatus(db);
   const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
   const schema: Finding = {
@@ -25,7 +25,7 @@ export async function examineDatabase(db: Database, deployment: Deployment | und
   if (!schema.ok) return [schema];
   const unhandled = (await findUnhandled(db)).map(handlerName);
   const found = await checkUp(db, MIRROR_LATE_SECONDS);
-  const registry = deployment === undefined ? [] : [await checkRegistry(db, deployment)];
+  const registry = expected === undefined ? [] : [await checkRegistry(db, expected)];
   const standing = [...handlersOf(found), ...registry, unhandledOf(unhandled), ...hiddenOf(found)];
   return [schema, clockOf(found.now), dispatcherOf(found.dispatcherSilentFor), ...standing, deadOf(found.deadLetters)];
 }
@@ -37,4 +37,13 @@ function hiddenOf({ unmirrored, overdueLeases }: CheckUp): Finding[] {
     listed('queues that the mirror does not look into', unmirrored, 'look at the log of the dlq-mirror function'),
     { check: 'rescue', ...rescue, next: 'look at the log of the dispatcher function' },
   ];
+}
+
+/** What the database was told, against the code. */
+export async function checkRegistry(db: Database, expected: ExpectedStage): Promise<Finding> {
+  const { stage, address, catalog, deploy } = expected;
+  const definitions = catalog.handlers.map(({ definition }) => definition);
+  const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
+  const next = address === undefined ? `${deploy}, or, where it finds no changes, ${write}` : deploy;
+  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import type { GlobalOptions } from '../target/target.ts';
+import { EXIT, type ExitCode } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 
 /** Joins a command to what it does. Its own options and those of the program come in one object; nothing means done. */
 export function action<Options extends object>(
@@ -15,4 +15,18 @@ export function action<Options extends object>(
 /** What `-h` begins with. */
 export function examples(...lines: readonly string[]): string {
   return `Examples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}\n`;
+}
+
+/**
+ * Answers a word that is none of a group's commands with those that there are: commander would say so of its default
+ * command only that it takes no words.
+ */
+export function explainSubcommands(program: Command): void {
+  program.hook('preSubcommand', (_program, group) => {
+    const [, word = '-'] = program.args;
+    if (group.commands.length === 0 || group.registeredArguments.length > 0 || word.startsWith('-')) return;
+    const names = group.commands.flatMap((command) => [command.name(), ...command.aliases()]);
+    if (word === 'help' || names.includes(word)) return;
+    group.error(`unknown command ${group.name()} ${word}: expected ${group.name()} ${names.join(', ')}`);
+  });
 }

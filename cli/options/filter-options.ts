@@ -2,9 +2,8 @@ import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { Duration } from '../../core/duration.ts';
-import type { Engine } from '../backend/backend.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { errorPart, group, jobIdList, jobTypes, routingKey, timeOrDuration } from './values.ts';
 
 /** Which dead letters a command is about. */
@@ -64,13 +63,13 @@ export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined
 }
 
 /** The filter with a fixed time and a whole fingerprint. @throws CommandFailure for a group that is none or several. */
-export async function pinFilter(engine: Engine, filter: DeadLetterFilter): Promise<PinnedFilter> {
-  const pinned = await engine.pinSince(filter);
-  return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(engine, pinned.group) };
+export async function pinFilter(backend: Backend, filter: DeadLetterFilter): Promise<PinnedFilter> {
+  const pinned = await backend.pinSince(filter);
+  return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(backend, pinned.group) };
 }
 
-export async function findGroup(engine: Engine, beginning: string): Promise<string> {
-  const [first, second] = await engine.findGroups(beginning);
+export async function findGroup(backend: Backend, beginning: string): Promise<string> {
+  const [first, second] = await backend.findGroups(beginning);
   if (first === undefined) {
     throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
   }

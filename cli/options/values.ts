@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { type Duration, seconds } from '../../core/duration.ts';
-import { type JobStatus, LIVE_STATUSES } from '../../core/job.ts';
+import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
-const LARGEST_ID = 2n ** 63n - 1n;
 const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
 /** Nothing is meant to be further away, and the database knows no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;

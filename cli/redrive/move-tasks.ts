@@ -3,7 +3,7 @@ import type { DeadLetterQueues, MoveTask } from '../../core/aws/dead-letter-queu
 import type { HandlerQueue } from '../../core/dead-letters/handler-queues.ts';
 import type { CommandFailure } from '../command-failure.ts';
 import { howFar, openProgress } from '../screen/progress.ts';
-import { sqsFailure } from '../sqs-failure.ts';
+import { sqsFailure } from '../target/aws-failure.ts';
 
 const POLL_MS = 500;
 /** A task that has not shown for so many looks will not: some servers forget one as soon as it ends. */

@@ -1,8 +1,8 @@
+import type { ListedDeadLetter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { NamedJob } from '../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../core/handler/naming.ts';
-import type { Engine } from '../backend/backend.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import type { Backend } from '../backend/backend.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
 import { sayError } from '../screen/terminal.ts';
 
 /** A job that somebody named, with what explains why it is not moved. */
@@ -14,37 +14,39 @@ export interface ExplainedJob extends NamedJob {
 }
 
 /** The jobs of these ids, in their order. */
-export async function explainJobs(engine: Engine, ids: readonly string[]): Promise<ExplainedJob[]> {
+export async function explainJobs(backend: Backend, ids: readonly string[]): Promise<ExplainedJob[]> {
   const explained: ExplainedJob[] = [];
-  for (const job of await engine.readNamedJobs(ids)) {
-    const isStray = job.status === null && (await isStrayNumber(engine, job.id));
+  for (const job of await backend.readNamedJobs(ids)) {
+    const isStray = job.status === null && (await isStrayNumber(backend, job.id));
     explained.push({
       ...job,
       isStray,
-      cancelled: job.status === 'cancelled' ? await tellEnd(engine, job.id) : undefined,
+      cancelled: job.status === 'cancelled' ? await tellEnd(backend, job.id) : undefined,
     });
   }
   return explained;
 }
 
 /** What is to be said of jobs beyond that they do not exist or are not dead, by their ids. */
-export async function explainFailures(engine: Engine, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const known = (await explainJobs(engine, ids)).filter(({ isStray, cancelled }) => isStray || cancelled !== undefined);
+export async function explainFailures(backend: Backend, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const known = (await explainJobs(backend, ids)).filter(
+    ({ isStray, cancelled }) => isStray || cancelled !== undefined,
+  );
   return new Map(known.map((job) => [job.id, standing(job)]));
 }
 
 /** Whoever may not look at dead letters is told of none. */
-async function isStrayNumber(engine: Engine, id: string): Promise<boolean> {
+async function isStrayNumber(backend: Backend, id: string): Promise<boolean> {
   try {
-    return (await engine.showDeadLetter({ strayId: id })) !== undefined;
+    return (await backend.showDeadLetter({ strayId: id })) !== undefined;
   } catch (error) {
     if (error instanceof CommandFailure && error.exitCode === EXIT.refused) return false;
     throw error;
   }
 }
 
-async function tellEnd(engine: Engine, id: string): Promise<string | undefined> {
-  const { lastError, finishedAt } = (await engine.showJob(id))?.job ?? {};
+async function tellEnd(backend: Backend, id: string): Promise<string | undefined> {
+  const { lastError, finishedAt } = (await backend.showJob(id))?.job ?? {};
   return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
 }
 
@@ -71,4 +73,9 @@ export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): Exi
   if (jobs.length === 0) return EXIT.done;
   if (moved > 0) return EXIT.failed;
   return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;
+}
+
+/** How a dead letter's handler is called; `-` where none is known. */
+export function jobOf({ jobType, routingKey }: Pick<ListedDeadLetter, 'jobType' | 'routingKey'>): string {
+  return jobType === null ? '-' : handlerName({ jobType, routingKey: routingKey ?? '' });
 }

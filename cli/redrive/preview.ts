@@ -2,13 +2,12 @@ import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { PreviewedHandler, RedriveVerdict } from '../../core/dead-letters/preview-redrive.ts';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
-import type { Engine } from '../backend/backend.ts';
-import { jobOf } from '../commands/dlq-list.ts';
+import type { Backend } from '../backend/backend.ts';
 import { shortGroup } from '../options/filter-options.ts';
 import { snakeCase } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
 import { firstLine } from '../screen/terminal.ts';
-import { type ExplainedJob, explainJobs, skippedDocument } from './named-jobs.ts';
+import { type ExplainedJob, explainJobs, jobOf, skippedDocument } from './named-jobs.ts';
 
 /** What a redrive would do, before it is begun. */
 export interface RedrivePreview {
@@ -34,29 +33,29 @@ interface Asked {
   readonly rate: number | undefined;
 }
 
-export async function readPreview(engine: Engine, { filter, limit, rate }: Asked): Promise<RedrivePreview> {
-  const handlers = await engine.previewRedrive(filter);
+export async function readPreview(backend: Backend, { filter, limit, rate }: Asked): Promise<RedrivePreview> {
+  const handlers = await backend.previewRedrive(filter);
   const sum = (list: readonly PreviewedHandler[]) => list.reduce((total, { jobs }) => total + jobs, 0);
   const movable = sum(handlers.filter(({ verdict }) => verdict === 'movable'));
   return {
     matched: sum(handlers),
     movable: Math.min(movable, limit ?? movable),
     handlers,
-    groups: await engine.groupDeadLetters(filter, MOST_GROUPS),
-    running: (await engine.listRedrives({ status: 'running', limit: MOST_RUNNING })).toReversed(),
-    skipped: await findSkipped(engine, filter, handlers),
+    groups: await backend.groupDeadLetters(filter, MOST_GROUPS),
+    running: (await backend.listRedrives({ status: 'running', limit: MOST_RUNNING })).toReversed(),
+    skipped: await findSkipped(backend, filter, handlers),
     rate,
   };
 }
 
-async function findSkipped(engine: Engine, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
+async function findSkipped(backend: Backend, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
   const unhandled = new Set(handlers.filter(({ verdict }) => verdict === 'no_handler').map(jobOf));
-  const matching = await engine.listDeadLetters(filter, ids.length);
+  const matching = await backend.listDeadLetters(filter, ids.length);
   const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
   const rest = ids.filter((id) => !moved.has(id));
-  return explainJobs(engine, rest);
+  return explainJobs(backend, rest);
 }
 
 export function previewDocument(preview: RedrivePreview): Record<string, unknown> {

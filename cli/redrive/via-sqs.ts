@@ -1,15 +1,15 @@
 import { openDeadLetterQueues } from '../../core/aws/dead-letter-queues.ts';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
 import { findHandlerQueues } from '../../core/dead-letters/handler-queues.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT, type ExitCode, exitCodeOf } from '../exit-code.ts';
+import { CommandFailure, EXIT, type ExitCode, exitCodeOf } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { confirm } from '../screen/confirm.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { counted } from '../screen/progress.ts';
 import { print, printRows, say, sayError, suggest, warn, whisper } from '../screen/terminal.ts';
-import { findSqs } from '../sqs-target.ts';
-import { type GlobalOptions, withDatabase } from '../target/target.ts';
+import { findSqs } from '../target/own-stack.ts';
+import { withDatabase } from '../target/target.ts';
 import { type EndedMove, lookAt, moveAll, type SeenQueue } from './move-tasks.ts';
 
 interface MoveOptions extends GlobalOptions {

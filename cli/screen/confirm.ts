@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 
 /** A count above this has to be typed, since a `y` comes off the fingers too easily. */
 const MANY = 100;

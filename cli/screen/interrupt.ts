@@ -1,4 +1,4 @@
-import { EXIT } from '../exit-code.ts';
+import { EXIT } from '../command-failure.ts';
 
 /** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
 const SAME_SIGNAL_MS = 250;

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { GlobalOptions } from '../target/target.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { toJson } from './json.ts';
 import { print, say } from './terminal.ts';
 

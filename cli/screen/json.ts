@@ -1,20 +1,8 @@
-export { rawJson, snakeCase, toJson } from '../../core/json.ts';
+import { DEEPEST_JSON, jsonDepth, parseExactly } from '../../core/json.ts';
 
-/** The same JSON text over several lines, digit for digit. */
+export { exactJson, snakeCase, toJson } from '../../core/json.ts';
+
+/** Returns the same JSON over several lines with every digit, or the text itself when it nests too deeply. */
 export function indentJson(json: string): string {
-  let depth = 0;
-  const line = () => `\n${'  '.repeat(depth)}`;
-  return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/g, (token) => {
-    if (token.trim() === '') return '';
-    if (token === '{' || token === '[') {
-      depth += 1;
-      return token + line();
-    }
-    if (token === '}' || token === ']') {
-      depth -= 1;
-      return line() + token;
-    }
-    if (token === ',') return token + line();
-    return token === ':' ? ': ' : token;
-  });
+  return jsonDepth(json) > DEEPEST_JSON ? json : JSON.stringify(parseExactly(json), null, 2);
 }

@@ -1,6 +1,5 @@
 import { isLoopback } from '../../core/access/loopback.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 
 export interface ApiAddress {
   /** Without a slash at its end: paths of operations follow. */

@@ -1,5 +1,4 @@
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 
 export interface DatabaseAddress {
   readonly url: string;

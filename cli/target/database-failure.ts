@@ -1,6 +1,5 @@
 import { errorCode } from '../../core/postgres/database.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { DatabaseAddress } from './database-address.ts';
 
 /** By code of the operating system. What it says itself is not passed on, since it may hold parts of the address. */

@@ -2,8 +2,8 @@ import { optionalSetting } from '../../core/config.ts';
 import { openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
 import { type FoundState, findState, isRunning } from '../../local/state.ts';
-import { CommandFailure } from '../command-failure.ts';
-import { EXIT } from '../exit-code.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { whisper } from '../screen/terminal.ts';
 import { type ApiAddress, readApiAddress } from './api-address.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
@@ -13,13 +13,6 @@ import { databaseFailure } from './database-failure.ts';
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** How our connections are called in `pg_stat_activity`. */
 export const CONNECTION_NAME = 'millrace-cli';
-
-/** What every command can be told. */
-export interface GlobalOptions {
-  readonly databaseUrl?: string;
-  readonly apiUrl?: string;
-  readonly json?: boolean;
-}
 
 /** Where the jobs are that a command is about, and the way to them. */
 export type Target =

@@ -18,7 +18,7 @@ export async function beginRequest(tx: Queryable, { statementMs, lockMs, actor }
 }
 
 /** The newest migration that this code needs: the last of the folder. */
-export const NEWEST_MIGRATION = '0012_renewed_epoch';
+export const NEWEST_MIGRATION = '0014_schedules';
 
 const FIND_MIGRATION = `select from millrace.migrations where name = $1`;
 

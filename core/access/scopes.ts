@@ -20,7 +20,7 @@ export const ROLES = {
   admin: SCOPES,
 } as const satisfies Record<string, readonly Scope[]>;
 
-export type Role = keyof typeof ROLES;
+export type ApiRole = keyof typeof ROLES;
 
 /** Scopes of words that are scopes or roles; undefined for a word that is neither. */
 export function expandScopes(words: readonly string[]): Scope[] | undefined {
@@ -33,6 +33,6 @@ export function expandScopes(words: readonly string[]): Scope[] | undefined {
   return [...scopes];
 }
 
-function isRole(word: string): word is Role {
+function isRole(word: string): word is ApiRole {
   return Object.hasOwn(ROLES, word);
 }

@@ -25,3 +25,10 @@ export async function inParallel<T, R>(
   await Promise.all(lanes);
   return results;
 }
+
+/** Where a service of AWS is, when not where the environment says. */
+export interface AwsAddress {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+}

@@ -10,8 +10,8 @@ import {
   SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
-import type { AwsAddress } from '../aws-address.ts';
 import { DEAD_LETTER_RETENTION_SECONDS } from '../handler/timing.ts';
+import type { AwsAddress } from './batches.ts';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
 
 /** A message as it lies in a queue. */
@@ -50,7 +50,7 @@ export interface DeadLetterQueues {
   /** Up to ten messages, hidden from others for so many seconds. Asks every server, so it may wait for a second. */
   peek(queueUrl: string, visibilitySeconds: number): Promise<PeekedMessage[]>;
   /** Makes them visible again at once. What fails comes back at its visibility timeout. */
-  giveBack(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
+  makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
   /** Deletes them. What fails comes back. */
   remove(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
   /** The last ten, the newest first. */
@@ -67,7 +67,7 @@ export function openDeadLetterQueues(address?: AwsAddress): DeadLetterQueues {
   return {
     describe: (queueUrl) => describe(client, queueUrl),
     peek: (queueUrl, visibilitySeconds) => peek(client, queueUrl, visibilitySeconds),
-    giveBack: (queueUrl, handles) =>
+    makeVisible: (queueUrl, handles) =>
       eachBatch(handles, (entries) => {
         const Entries = entries.map((entry) => ({ ...entry, VisibilityTimeout: 0 }));
         return client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries }));

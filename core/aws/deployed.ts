@@ -10,7 +10,7 @@ import {
   SchedulerClient,
 } from '@aws-sdk/client-scheduler';
 import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, SQSClient } from '@aws-sdk/client-sqs';
-import type { AwsAddress } from '../aws-address.ts';
+import type { AwsAddress } from './batches.ts';
 import { TIMEOUTS } from './batches.ts';
 
 /** A queue as it stands; times in seconds. */

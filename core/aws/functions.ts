@@ -1,7 +1,7 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { AwsAddress } from '../aws-address.ts';
 import type { Dispatched } from '../dispatch/dispatch.ts';
 import type { Log } from '../log.ts';
+import type { AwsAddress } from './batches.ts';
 
 export interface DispatcherFunction {
   /** Has it make a round and waits for it. */

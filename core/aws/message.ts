@@ -1,3 +1,5 @@
+import { LARGEST_ID } from '../job.ts';
+
 /** What goes over SQS: ids only, about a hundred bytes. The payload is read when the job starts. */
 export interface JobMessage {
   readonly epoch: string;
@@ -8,7 +10,6 @@ export interface JobMessage {
 const VERSION = 1;
 /** The largest bigint has 19 digits. */
 const ID = /^[1-9]\d{0,18}$/;
-const LARGEST_ID = 2n ** 63n - 1n;
 /** What the database draws are hex digits. Anything longer or stranger, a NUL above all, would fail the whole batch. */
 const EPOCH = /^[\w-]{1,64}$/;
 

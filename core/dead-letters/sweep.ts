@@ -53,8 +53,8 @@ export async function sweep(deps: SweepDeps, queue: SweptQueue): Promise<Swept> 
   try {
     covered = await receiveAll(deps, queue, hands);
   } finally {
-    await deadLetterQueues.giveBack(queue.url, [...hands.kept.values()]).catch((error: unknown) => {
-      log.warn('give_back_failed', { queue: queue.name, error });
+    await deadLetterQueues.makeVisible(queue.url, [...hands.kept.values()]).catch((error: unknown) => {
+      log.warn('make_visible_failed', { queue: queue.name, error });
     });
   }
   await deadLetterQueues.remove(queue.url, [...hands.done.values()]);

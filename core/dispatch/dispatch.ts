@@ -9,7 +9,7 @@ import { holdHandlers } from '../jobs/hold.ts';
 import { type Release, release } from '../jobs/release.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
-import { type Tally, tallySends } from './rounds.ts';
+import { countSends, type Rounds } from './rounds.ts';
 
 export interface DispatchDeps {
   readonly db: Database;
@@ -21,7 +21,7 @@ export interface DispatchDeps {
   /** From where claims look, kept likewise. */
   readonly floors?: ClaimFloors;
   /** Takes what was sent and what was not. */
-  readonly tally?: Tally;
+  readonly rounds?: Rounds;
 }
 
 export interface Dispatched {
@@ -47,7 +47,7 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
     return { queueUrl, verdicts };
   });
   const results = await Promise.all(sendings);
-  for (const { queueUrl, verdicts } of results) if (deps.tally) tallySends(deps.tally, queueUrl, verdicts);
+  for (const { queueUrl, verdicts } of results) if (deps.rounds) countSends(deps.rounds, queueUrl, verdicts);
   const releases = results.flatMap((result) => toReleases(deps, first.claimNo, result));
   await holdMissing(deps, results);
   await release(deps.db, releases);

@@ -11,7 +11,7 @@ import type { Time } from '../time.ts';
 import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
 import { beat, registerRun } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
-import { noteTally, openTally, type Tally } from './rounds.ts';
+import { openRounds, type Rounds, storeRounds } from './rounds.ts';
 import { workOffRedrives } from './work-off-redrives.ts';
 
 /** auto: loop while there is something to do; loop: always; tick: drain once, but loop for a redrive with a rate. */
@@ -51,7 +51,7 @@ const LONGEST_PAUSE_MS = 10_000;
 /** What one run remembers from round to round. */
 interface Run extends DispatchDeps, MaintainDeps {
   readonly random: () => number;
-  readonly tally: Tally;
+  readonly rounds: Rounds;
   maintainedAt: number;
 }
 
@@ -71,7 +71,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
       pause = settings.pollIntervalMs;
     } catch (error) {
       deps.log.error('round_failed', { error });
-      if (registered) registered.run.tally.failed += 1;
+      if (registered) registered.run.rounds.failed += 1;
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       if (registered === undefined && deps.time.now() + pause >= end) throw error;
     }
@@ -123,7 +123,7 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
   const { db, queues, log, random, metrics } = deps;
   return {
     ...{ db, queues, log, random, epoch, retentionSeconds, ...(metrics && { metrics }) },
-    tally: openTally(),
+    rounds: openRounds(),
     refusals: new Map(),
     reported: new Set(),
     floors: openFloors(deps.time),
@@ -139,7 +139,7 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives(run);
   const dispatched = await drain(deps, run);
-  run.tally.seconds.push((deps.time.now() - begun) / 1000);
+  run.rounds.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
 }
 
@@ -151,9 +151,9 @@ async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   run.maintainedAt = time.now();
 }
 
-async function note({ db, metrics, tally }: Run): Promise<void> {
-  const errors = [...tally.errors.values()].reduce((sum, count) => sum + count, 0);
-  await noteTally(db, tally);
+async function note({ db, metrics, rounds }: Run): Promise<void> {
+  const errors = [...rounds.errors.values()].reduce((sum, count) => sum + count, 0);
+  await storeRounds(db, rounds);
   metrics?.put({ DispatchErrors: errors });
 }
 

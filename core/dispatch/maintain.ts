@@ -1,6 +1,6 @@
 import { handlerName } from '../handler/naming.ts';
 import { applyCancelRequests } from '../jobs/cancel.ts';
-import { buryUnhandled, findUnhandled } from '../jobs/die-unhandled.ts';
+import { dieUnhandled, findUnhandled } from '../jobs/die-unhandled.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
@@ -63,7 +63,7 @@ async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<voi
     const name = handlerName(address);
     if (!reported.has(name)) log.warn('no_handler', { job_type: address.jobType, reason: `no handler for ${name}` });
     reported.add(name);
-    const buried = await buryUnhandled(db, address, UNHANDLED_FOR_SECONDS);
-    if (buried > 0) log.error('unhandled_jobs_dead', { job_type: address.jobType, jobs: buried });
+    const died = await dieUnhandled(db, address, UNHANDLED_FOR_SECONDS);
+    if (died > 0) log.error('unhandled_jobs_dead', { job_type: address.jobType, jobs: died });
   }
 }

@@ -1,36 +1,66 @@
-import type { SendVerdict } from '../aws/queues.ts';
 import { queueNameOf } from '../handler/naming.ts';
-import { noteRounds } from '../jobs/note-rounds.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Queryable } from '../postgres/database.ts';
 
-/** What a dispatcher did since it was noted last. */
-export interface Tally {
-  /** Length of each round that went well, seconds. */
+/** What a dispatcher did since it last stored it. */
+export interface Rounds {
+  /** Duration of each successful round, in seconds. */
   seconds: number[];
   failed: number;
-  /** Messages sent, by the name of the queue. */
+  /** Messages sent, by queue name. */
   sent: Map<string, number>;
   /** Jobs that were not sent, by reason. */
   errors: Map<string, number>;
 }
 
-export function openTally(): Tally {
+export function openRounds(): Rounds {
   return { seconds: [], failed: 0, sent: new Map(), errors: new Map() };
 }
 
-export function tallySends({ sent, errors }: Tally, queueUrl: string, verdicts: readonly SendVerdict[]): void {
+/** Counts what became of the messages for one queue: `sent`, or the reason why not. */
+export function countSends({ sent, errors }: Rounds, queueUrl: string, verdicts: readonly { kind: string }[]): void {
   for (const { kind } of verdicts) {
     if (kind === 'sent') add(sent, queueNameOf(queueUrl));
     else add(errors, kind);
   }
 }
 
-/** Writes it down and begins anew; what cannot be written is kept for the next time. */
-export async function noteTally(db: Database, tally: Tally): Promise<void> {
-  await noteRounds(db, tally);
-  Object.assign(tally, openTally());
-}
-
 function add(counts: Map<string, number>, label: string): void {
   counts.set(label, (counts.get(label) ?? 0) + 1);
+}
+
+const ADD_ROUNDS = `
+  with buckets as (
+    select array_agg(old.count + coalesce(new.count, 0) order by old.place) as counts
+      from millrace.dispatcher_runs r, unnest(r.round_buckets) with ordinality as old(count, place)
+      left join (select width_bucket(s, millrace.timing_bounds()) + 1 as place, count(*) as count
+                   from unnest($1::float8[]) as s group by 1) new using (place)
+  ), totals as (
+    insert into millrace.dispatch_totals as t (measure, label, count)
+      select n.measure, n.label, n.count from unnest($3::text[], $4::text[], $5::bigint[]) as n(measure, label, count)
+        order by n.measure, n.label
+      on conflict (measure, label) do update set count = t.count + excluded.count
+  )
+  update millrace.dispatcher_runs r
+    set round_buckets = b.counts, round_seconds = r.round_seconds + (select coalesce(sum(s), 0) from unnest($1) as s),
+        failed_rounds = r.failed_rounds + $2
+    from buckets b`;
+
+/**
+ * Adds them to the totals in the database and starts again at zero; if that fails, they are stored next time. Two
+ * dispatchers at once may lose a few: nothing but metrics reads these numbers.
+ */
+export async function storeRounds(db: Queryable, rounds: Rounds): Promise<void> {
+  const { seconds, failed, sent, errors } = rounds;
+  const totals = [
+    ...[...sent].map(([label, count]) => ({ measure: 'sent', label, count })),
+    ...[...errors].map(([label, count]) => ({ measure: 'error', label, count })),
+  ];
+  await db.query(ADD_ROUNDS, [
+    seconds,
+    failed,
+    totals.map(({ measure }) => measure),
+    totals.map(({ label }) => label),
+    totals.map(({ count }) => count),
+  ]);
+  Object.assign(rounds, openRounds());
 }

@@ -1,7 +1,7 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { InferPayload, PayloadSchema } from '../schema.ts';
+import type { InferPayload, PayloadSchema } from './payload.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry-policy.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 
@@ -14,7 +14,7 @@ export interface RunContext<Payload> {
   readonly attempt: { readonly number: number; readonly max: number };
   /** Fires when the handler's timeout is over; pass it to everything that waits. */
   readonly signal: AbortSignal;
-  readonly log: Log;
+  readonly log: Log<string>;
 }
 
 /** What an author writes. Durations take `30s`, `5m`, or seconds. */

@@ -1,5 +1,5 @@
 import { PayloadInvalid } from '../errors.ts';
-import type { PayloadSchema, SchemaIssue } from '../schema.ts';
+import { DEEPEST_JSON } from '../json.ts';
 
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
 
@@ -26,7 +26,7 @@ function check(given: unknown, pointer: string, above: Set<object>): void {
   if (fault) throw new PayloadInvalid(pointer, fault);
   if (typeof value !== 'object' || value === null || value instanceof Date) return;
   if (above.has(value)) throw new PayloadInvalid(pointer, 'contains itself, which JSON cannot express');
-  if (above.size > 500) throw new PayloadInvalid(pointer, 'is nested more than 500 deep');
+  if (above.size > DEEPEST_JSON) throw new PayloadInvalid(pointer, `is nested more than ${DEEPEST_JSON} deep`);
   above.add(value);
   for (const [key, part] of Object.entries(value)) {
     const inner = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -117,3 +117,27 @@ function keepsDigits(source: string, value: number): boolean {
 
 /** As `String(value)`, without an exponent. */
 const WRITTEN_OUT = { useGrouping: false, maximumFractionDigits: 0 } as const;
+
+/**
+ * The part of Standard Schema (standardschema.dev, version 1) that a payload schema must offer. zod, valibot, arktype
+ * and others implement it, so the engine depends on none of them.
+ */
+export interface PayloadSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export type InferPayload<Schema extends PayloadSchema> = Schema extends PayloadSchema<infer Output> ? Output : never;

@@ -23,35 +23,21 @@ export async function findUnhandled(db: Database): Promise<HandlerAddress[]> {
 }
 
 // A deploy may bring the handler within hours; a typing error never will.
-const BURY_UNHANDLED = `
+const DIE_UNHANDLED = `
   with overdue as materialized (
-    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts,
-           format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
+    select j.id, format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
       from millrace.jobs_live j
       where j.job_type = $1 and j.routing_key = $2
         and j.due_at < millrace.clock() - make_interval(secs => $3)
         and not exists (select from millrace.handlers h where h.job_type = $1 and h.routing_key = $2)
       order by j.id limit $4
       for update of j skip locked
-  ), buried as (
-    update millrace.jobs_live j
-      set status = 'dead_letter', last_error = o.reason, next_retry_at = null, updated_at = millrace.clock()
-      from overdue o where j.id = o.id
-  ), dead as (
-    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
-      select o.id, o.claim_no, o.job_type, o.routing_key, o.reason, md5(o.reason) from overdue o
-      on conflict (job_id) where status = 'open' do nothing
-  ), counted as (
-    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
-    insert into millrace.job_events (event, job_type, status, count)
-      select d.event, o.job_type, 'dead_letter', count(*)
-        from overdue o, (values ('failed'), ('dead_lettered')) as d(event)
-        group by d.event, o.job_type
   )
-  select id from overdue`;
+  select millrace.die(array_agg(id), null, array_agg(reason)) as id
+    from overdue having count(*) > 0`;
 
-/** Declares jobs dead that were due for `afterSeconds` while nobody handled them; answers how many. */
-export async function buryUnhandled(db: Database, address: HandlerAddress, afterSeconds: number): Promise<number> {
-  const { rowCount } = await db.query(BURY_UNHANDLED, [address.jobType, address.routingKey, afterSeconds, 1000]);
+/** Makes jobs dead letters that were due for `afterSeconds` without a handler; returns how many. */
+export async function dieUnhandled(db: Database, address: HandlerAddress, afterSeconds: number): Promise<number> {
+  const { rowCount } = await db.query(DIE_UNHANDLED, [address.jobType, address.routingKey, afterSeconds, 1000]);
   return rowCount;
 }

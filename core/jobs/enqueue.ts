@@ -2,8 +2,8 @@ import { type Duration, seconds } from '../duration.ts';
 import { PayloadInvalid, SettingError } from '../errors.ts';
 import { type HandlerDefinition, whole } from '../handler/handler.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
+import type { PayloadSchema } from '../handler/payload.ts';
 import { parsePayload, payloadJson } from '../handler/payload.ts';
-import type { PayloadSchema } from '../schema.ts';
 import { traceCreate } from '../tracing.ts';
 
 /**

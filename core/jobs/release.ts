@@ -15,34 +15,22 @@ const RELEASE_CLAIMS = `
   with input as (
     select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) as i(id, claim_no, hold, fatal)
   ), locked as materialized (
-    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, i.hold, i.fatal
+    select j.id, i.hold, i.fatal
       from millrace.jobs_live j join input i on i.id = j.id and i.claim_no = j.claim_no
       where j.status = 'dispatched'
       order by j.id
       for update of j skip locked
   ), released as (
     update millrace.jobs_live j
-      set status = case when l.fatal is null then 'pending' else 'dead_letter' end,
-          hold_until = case when l.hold > 0 then millrace.clock() + make_interval(secs => l.hold) end,
-          last_error = coalesce(l.fatal, j.last_error), lease_expires_at = null, updated_at = millrace.clock()
-      from locked l where j.id = l.id
+      set status = 'pending', lease_expires_at = null, updated_at = millrace.clock(),
+          hold_until = case when l.hold > 0 then millrace.clock() + make_interval(secs => l.hold) end
+      from locked l where j.id = l.id and l.fatal is null
       returning j.id
   ), dead as (
-    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
-      select l.id, l.claim_no, l.job_type, l.routing_key, l.fatal, md5(l.fatal) from locked l where l.fatal is not null
-      on conflict (job_id) where status = 'open' do nothing
-  ), remembered as (
-    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message)
-      select l.id, l.claim_no, l.attempts, 'dead_letter', 'SendRefused', l.fatal from locked l where l.fatal is not null
-      on conflict do nothing
-  ), counted as (
-    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
-    insert into millrace.job_events (event, job_type, status, count)
-      select d.event, l.job_type, 'dead_letter', count(*)
-        from locked l, (values ('failed'), ('dead_lettered')) as d(event) where l.fatal is not null
-        group by d.event, l.job_type
+    select millrace.die(array_agg(l.id), array_agg('SendRefused'::text), array_agg(l.fatal)) as id
+      from locked l where l.fatal is not null having count(*) > 0
   )
-  select id from released`;
+  select id from released union all select id from dead`;
 
 /** Gives claims back; answers the ids that were really released. */
 export async function release(db: Database, releases: readonly Release[]): Promise<string[]> {

@@ -37,8 +37,7 @@ const MOST_LOSSES = 10;
 // disabled mapping or a long queue delays everybody and says nothing against this job.
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
-    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts,
-           j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,
+    select j.id, j.claim_no, j.attempts, j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,
            coalesce(s.claim_no > j.claim_no, false) as counts
       from millrace.jobs_live j
       left join millrace.handler_starts s using (job_type, routing_key)
@@ -47,28 +46,19 @@ const RELEASE_EXPIRED_DISPATCHED = `
       for update of j skip locked
   ), released as (
     update millrace.jobs_live j
-      set status = case when e.losses >= $2 then 'dead_letter' else 'pending' end, losses = e.losses,
-          last_error = case when e.losses >= $2 then $3 else j.last_error end,
-          lease_expires_at = null, updated_at = millrace.clock()
-      from expired e where j.id = e.id
-  ), remembered as (
+      set status = 'pending', losses = e.losses, lease_expires_at = null, updated_at = millrace.clock()
+      from expired e where j.id = e.id and e.losses < $2
+      returning j.id
+  ), recorded as (
     insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message)
-      select e.id, e.claim_no, e.attempts, case when e.losses >= $2 then 'dead_letter' else 'lost' end, 'MessageLost',
-             case when e.losses >= $2 then $3 else 'no start within the lease' end
-        from expired e where e.counts
+      select e.id, e.claim_no, e.attempts, 'lost', 'MessageLost', 'no start within the lease'
+        from expired e where e.counts and e.losses < $2
         on conflict do nothing
   ), dead as (
-    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, fingerprint)
-      select e.id, e.claim_no, e.job_type, e.routing_key, $3, md5($3) from expired e where e.losses >= $2
-      on conflict (job_id) where status = 'open' do nothing
-  ), counted as (
-    -- No attempt failed, but the job did: what is dead has failed, or the sums over the counters do not hold.
-    insert into millrace.job_events (event, job_type, status, count)
-      select d.event, e.job_type, 'dead_letter', count(*)
-        from expired e, (values ('failed'), ('dead_lettered')) as d(event) where e.losses >= $2
-        group by d.event, e.job_type
+    select millrace.die(array_agg(e.id), array_agg('MessageLost'::text), array_agg($3::text), lost => true) as id
+      from expired e where e.losses >= $2 having count(*) > 0
   )
-  select id from expired`;
+  select id from released union all select id from dead`;
 
 /** Gives dispatched jobs back whose message did not arrive within its lease; answers how many. */
 export async function releaseExpiredDispatched(db: Database, limit: number): Promise<number> {

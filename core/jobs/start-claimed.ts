@@ -1,19 +1,5 @@
-import type { RetryPolicy } from '../handler/retry-policy.ts';
 import { type Database, isStatementError } from '../postgres/database.ts';
-import type { StartBatch, StartRequest } from './start.ts';
-
-/** An attempt that has begun. */
-export interface Begun {
-  /** The payload as JSON text. */
-  readonly payload: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly retryPolicy: RetryPolicy;
-  /** From due to start. */
-  readonly waitSeconds: number;
-  /** The trace that enqueued it. */
-  readonly traceparent: string | null;
-}
+import type { Begun, StartBatch, StartRequest } from './start-answer.ts';
 
 // What nearly every message is: its job is dispatched under its claim and nobody wants it cancelled. A function, whose
 // plan is kept.

@@ -1,65 +1,7 @@
-import type { HandlerAddress } from '../handler/naming.ts';
-import type { RetryPolicy } from '../handler/retry-policy.ts';
-import type { JobStatus } from '../job.ts';
 import type { Database } from '../postgres/database.ts';
-import { lookAtOthers } from './look-at-others.ts';
-import { type Begun, startClaimed } from './start-claimed.ts';
-
-/** One message that asks for its job to be started. */
-export interface StartRequest {
-  readonly epoch: string;
-  readonly jobId: string;
-  readonly claimNo: string;
-  readonly messageId: string;
-  /** SQS SentTimestamp, milliseconds. */
-  readonly sentAt: number;
-}
-
-/** What the database knows of the job that a message names, after start has done what it could. */
-export interface StartAnswer {
-  /** `started`: run it. `suspect`: could be started, alone. `cancelled`: it was, by request. Else see `row`. */
-  readonly verdict: 'started' | 'suspect' | 'cancelled' | 'busy' | 'none';
-  /** How the row stood before; null when no such live job exists. */
-  readonly row: LiveRow | null;
-  /** The job's id was issued once by this database. */
-  readonly issued: boolean;
-  /** The message carries this database's epoch; else it is of another life or another database. */
-  readonly native: boolean;
-  /** Only when started: the payload as JSON text, so that no digit is lost before it is checked. */
-  readonly payload: string | null;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  /** From due to start; null when it did not begin just now. */
-  readonly waitSeconds: number | null;
-  /** The trace that enqueued the job. */
-  readonly traceparent: string | null;
-}
-
-/** The columns by which a message is judged. */
-export interface LiveRow extends HandlerAddress {
-  readonly status: JobStatus;
-  readonly claimNo: string | null;
-  readonly messageId: string | null;
-  /** Milliseconds, as `StartRequest.sentAt`. */
-  readonly sentAt: number | null;
-  readonly requestId: string | null;
-}
-
-export interface StartBatch extends HandlerAddress {
-  readonly requestId: string;
-  readonly requests: readonly StartRequest[];
-  /** Also start jobs whose last attempt ended by rescue. */
-  readonly suspects: boolean;
-  /** Start nothing, only tell how the jobs stand. */
-  readonly lookOnly?: boolean;
-}
-
-export interface Started {
-  /** One a request, in order. */
-  readonly answers: readonly StartAnswer[];
-  /** The policy as the registry has it; undefined when the handler is not registered. */
-  readonly retryPolicy: RetryPolicy | undefined;
-}
+import { readOthers } from './read-others.ts';
+import type { Begun, LiveRow, StartAnswer, StartBatch, Started, StartRequest } from './start-answer.ts';
+import { startClaimed } from './start-claimed.ts';
 
 /**
  * Begins an attempt for every message whose claim is the row's; counts it. Answers one verdict a request, in order.
@@ -69,7 +11,7 @@ export async function start(db: Database, batch: StartBatch): Promise<Started> {
   const { requests } = batch;
   if (requests.length === 0) return { answers: [], retryPolicy: undefined };
   const begun = batch.lookOnly ? new Map<StartRequest, Begun>() : await startClaimed(db, batch);
-  const others = await lookAtOthers(db, batch, begun);
+  const others = await readOthers(db, batch, begun);
   const answers = requests.map((request) => {
     const one = begun.get(request);
     return one ? begunAnswer(batch, request, one) : (others.answers.get(request) ?? UNKNOWN);

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../job.ts';
+import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 
 /** A job in a page: everything but what can be a megabyte, its payload and its result. */
@@ -98,14 +98,13 @@ const READ_PAGE = `
          unique_key as "uniqueKey", group_key as "groupKey", last_error as "lastError"
     from millrace.jobs where slot = any($1::smallint[]) and id = any($2::bigint[]) order by id desc`;
 
-const LAST_ID = '9223372036854775807';
 const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
 /** A page of jobs by the filter, newest first. */
 export async function pageJobs(db: Queryable, filter: PageFilter, wish: PageWish): Promise<JobPage> {
   const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
-  const { before = LAST_ID, skip = 0, limit } = wish;
+  const { before = String(LARGEST_ID), skip = 0, limit } = wish;
   const walk = [wayTo(statuses), before, MOST_ROWS, slotsOf(statuses)];
   const { rows: found } = await db.query<{ id: string; slot: number }>(FIND_PAGE, [
     ...[...walk, statuses, jobTypes, routingKey ?? null, uniqueKey ?? null, error ?? null],

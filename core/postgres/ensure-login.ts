@@ -1,7 +1,7 @@
 import { type Database, errorCode } from './database.ts';
 
 /** The roles that a login can be given. */
-export type Role = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
+export type DatabaseRole = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
 
 // A password cannot be a parameter of CREATE ROLE, and format() quotes it.
 const WRITE_LOGIN = `
@@ -19,7 +19,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
  */
 export async function ensureLogin(
   db: Database,
-  { name, password, role }: { name: string; password: string; role: Role },
+  { name, password, role }: { name: string; password: string; role: DatabaseRole },
 ): Promise<void> {
   await ifAllowed(execute(db, WRITE_LOGIN, [name, password]));
   if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_IDLE_LIMIT, [name]));

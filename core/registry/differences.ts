@@ -1,6 +1,14 @@
 import type { FoundFunction, FoundMapping, FoundQueue, FoundSchedule } from '../aws/deployed.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
-import { deadLetterQueueName, functionName, handlerName, queueName, queueNameOf } from '../handler/naming.ts';
+import {
+  deadLetterQueueName,
+  functionName,
+  handlerName,
+  OWN_FUNCTIONS,
+  type OwnFunction,
+  queueName,
+  queueNameOf,
+} from '../handler/naming.ts';
 import type { RetryPolicy } from '../handler/retry-policy.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,
@@ -8,7 +16,6 @@ import {
   SOURCE_RETENTION_SECONDS,
   timingOf,
 } from '../handler/timing.ts';
-import { OWN_FUNCTIONS, type OwnFunction } from '../own-functions.ts';
 import type { RegisteredSettings } from './read-registry.ts';
 import { type RegistryRow, registryRow } from './register-handlers.ts';
 

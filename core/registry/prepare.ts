@@ -3,7 +3,7 @@ import type { HandlerDefinition } from '../handler/handler.ts';
 import { deadLetterQueueName, handlerName, queueName } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
-import { ensureLogin, type Role } from '../postgres/ensure-login.ts';
+import { type DatabaseRole, ensureLogin } from '../postgres/ensure-login.ts';
 import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { registerHandlers } from './register-handlers.ts';
@@ -12,7 +12,7 @@ import { registerHandlers } from './register-handlers.ts';
 export interface DeployedLogin {
   readonly name: string;
   readonly password: string;
-  readonly role: Role;
+  readonly role: DatabaseRole;
 }
 
 export interface Preparation {

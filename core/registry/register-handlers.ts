@@ -3,7 +3,7 @@ import { timingOf } from '../handler/timing.ts';
 import type { Database } from '../postgres/database.ts';
 
 /** A definition with the addresses that its deployment gave it. */
-export interface DeployedHandler {
+export interface Registration {
   readonly definition: HandlerDefinition;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
@@ -49,11 +49,11 @@ const REGISTER_HANDLERS = `
  * Makes the registry equal to what is deployed. Handlers that are not named are removed: their jobs wait, and are
  * reported as unhandled.
  */
-export async function registerHandlers(db: Database, handlers: readonly DeployedHandler[]): Promise<void> {
+export async function registerHandlers(db: Database, handlers: readonly Registration[]): Promise<void> {
   await db.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
 }
 
-function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: DeployedHandler) {
+function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: Registration) {
   return {
     ...registryRow(definition),
     queue_url: queueUrl,

@@ -1,11 +1,12 @@
 import { adopt } from '../jobs/adopt.ts';
 import { redrive } from '../jobs/redrive.ts';
 import { release } from '../jobs/release.ts';
-import { type StartAnswer, start } from '../jobs/start.ts';
+import { start } from '../jobs/start.ts';
+import type { StartAnswer } from '../jobs/start-answer.ts';
 import { type BatchDeps, bounce, type Disposal } from './batch.ts';
 import { type Decision, type Delivery, decide, type Step } from './decide.ts';
 import { readFinished } from './finished.ts';
-import { deliveryFields } from './job-lines.ts';
+import { deliveryFields } from './log-fields.ts';
 
 interface Answered {
   readonly delivery: Delivery;

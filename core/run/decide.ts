@@ -2,7 +2,7 @@ import type { JobMessage } from '../aws/message.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import { MAX_RECEIVE_COUNT } from '../handler/timing.ts';
 import type { JobStatus } from '../job.ts';
-import type { StartAnswer } from '../jobs/start.ts';
+import type { StartAnswer } from '../jobs/start-answer.ts';
 
 /** One SQS delivery of a readable message. */
 export interface Delivery {

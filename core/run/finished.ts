@@ -1,4 +1,4 @@
-import type { LiveRow } from '../jobs/start.ts';
+import type { LiveRow } from '../jobs/start-answer.ts';
 import type { Database } from '../postgres/database.ts';
 
 const READ_FINISHED = `

@@ -9,7 +9,11 @@ import type { Delivery } from './decide.ts';
  * its row is locked or was not waiting for a start, comes back as a message. So does a message of another life of this
  * database, since the claim of its number is somebody else's here: the table of decisions will judge it.
  */
-export async function giveBack(deps: BatchDeps, disposal: Disposal, deliveries: readonly Delivery[]): Promise<void> {
+export async function releaseUnstarted(
+  deps: BatchDeps,
+  disposal: Disposal,
+  deliveries: readonly Delivery[],
+): Promise<void> {
   if (deliveries.length === 0) return;
   const epoch = await readEpoch(deps.db);
   const native = deliveries.filter(({ message }) => message.epoch === epoch);
@@ -19,5 +23,5 @@ export async function giveBack(deps: BatchDeps, disposal: Disposal, deliveries: 
     const { epoch: of, jobId } = delivery.message;
     if (of !== epoch || !released.has(jobId)) bounce(disposal, delivery);
   }
-  deps.log.info('given_back', { jobs: deliveries.length, released: released.size });
+  deps.log.info('released_unstarted', { jobs: deliveries.length, released: released.size });
 }

@@ -2,10 +2,11 @@ import { describeFailure } from '../failure.ts';
 import { handlerName } from '../handler/naming.ts';
 import { DEFAULT_RETRY_POLICY, retryDelay } from '../handler/retry-policy.ts';
 import { type ExpiredAttempt, findExpiredAttempts, releaseExpiredDispatched } from '../jobs/rescue.ts';
-import { type Ending, type Settled, type Settlement, settle } from '../jobs/settle.ts';
+import { settle } from '../jobs/settle.ts';
 import type { Log } from '../log.ts';
+import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { attemptFields, handlerFields } from './job-lines.ts';
+import { attemptFields, handlerFields } from './log-fields.ts';
 
 /** What a crash took down at once must not come back at once. */
 const LEAST_JITTER = 0.2;
@@ -27,7 +28,7 @@ export interface Rescued {
 export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
   const { db, random, log } = deps;
   const expired = await findExpiredAttempts(db, LIMIT);
-  const settlements = expired.map((attempt): Settlement => ({ ...attempt, ending: toEnding(attempt, random()) }));
+  const settlements = expired.map((attempt): Settlement => ({ ...attempt, outcome: toEnding(attempt, random()) }));
   const settled = await settle(db, settlements, { requestId: null, ...(log && { log }) });
   settled.forEach((one, index) => {
     if (log && one.status !== null) logRescue(log, expired[index] as ExpiredAttempt, one);
@@ -36,7 +37,7 @@ export async function rescue(deps: { db: Database; random: () => number; log?: L
   return { attempts: settled.filter(({ status }) => status !== null).length, releases };
 }
 
-function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Ending {
+function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Outcome {
   const policy = retryPolicy ?? DEFAULT_RETRY_POLICY;
   const message = `lease expired: the worker was lost, or ran longer than its lease of ${Math.round(leaseSeconds)} s`;
   // There is no stack to tell: the process that had it is gone.

@@ -1,9 +1,8 @@
 import { describeFailure } from '../failure.ts';
+import { DEEPEST_JSON, jsonDepth } from '../json.ts';
 import { storableJson } from '../text.ts';
 
 const LONGEST_RESULT_BYTES = 64 * 1024;
-/** Postgres refuses JSON nested some thousands deep; a result has no business to be. */
-const DEEPEST_RESULT = 100;
 
 /**
  * JSON text of what a handler returned, or null for nothing. What cannot be kept is replaced by an object that says so:
@@ -16,7 +15,7 @@ export function resultJson(value: unknown): string | null {
     if (json === undefined) return null;
     const bytes = Buffer.byteLength(json);
     if (bytes > LONGEST_RESULT_BYTES) return note(`the result has ${bytes} bytes, ${LONGEST_RESULT_BYTES} are kept`);
-    return depth(json) > DEEPEST_RESULT ? note('the result is nested too deeply') : storableJson(json);
+    return jsonDepth(json) > DEEPEST_JSON ? note('the result is nested too deeply') : storableJson(json);
   } catch (error) {
     return note(`the result is not JSON: ${describeFailure(error).message}`);
   }
@@ -24,15 +23,4 @@ export function resultJson(value: unknown): string | null {
 
 function note(reason: string): string {
   return storableJson(JSON.stringify({ not_kept: reason.slice(0, 300) }));
-}
-
-/** How deep JSON text nests: brackets outside its strings. */
-function depth(json: string): number {
-  let level = 0;
-  let deepest = 0;
-  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g)) {
-    if (token === '{' || token === '[') deepest = Math.max(deepest, ++level);
-    else if (token === '}' || token === ']') level--;
-  }
-  return deepest;
 }

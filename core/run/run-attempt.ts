@@ -1,15 +1,15 @@
 import { PayloadInvalid, TimedOut } from '../errors.ts';
 import { describeFailure, failureLabels, isInstance } from '../failure.ts';
+import { Cancel, ChosenOutcome, DeadLetter, RetryAfter, Skip, Snooze } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
-import { Cancel, ChosenOutcome, DeadLetter, RetryAfter, Skip, Snooze } from '../handler/outcome.ts';
 import { parsePayload } from '../handler/payload.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
 import { OVERRUN_SECONDS } from '../handler/timing.ts';
-import type { Ending } from '../jobs/settle.ts';
 import type { Log } from '../log.ts';
+import type { AttemptResult, Outcome } from '../outcome.ts';
 import type { Time } from '../time.ts';
 import { traceAttempt } from '../tracing.ts';
-import { attemptFields } from './job-lines.ts';
+import { attemptFields } from './log-fields.ts';
 import { resultJson } from './result.ts';
 
 /** A started job, ready to run. */
@@ -33,20 +33,11 @@ export interface AttemptDeps {
   readonly random: () => number;
 }
 
-export interface AttemptEnd {
-  readonly ending: Ending;
-  readonly number: number;
-  readonly max: number;
-  readonly durationMs: number;
-  /** The run has not returned although its time is over: its process must not serve anything else. */
-  readonly overstayed: boolean;
-}
-
 /** A reason of its own: without one, each abort would make an exception with a stack. */
 const DONE = 'done';
 
-/** Runs one attempt under its timeout and turns whatever happens into an ending. Never throws. */
-export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptEnd> {
+/** Runs one attempt under its timeout and turns whatever happens into an outcome. Never throws. */
+export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptResult> {
   const { definition, time } = deps;
   const begun = time.now();
   const over = new AbortController();
@@ -59,11 +50,11 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const ending = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
-  return { ending, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
+  const outcome = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
+  return { outcome, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
 }
 
-async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Ending> {
+async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
     const value = await deps.definition.run(contextOf(deps, attempt, { payload, signal }));
@@ -91,14 +82,14 @@ function contextOf(
   };
 }
 
-function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Ending {
+function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
   const error = describeFailure(thrown);
   const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };
   return { kind: 'failed', error, delaySeconds: retryDelay(deps.policy, attempt.number, deps.random()) };
 }
 
-function chosen(deps: AttemptDeps, attempt: Attempt, outcome: ChosenOutcome): Ending {
+function chosen(deps: AttemptDeps, attempt: Attempt, outcome: ChosenOutcome): Outcome {
   const error = describeFailure(outcome);
   if (outcome instanceof RetryAfter) return { kind: 'failed', error, delaySeconds: clampDelay(outcome.delaySeconds) };
   if (outcome instanceof Snooze) return { kind: 'snoozed', error, delaySeconds: clampDelay(outcome.delaySeconds) };

@@ -1,12 +1,14 @@
 import { DEFAULT_RETRY_POLICY } from '../handler/retry-policy.ts';
 import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
-import { type StartAnswer, type StartBatch, type Started, start } from '../jobs/start.ts';
+import { start } from '../jobs/start.ts';
+import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
+import type { AttemptResult } from '../outcome.ts';
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
-import { batchFields } from './job-lines.ts';
-import { giveBack } from './release-unstarted.ts';
-import { type Attempt, type AttemptEnd, runAttempt } from './run-attempt.ts';
+import { batchFields } from './log-fields.ts';
+import { releaseUnstarted } from './release-unstarted.ts';
+import { type Attempt, runAttempt } from './run-attempt.ts';
 import { settleBatch } from './settle-batch.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
 import { findSuspects } from './suspects.ts';
@@ -57,11 +59,11 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
   const { deliveries, twins } = run.batch;
   if (deliveries.length === 0) return;
   const all = [...deliveries, ...twins];
-  if (!fits(deps, run.invocation)) return giveBack(deps, run.disposal, all);
+  if (!fits(deps, run.invocation)) return releaseUnstarted(deps, run.disposal, all);
   const first = await suspectToGoFirst(deps, deliveries);
   if (first) {
     const { mates = [], copies = [] } = Object.groupBy(all, (one) => (sameClaim(one, first) ? 'copies' : 'mates'));
-    await giveBack(deps, run.disposal, mates);
+    await releaseUnstarted(deps, run.disposal, mates);
     const others = copies.filter((copy) => copy !== first);
     return runStarted(deps, run, { deliveries: [first], twins: others, suspects: true });
   }
@@ -75,7 +77,7 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
 async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<void> {
   const [one, ...rest] = suspects;
   if (one === undefined) return;
-  await giveBack(deps, run.disposal, rest);
+  await releaseUnstarted(deps, run.disposal, rest);
   // This one returns as a message, since that raises its receive count: given back again and again, it would never be
   // the first, and starve behind mates that always take too long for it to follow.
   if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
@@ -109,19 +111,19 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
   // Beside the runs, not after them: a redrive does not wait for its batch-mates.
   const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
-  const ends = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
-  run.overstayed ||= ends.some((end) => end.overstayed);
+  const results = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
+  run.overstayed ||= results.some(({ overstayed }) => overstayed);
   // Before anything is settled, or a twin would meet a job that is dead by now, and revive it.
   const undecided = await deciding;
   await settleBatch(
     deps,
     run,
     running.map(({ delivery, answer: { waitSeconds } }, index) => {
-      return { delivery, waitSeconds, end: ends[index] as AttemptEnd };
+      return { delivery, waitSeconds, result: results[index] as AttemptResult };
     }),
   );
   const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
-  deps.metrics?.put({ WaitTime: waits, Duration: ends.map(({ durationMs }) => durationMs) }, jobType);
+  deps.metrics?.put({ WaitTime: waits, Duration: results.map(({ durationMs }) => durationMs) }, jobType);
   if (undecided) throw undecided.error;
 }
 

@@ -1,7 +1,9 @@
-import { type Settled, type Settlement, settle } from '../jobs/settle.ts';
-import { readStandings } from '../jobs/standings.ts';
+import type { JobStatus } from '../job.ts';
+import { settle } from '../jobs/settle.ts';
+import type { Settled, Settlement } from '../outcome.ts';
+import type { Database } from '../postgres/database.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
-import { deliveryFields, type Ended, logEnding } from './job-lines.ts';
+import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
 
 /** Time that the last words of an invocation may take, in milliseconds. */
 const LAST_WORDS_MS = 1_000;
@@ -15,7 +17,7 @@ const LONGEST_PAUSE_MS = 2_000;
 export async function settleBatch(
   deps: BatchDeps,
   { invocation, disposal }: { invocation: Invocation; disposal: Disposal },
-  ended: readonly Ended[],
+  ended: readonly SettledRun[],
 ): Promise<void> {
   let open = ended;
   for (let pause = FIRST_PAUSE_MS; open.length > 0; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
@@ -38,37 +40,61 @@ export async function settleBatch(
 async function settleOpen(
   deps: BatchDeps,
   { invocation, disposal }: { invocation: Invocation; disposal: Disposal },
-  ended: readonly Ended[],
-): Promise<readonly Ended[]> {
+  ended: readonly SettledRun[],
+): Promise<readonly SettledRun[]> {
   const requestId = invocation.awsRequestId;
   const settled = await settle(deps.db, ended.map(toSettlement), { requestId, log: deps.log });
-  const unchanged: Ended[] = [];
+  const unchanged: SettledRun[] = [];
   ended.forEach((one, index) => {
-    const answer = settled[index] as Settled;
-    if (answer.status === null) unchanged.push(one);
-    else logEnding(deps, one, answer);
-    if (answer.status === 'dead_letter') bounce(disposal, one.delivery);
+    const { status, dueAt } = settled[index] as Settled;
+    if (status === null) unchanged.push(one);
+    else logOutcome(deps, one, { status, dueAt });
+    if (status === 'dead_letter') bounce(disposal, one.delivery);
   });
   if (unchanged.length === 0) return [];
-  const standings = await readStandings(
+  const states = await readClaims(
     deps.db,
     unchanged.map(({ delivery }) => delivery.message),
   );
-  const byJob = new Map(standings.map((standing) => [standing.jobId, standing]));
+  const byJob = new Map(states.map((state) => [state.jobId, state]));
   return unchanged.filter((one) => {
-    const standing = byJob.get(one.delivery.message.jobId);
-    if (standing?.ours && standing.status === 'running' && standing.requestId === requestId) return true;
+    const state = byJob.get(one.delivery.message.jobId);
+    if (state?.ours && state.status === 'running' && state.requestId === requestId) return true;
     // An earlier try got through, or the lease was over: what the row says now is what counts.
-    if (standing?.ours && standing.status === 'dead_letter') bounce(disposal, one.delivery);
+    if (state?.ours && state.status === 'dead_letter') bounce(disposal, one.delivery);
     deps.log.warn('outcome_not_ours', {
       ...deliveryFields(one.delivery),
-      ended: one.end.ending.kind,
-      status: standing?.status ?? undefined,
+      outcome: one.result.outcome.kind,
+      status: state?.status ?? undefined,
     });
     return false;
   });
 }
 
-function toSettlement({ delivery, end }: Ended): Settlement {
-  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, ending: end.ending };
+function toSettlement({ delivery, result }: SettledRun): Settlement {
+  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome };
+}
+
+const READ_CLAIMS = `
+  select w.id as "jobId", j.status, j.claim_no = w.claim_no as ours, j.request_id as "requestId"
+    from unnest($1::bigint[], $2::bigint[]) as w(id, claim_no)
+    left join millrace.jobs_live j on j.id = w.id`;
+
+/** How jobs stand that a settle did not change: null status means no live row. */
+export interface ClaimState {
+  readonly jobId: string;
+  readonly status: JobStatus | null;
+  readonly ours: boolean | null;
+  readonly requestId: string | null;
+}
+
+export async function readClaims(
+  db: Database,
+  claims: readonly { readonly jobId: string; readonly claimNo: string }[],
+): Promise<ClaimState[]> {
+  const { rows } = await db.query<ClaimState>(READ_CLAIMS, [
+    claims.map(({ jobId }) => jobId),
+    claims.map(({ claimNo }) => claimNo),
+  ]);
+  return rows;
 }

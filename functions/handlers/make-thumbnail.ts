@@ -9,13 +9,13 @@ const MOST_SOURCE_BYTES = 50_000_000;
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(8_000);
 
 /**
- * Fetches an image (JPEG, PNG or WebP), scales it down to `width` pixels and puts it, as a JPEG, to `target`: on AWS a
- * presigned address of S3. A source that is not there yet is an ordinary failure, since it may appear.
+ * Fetches an image (JPEG, PNG or WebP), scales it down to `width` pixels and puts it as a JPEG to `target`, on AWS a
+ * presigned URL of S3. A missing source fails the attempt, since the source may appear later.
  *
- * Idempotent: the same source gives the same bytes, and a second run puts them to the same place again.
+ * Idempotent: the same source gives the same bytes, and the next attempt puts them to the same address.
  *
- * Addresses come from whoever may enqueue, so only public ones are reached. `THUMBNAIL_PRIVATE_HOSTS`, host names
- * separated by commas, lists those that may be private or this machine; link-local ones are always refused.
+ * Addresses come from the caller who enqueues, so only public ones are allowed. `THUMBNAIL_PRIVATE_HOSTS`, a
+ * comma-separated list of host names, allows private and loopback addresses; link-local ones are always refused.
  */
 export default defineHandler({
   jobType: 'make_thumbnail',
@@ -25,15 +25,15 @@ export default defineHandler({
     width: z.int().min(1).max(4_096),
   }),
   timeout: '60s',
-  // From 1769 MB on Lambda gives a whole core, and an image of 50 megapixels takes 1.5 GB.
+  // Lambda provides a full core from 1769 MB, and an image of 50 megapixels uses 1.5 GB.
   memory: 1792,
-  // Decoding keeps the core busy: a second job in the same process would only wait, its timeout running.
+  // Decoding keeps the core busy: a second job in the same process would wait while its timeout runs.
   batch: { size: 1 },
   retry: retry.schedule(['5s', '1m', '5m', '30m', '2h']),
   async run({ payload: { source, target, width }, signal }) {
     const access = { signal, privateHosts: privateHosts() };
     const original = await getFile(source, MOST_SOURCE_BYTES, access);
-    // Loaded here and not above: whoever only reads handler definitions does not need the codecs.
+    // Imported here, so that reading the handler definition does not load the codecs.
     const { makeThumbnail } = await import('../images.ts');
     const thumbnail = await makeThumbnail(original, width);
     await putFile(target, { bytes: thumbnail.jpeg, type: 'image/jpeg' }, access);

@@ -2,15 +2,15 @@ import * as z from 'zod';
 import { defineHandler } from '../../core/handler/handler.ts';
 import { messageIdOf, sendMail } from '../mail.ts';
 
-// A line break could end the header and begin another one.
+// A line break would end the header and start another.
 const ONE_LINE = /^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u;
 
 /**
- * Sends a reminder by mail, with the server of `SMTP_URL`.
+ * Sends a reminder by mail through the server of `SMTP_URL`.
  *
- * Idempotent as far as SMTP allows: a second run of the same job (the process died between the server's yes and our
- * record of it) sends the same mail with the same Message-ID, which most mailboxes show once, and which anybody can see
- * in the headers. A mail that the server took is never sent again after its job was recorded as succeeded.
+ * Idempotent as far as SMTP allows. When the process dies after the server accepted the mail and before the job is
+ * recorded as succeeded, the next attempt sends the same mail with the same Message-ID. Most mailboxes show it once, and
+ * its headers reveal the duplicate. After the job is recorded as succeeded, the mail is never sent again.
  */
 export default defineHandler({
   jobType: 'send_reminder',
@@ -20,7 +20,7 @@ export default defineHandler({
     text: z.string().max(200_000),
   }),
   timeout: '30s',
-  // Mail servers count connections: 5 batches of 10 open 50 at most.
+  // Mail servers limit connections: 5 batches of 10 open at most 50.
   concurrency: 5,
   async run({ payload, jobId, signal }) {
     const messageId = messageIdOf(jobId, payload);

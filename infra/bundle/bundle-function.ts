@@ -1,28 +1,40 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type OutputFile } from 'esbuild';
-import { installNative } from './native-modules.ts';
-import { bundleOptions } from './options.ts';
+import { SettingError } from '../../core/errors.ts';
+import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
 
 export interface FunctionBundle {
-  /** File in the repository that exports `handler`, such as `functions/dispatcher.ts`. */
+  /** File of the repository that exports `handler`, such as `functions/dispatcher.ts`. */
   readonly entry: string;
-  /** Import specifier to absolute path, such as `#handler` to one handler file. */
+  /** Absolute path by import specifier, such as that of one handler file by `#handler`. */
   readonly alias?: Readonly<Record<string, string>>;
-  /** The same with the source of the module in place of its path. */
+  /** Source of a generated module by import specifier. */
   readonly generated?: Readonly<Record<string, string>>;
-  /** Files and folders that lie beside the bundle: name there to path here. */
+  /** Files and folders to copy beside the bundle: path in the repository by name in the asset. */
   readonly beside?: Readonly<Record<string, string>>;
-  /** Packages that are installed beside it, for the architecture of the function. */
+  /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const LONGEST_INSTALL_MS = 300_000;
+
+/** Describes the bundle of a function that knows every handler: it imports the handler files and their imports. */
+export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
+  return {
+    entry,
+    generated: { [catalogAlias]: catalogSource(plans.map(({ file }) => file)) },
+    nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
+  };
+}
 
 /**
- * Builds one function into `folder`. The same sources give the same bytes, wherever the folder is: the source map names
- * the sources as the repository does.
+ * Bundles one function into `folder`. The same sources give the same bytes in any folder: the source map names sources
+ * by their paths in the repository.
  */
 export function bundleFunction(folder: string, architecture: Architecture, bundle: FunctionBundle): Code {
   const { entry, alias, generated = {}, beside = {}, nativeModules = [] } = bundle;
@@ -46,7 +58,7 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
     const { outputFiles } = buildSync({
       ...bundleOptions(nativeModules),
       entryPoints: [join(ROOT, entry)],
-      // As if it lay at the root: a stack then names `core/run/run-batch.ts` and no folder of this machine.
+      // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder of this machine.
       outfile: join(ROOT, 'index.mjs'),
       absWorkingDir: ROOT,
       alias,
@@ -71,7 +83,7 @@ function writeGenerated(folder: string, modules: Readonly<Record<string, string>
   return Object.fromEntries(paths);
 }
 
-/** A generated module lies in a folder of this machine, which has no business in an asset. */
+/** Removes the folder of a generated module from a source map: it is a path of this machine. */
 function withoutFolder(map: string, folder: string): string {
   const parsed = JSON.parse(map) as { sources: string[] };
   const sources = parsed.sources.map((source) =>
@@ -83,4 +95,44 @@ function withoutFolder(map: string, folder: string): string {
 function copy(from: string, to: string): void {
   if (statSync(from).isDirectory()) cpSync(from, to, { recursive: true });
   else copyFileSync(from, to);
+}
+
+/**
+ * Installs packages with native code into the folder of a bundle, in the versions of the project and for the platform
+ * of Lambda. No other part of the synthesis uses the network.
+ */
+export function installNative(
+  folder: string,
+  project: string,
+  names: readonly string[],
+  architecture: Architecture,
+): void {
+  const dependencies = Object.fromEntries(names.map((name) => [name, versionOf(project, name)]));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  const cpu = architecture.name === Architecture.ARM_64.name ? 'arm64' : 'x64';
+  const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc'];
+  const quiet = ['--omit=dev', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
+  const options: ExecFileSyncOptions = {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: LONGEST_INSTALL_MS,
+  };
+  try {
+    execFileSync('npm', ['install', ...target, ...quiet], options);
+  } catch (cause) {
+    throw new Error(
+      `nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; see the output of npm above`,
+      {
+        cause,
+      },
+    );
+  }
+  // This file contains the time and the version of npm, so it would make every asset different.
+  rmSync(join(folder, 'node_modules', '.package-lock.json'), { force: true });
+}
+
+function versionOf(project: string, name: string): string {
+  const manifest = join(project, 'node_modules', name, 'package.json');
+  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+  throw new SettingError('nativeModules', `installed packages; run npm install ${name}`, name);
 }

@@ -6,27 +6,19 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { catalogBundle } from '../bundle/bundle-function.ts';
 import { apiEntry } from '../bundle/options.ts';
-import { catalogBundle } from '../catalog-bundle.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import type { ApiChoice } from '../settings/settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 
-/** How callers of the API prove who they are, or no API at all. */
-export type ApiChoice =
-  | { readonly mode: 'off' }
-  | { readonly mode: 'api-key' }
-  /** `scopes`: JSON of the patterns of ARNs and what they may do. */
-  | { readonly mode: 'iam'; readonly scopes: string }
-  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
-
 export interface ApiProps extends FunctionSurroundings {
   readonly choice: Exclude<ApiChoice, { mode: 'off' }>;
-  /** Of the handlers whose payloads it checks. */
+  /** The handlers whose payloads the API validates. */
   readonly plans: readonly HandlerPlan[];
-  /** The function that an enqueue wakes. */
+  /** The dispatcher, which the API invokes after an enqueue. */
   readonly dispatcher: DeployedFunction;
   readonly version: string;
   readonly reservedConcurrency?: number;
@@ -35,7 +27,7 @@ export interface ApiProps extends FunctionSurroundings {
 const REQUESTS_PER_SECOND = 100;
 const BURST = 200;
 
-// The usual format asks for the path of a resource, which an HTTP API does not have.
+// The default format contains the resource path, which an HTTP API lacks.
 const ACCESS_LOG = AccessLogFormat.custom(
   JSON.stringify({
     ...{ request_id: '$context.requestId', time: '$context.requestTime', ip: '$context.identity.sourceIp' },
@@ -44,7 +36,7 @@ const ACCESS_LOG = AccessLogFormat.custom(
   }),
 );
 
-/** The HTTP API: its function, and a gateway before it. */
+/** The HTTP API: a gateway and its function. */
 export class Api extends Construct {
   readonly function: DeployedFunction;
   readonly url: string;
@@ -65,13 +57,13 @@ export class Api extends Construct {
       },
     });
     this.function.lambda.addToRolePolicy(
-      // By hand: a grant would name every version of the function with a wildcard.
+      // Not a grant, which would cover every version of the function with a wildcard.
       new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [dispatcher.lambda.functionArn] }),
     );
     this.url = this.makeGateway(rest.stage, choice.mode);
   }
 
-  /** No CORS: browsers of other origins get nowhere. */
+  /** Without CORS: browsers block requests from other origins. */
   private makeGateway(stage: string, mode: ApiProps['choice']['mode']): string {
     const gateway = new HttpApi(this, 'Gateway', { apiName: functionName(stage, 'api'), createDefaultStage: false });
     const integration = new HttpLambdaIntegration('Function', this.function.lambda);
@@ -79,7 +71,7 @@ export class Api extends Construct {
     for (const path of ['/', '/{proxy+}']) {
       gateway.addRoutes({ path, methods: [HttpMethod.ANY], integration, ...authorizer });
     }
-    const reason = 'The function authenticates every request but those for its health and its description.';
+    const reason = 'The function authenticates every request except those for its health and its OpenAPI document.';
     if (mode !== 'iam') acknowledge(gateway, 'APIG4', reason);
     const logGroup = new LogGroup(this, 'AccessLogs', {
       logGroupName: `/aws/apigateway/${functionName(stage, 'api')}`,

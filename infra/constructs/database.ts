@@ -8,43 +8,26 @@ import {
 } from 'aws-cdk-lib/aws-rds';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { ExistingDatabase } from '../settings/place-settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { Place } from './network.ts';
 
-/** A Postgres that is there already. */
-export interface ExistingDatabase {
-  readonly kind: 'existing';
-  /** ARNs of secrets in the form that RDS gives them: JSON with `username` and `password`. */
-  readonly ownerSecret: string;
-  readonly runtimeSecret: string;
-  readonly appSecret?: string;
-  /** Where it is, when the secrets do not say so. */
-  readonly host?: string;
-  readonly port?: string;
-  readonly name?: string;
-  /** Path of a PEM file with the certificate authorities of its TLS; default those of RDS. */
-  readonly ca?: string;
-}
-
-/** That one, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
-export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
-
-/** The database as functions see it: who logs in, and where. */
+/** What functions use to connect to the database: logins and address. */
 export interface DatabaseAccess {
   readonly owner: ISecret;
   readonly runtime: ISecret;
   readonly app?: ISecret;
   readonly environment: Readonly<Record<string, string>>;
-  /** Files beside every bundle: name there to path here. */
+  /** Files to copy beside every bundle: path in the repository by name in the asset. */
   readonly beside: Readonly<Record<string, string>>;
-  /** What has to be there before anybody can log in. */
+  /** The new cluster, which must exist before a function connects. */
   readonly cluster?: DatabaseCluster;
 }
 
 const CA_FILE = 'rds-ca.pem';
-/** Those of Amazon RDS in all regions. */
+/** The certificate authorities of Amazon RDS in all regions. */
 const RDS_AUTHORITIES = 'infra/rds-ca.pem';
-/** What a new one is called. */
+/** Name of a new database. */
 export const DATABASE = 'millrace';
 const CA_SETTING = { MILLRACE_DATABASE_CA: `/var/task/${CA_FILE}` };
 
@@ -66,13 +49,13 @@ export function existingDatabase(scope: Construct, props: ExistingDatabase): Dat
   };
 }
 
-/** A new cluster, to which only the functions have a way. */
+/** Makes a new cluster that only the functions can connect to. */
 export function newDatabase(scope: Construct, place: Place): DatabaseAccess {
   const group = new Construct(scope, 'Database');
   const cluster = new DatabaseCluster(group, 'Cluster', {
     engine: DatabaseClusterEngine.auroraPostgres({ version: AuroraPostgresEngineVersion.VER_17_7 }),
     writer: ClusterInstance.serverlessV2('Writer'),
-    // Never 0: the dispatcher of every minute would keep it from pausing, and half a unit is the least there is.
+    // Not 0: the dispatcher runs every minute, so the cluster would never pause. 0.5 is the smallest other capacity.
     serverlessV2MinCapacity: 0.5,
     serverlessV2MaxCapacity: 8,
     vpc: place.vpc,
@@ -109,17 +92,18 @@ function newLogin(scope: Construct, id: string, username: string): ISecret {
       passwordLength: 40,
       excludePunctuation: true,
     },
-    // The interfaces of CDK are not written for exact optional properties.
+    // The interfaces of CDK do not support exactOptionalPropertyTypes.
   }) as ISecret;
 }
 
 function fail(): never {
-  throw new Error('the cluster made no secret for its owner');
+  throw new Error('the cluster created no secret for its owner');
 }
 
 function acknowledgeAurora(group: Construct, cluster: DatabaseCluster): void {
-  acknowledge(cluster, 'RDS6', 'Functions log in by passwords of 40 characters, which work with any Postgres.');
-  acknowledge(cluster, 'RDS10', 'Destroying the stack is meant, and leaves a snapshot of the cluster.');
-  const rotation = 'Rotation is an application of its own in the account; a rotated password is read again at once.';
+  acknowledge(cluster, 'RDS6', 'Functions log in with passwords of 40 characters, which work with any Postgres.');
+  acknowledge(cluster, 'RDS10', 'Destroying the stack is intentional and leaves a snapshot of the cluster.');
+  const rotation =
+    'Rotation requires a separate application in the account; functions read a rotated password at once.';
   acknowledge(group, 'SMG4', rotation);
 }

@@ -2,31 +2,30 @@ import { type CfnResource, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-li
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Trigger } from 'aws-cdk-lib/triggers';
 import { Construct } from 'constructs';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
-import { catalogBundle } from '../catalog-bundle.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { catalogBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 
 export interface MigrateStepProps extends FunctionSurroundings {
-  /** Of the handlers that there will be: those that are gone may have unfinished jobs. */
+  /** The handlers after the deployment: the step refuses to remove others that have unfinished jobs. */
   readonly plans: readonly HandlerPlan[];
-  /** Handlers whose removal is meant although they have some. */
+  /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
-  /** What needs the schema. */
+  /** Everything that uses the schema. */
   readonly before: readonly Construct[];
 }
 
 export interface RegistryStepProps extends FunctionSurroundings {
   readonly handlers: readonly DeployedHandler[];
-  /** What a row of the registry promises. */
+  /** Everything that a row of the registry refers to. */
   readonly after: readonly Construct[];
 }
 
 const MIGRATIONS = 'migrations';
 
-/** Brings the schema up to date as its owner, before anything that needs it. */
+/** Migrates the schema as its owner, before anything uses it. */
 export class MigrateStep extends Construct {
   constructor(scope: Construct, id: string, { plans, drain, before, ...surroundings }: MigrateStepProps) {
     super(scope, id);
@@ -49,12 +48,12 @@ export class MigrateStep extends Construct {
     const timeout = Duration.seconds(OWN_FUNCTIONS.migrate.timeoutSeconds);
     const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
     trigger.executeBefore(...before);
-    ownLogs(this);
+    keepTriggerLogs(this);
     if (cluster) trigger.executeAfter(cluster);
   }
 }
 
-/** Writes what is deployed into the registry, after it is; a rollback writes what was there before. */
+/** Writes the deployed handlers into the registry, last; a rollback writes the previous ones. */
 export class RegistryStep extends Construct {
   constructor(scope: Construct, id: string, { handlers, after, ...surroundings }: RegistryStepProps) {
     super(scope, id);
@@ -73,8 +72,8 @@ export class RegistryStep extends Construct {
   }
 }
 
-/** CDK makes one function that runs all triggers, and without this its log group would outlive the stack for good. */
-function ownLogs(scope: Construct): void {
+/** CDK makes one function that runs all triggers. Without this, its log group would outlive the stack. */
+function keepTriggerLogs(scope: Construct): void {
   const logs = new LogGroup(scope, 'TriggerLogs', {
     retention: RetentionDays.ONE_MONTH,
     removalPolicy: RemovalPolicy.DESTROY,
@@ -84,8 +83,9 @@ function ownLogs(scope: Construct): void {
   runner.addPropertyOverride('LoggingConfig', { LogGroup: logs.logGroupName });
 }
 
-/** What the URLs of all queues of a stage begin with: that of the first without its name. */
+/** Returns the prefix of all queue URLs of a stage: the URL of the first queue without its name. */
 function urlPrefix([first]: readonly DeployedHandler[]): string {
-  if (first === undefined) throw new Error('handlers: there is no handler file; write one, such as send-reminder.ts');
+  if (first === undefined)
+    throw new Error('handlers: no handler file was found; write one, such as functions/handlers/send-reminder.ts');
   return Fn.select(0, Fn.split(first.plan.queueName, first.queue.queueUrl));
 }

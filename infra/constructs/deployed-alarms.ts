@@ -15,12 +15,7 @@ import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { type AlarmSpec, alarmText, type MetricSpec } from '../plan/alarm.ts';
-
-/** Who is told: a topic that is there, or a new one with a mail address; without either, alarms are only seen. */
-export interface AlarmTarget {
-  readonly topicArn?: string;
-  readonly email?: string;
-}
+import type { AlarmTarget } from '../settings/settings.ts';
 
 export interface DeployedAlarmsProps {
   readonly stage: string;
@@ -35,7 +30,7 @@ const COMPARISONS = {
 } as const;
 const MISSING = { breaching: TreatMissingData.BREACHING, notBreaching: TreatMissingData.NOT_BREACHING } as const;
 
-/** The alarms of a stage, $0.10 a month for each metric they look at, and one over those that wake somebody, $0.50. */
+/** The alarms of a stage, $0.10 a month per metric, and a composite alarm over those of severity `page`, $0.50. */
 export class DeployedAlarms extends Construct {
   readonly alarms: readonly Alarm[];
   readonly unhealthy: CompositeAlarm;
@@ -48,22 +43,22 @@ export class DeployedAlarms extends Construct {
     const paging = this.alarms.filter((_alarm, index) => specs[index]?.severity === 'page');
     this.unhealthy = new CompositeAlarm(this, 'Unhealthy', {
       compositeAlarmName: `millrace-${stage}-unhealthy`,
-      alarmDescription: 'Jobs are late, lost to sight or dying. Type: npx millrace doctor - and see docs/operations.md',
+      alarmDescription: 'Jobs are late, not dispatched or dying. Run: npx millrace doctor - see docs/operations.md',
       alarmRule: AlarmRule.anyOf(...paging),
     });
     if (this.topic === undefined) return;
-    const told = new SnsAction(this.topic);
-    this.unhealthy.addAlarmAction(told);
-    this.unhealthy.addOkAction(told);
-    // Those that wake somebody do so together, by the one above.
-    for (const alarm of this.alarms) if (!paging.includes(alarm)) alarm.addAlarmAction(told);
+    const notify = new SnsAction(this.topic);
+    this.unhealthy.addAlarmAction(notify);
+    this.unhealthy.addOkAction(notify);
+    // The composite alarm notifies for alarms of severity `page`.
+    for (const alarm of this.alarms) if (!paging.includes(alarm)) alarm.addAlarmAction(notify);
   }
 
   private makeTopic({ topicArn, email }: AlarmTarget): ITopic | undefined {
     if (topicArn !== undefined) return Topic.fromTopicArn(this, 'Topic', topicArn);
     if (email === undefined) return undefined;
     const topic = new Topic(this, 'Topic', { enforceSSL: true });
-    // A policy of our own takes the place of the one that lets the account's alarms publish.
+    // `enforceSSL` adds a policy, which replaces the default one that allows alarms of the account to publish.
     topic.grantPublish(
       new ServicePrincipal('cloudwatch.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
@@ -87,11 +82,11 @@ function makeAlarm(scope: Construct, spec: AlarmSpec): Alarm {
   });
 }
 
-/** One metric, or an expression over several of one period. */
+/** Returns a metric, or an expression over several metrics of the same period. */
 function makeMetric({ metrics, expression }: Pick<AlarmSpec, 'metrics' | 'expression'>): IMetric {
   const made = Object.entries(metrics).map(([name, spec]) => [name, plainMetric(spec)] as const);
   const [[, first] = []] = made;
-  if (first === undefined) throw new Error('an alarm looks at one metric at least');
+  if (first === undefined) throw new Error('an alarm requires at least one metric');
   if (expression === undefined) return first;
   return new MathExpression({ expression, usingMetrics: Object.fromEntries(made), period: first.period });
 }

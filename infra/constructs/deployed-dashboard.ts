@@ -18,19 +18,19 @@ export interface DeployedDashboardProps {
   readonly stage: string;
   readonly rows: readonly (readonly GraphSpec[])[];
   readonly alarms: readonly Alarm[];
-  /** Of the handlers. */
+  /** Log groups of the handlers. */
   readonly logGroupNames: readonly string[];
 }
 
-/** CloudWatch has room for so many columns. */
+/** Columns of a CloudWatch dashboard. */
 const WIDTH = 24;
 const HEIGHT = 6;
-/** The most alarms that one widget shows; the first are those of the whole stage. */
+/** CloudWatch's limit for one widget; the alarms of the whole stage come first. */
 const MOST_ALARMS = 100;
-/** The most log groups that one query looks into. */
+/** CloudWatch's limit for one query. */
 const MOST_LOG_GROUPS = 50;
 
-/** One page of CloudWatch for a stage: $3 a month, after the first three of an account. */
+/** The CloudWatch dashboard of a stage: $3 a month, after the first three of an account. */
 export class DeployedDashboard extends Construct {
   constructor(scope: Construct, id: string, { stage, rows, alarms, logGroupNames }: DeployedDashboardProps) {
     super(scope, id);

@@ -11,7 +11,7 @@ import { acknowledge } from './acknowledge.ts';
 import type { DatabaseAccess } from './database.ts';
 import type { Place } from './network.ts';
 
-/** What all functions of a stage have alike. */
+/** What all functions of a stage share. */
 export interface FunctionSurroundings {
   readonly stage: string;
   readonly architecture: Architecture;
@@ -22,19 +22,19 @@ export interface FunctionSurroundings {
 }
 
 export interface DeployedFunctionProps extends FunctionSurroundings {
-  /** Operators type it, so it is predictable. */
+  /** Predictable, since operators type it. */
   readonly name: string;
   readonly bundle: FunctionBundle;
   readonly timeoutSeconds: number;
   readonly memoryMb: number;
-  /** As whom it logs in to the database. */
+  /** Secret of its database login. */
   readonly login: ISecret;
   readonly environment: Readonly<Record<string, string>>;
-  /** The most of them at once; absent for all but those whose connections have to be counted. */
+  /** Most concurrent instances; set only when nothing else limits its connections. */
   readonly reservedConcurrency?: number;
 }
 
-/** A function with a log group and a role of its own. */
+/** A function with its own log group and role. */
 export class DeployedFunction extends Construct {
   readonly lambda: LambdaFunction;
   readonly logGroup: LogGroup;
@@ -50,7 +50,7 @@ export class DeployedFunction extends Construct {
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     this.logGroup.grantWrite(role);
     login.grantRead(role);
-    if (place) allowInterface(role);
+    if (place) allowNetworkInterface(role);
     this.lambda = new LambdaFunction(this, 'Function', {
       functionName: name,
       runtime: Runtime.NODEJS_24_X,
@@ -88,13 +88,9 @@ export class DeployedFunction extends Construct {
   }
 }
 
-function allowInterface(role: Role): void {
+function allowNetworkInterface(role: Role): void {
   const name = 'service-role/AWSLambdaENIManagementAccess';
   role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName(name));
   const rule = `IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${name}]`;
-  acknowledge(
-    role,
-    rule,
-    'A function in a VPC makes its own network interface, for which there is no resource to name.',
-  );
+  acknowledge(role, rule, 'A function in a VPC creates its own network interface, which has no ARN in advance.');
 }

@@ -11,7 +11,7 @@ export interface DeployedHandlerProps extends FunctionSurroundings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** One handler file: a queue, a dead-letter queue, a function, and the mapping between them. */
+/** One handler: a queue, a dead-letter queue, a function, and the event source mapping. */
 export class DeployedHandler extends Construct {
   readonly plan: HandlerPlan;
   readonly queue: Queue;
@@ -43,7 +43,7 @@ export class DeployedHandler extends Construct {
   }
 
   private makeDeadLetterQueue(): Queue {
-    // By name: the dead-letter queue would have to wait for the very queue that waits for it.
+    // By ARN, not by reference: each of the two queues would otherwise depend on the other.
     const arn = Stack.of(this).formatArn({ service: 'sqs', resource: this.plan.queueName });
     return new Queue(this, 'DeadLetterQueue', {
       queueName: this.plan.deadLetterQueueName,
@@ -67,7 +67,7 @@ export class DeployedHandler extends Construct {
   }
 }
 
-// Not retained: the database has the jobs, and refills a dead-letter queue that is new.
+// Not retained: the jobs are in the database, and the mirror refills a new dead-letter queue.
 const PROTECTED = {
   encryption: QueueEncryption.SQS_MANAGED,
   enforceSSL: true,

@@ -1,8 +1,7 @@
 import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';

@@ -1,7 +1,6 @@
 import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
@@ -11,7 +10,7 @@ export interface MirrorProps extends FunctionSurroundings {
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
-/** Looks into the dead-letter queues. */
+/** Mirrors the dead-letter queues into the database. */
 export class Mirror extends ScheduledFunction {
   constructor(scope: Construct, id: string, { handlers, ...surroundings }: MirrorProps) {
     super(scope, id, {
@@ -24,7 +23,7 @@ export class Mirror extends ScheduledFunction {
     });
     const { lambda } = this.function;
     for (const { queue, deadLetterQueue } of handlers) {
-      // It puts back what is missing by way of the source queue.
+      // The mirror restores a missing dead letter through the source queue.
       queue.grantSendMessages(lambda);
       deadLetterQueue.grantConsumeMessages(lambda);
       deadLetterQueue.grant(lambda, 'sqs:ListMessageMoveTasks');

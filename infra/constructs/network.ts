@@ -10,33 +10,26 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 import { SettingError } from '../../core/errors.ts';
+import type { Egress } from '../settings/place-settings.ts';
 import { acknowledge } from './acknowledge.ts';
-
-/**
- * How functions in a VPC reach SQS, Lambda and Secrets Manager. Prices a month in two zones, us-east-1:
- * - `endpoints`: an interface endpoint for each, $14.60 an endpoint, $43.80 in all; nothing else on the internet;
- * - `nat`: one NAT gateway, $32.85 and $0.045 a GB; whatever is on the internet, such as a mail server;
- * - `none`: $0; the VPC has a way of its own.
- */
-export type Egress = 'endpoints' | 'nat' | 'none';
 
 /** Where functions run. */
 export interface Place {
   readonly vpc: IVpc;
   readonly subnets: readonly ISubnet[];
-  /** From which the database takes connections. */
+  /** The security groups from which the database accepts connections. */
   readonly securityGroups: readonly ISecurityGroup[];
 }
 
-const REACHED = {
+const SERVICES = {
   Sqs: InterfaceVpcEndpointAwsService.SQS,
   SecretsManager: InterfaceVpcEndpointAwsService.SECRETS_MANAGER,
   Lambda: InterfaceVpcEndpointAwsService.LAMBDA,
 };
 
 /**
- * Says when what is wanted cannot be reached.
- * @throws SettingError that names `egress`.
+ * Returns the egress to build.
+ * @throws SettingError for `egress` when functions could not reach AWS or the issuer of tokens.
  */
 export function checkEgress(
   wanted: Egress | undefined,
@@ -46,19 +39,19 @@ export function checkEgress(
     throw new SettingError('egress', expected, wanted);
   };
   const egress = wanted ?? (world.vpc === 'new' ? 'endpoints' : 'none');
-  if (world.vpc === 'none' && wanted !== undefined)
-    refuse('nothing without a VPC, where all is reached over the internet');
+  if (world.vpc === 'none' && wanted !== undefined) refuse('no value without a VPC, where functions use the internet');
   if (world.vpc === 'new' && egress === 'none') {
-    refuse('endpoints or nat, since the VPC of a new database has no way of its own');
+    refuse('endpoints or nat, since the VPC of a new database has no other route');
   }
-  if (world.vpc === 'given' && egress === 'nat') refuse('endpoints or none: a NAT gateway is for whoever owns the VPC');
+  if (world.vpc === 'given' && egress === 'nat')
+    refuse('endpoints or none: the owner of the VPC provides a NAT gateway');
   if (world.jwt && egress === 'endpoints') {
     refuse(`${world.vpc === 'new' ? 'nat' : 'none'}, since the API fetches the keys of jwtIssuer`);
   }
   return egress;
 }
 
-/** A new VPC of two zones for functions and database. */
+/** Makes a VPC in two zones for the functions and the database. */
 export function newPlace(scope: Construct, egress: Egress): Place {
   const group = new Construct(scope, 'Network');
   const functions = { name: 'functions', cidrMask: 22 };
@@ -72,26 +65,26 @@ export function newPlace(scope: Construct, egress: Egress): Place {
             { name: 'nat', cidrMask: 28, subnetType: SubnetType.PUBLIC },
           ]
         : [{ ...functions, subnetType: SubnetType.PRIVATE_ISOLATED }],
-    // Nothing is in the default group, and emptying it takes a function of its own.
+    // Nothing uses the default security group, and restricting it requires another function.
     restrictDefaultSecurityGroup: false,
   });
   acknowledge(
     vpc,
     'VPC7',
-    'Nothing takes connections in it but the database, from functions alone; a flow log is paid for.',
+    'Only the database accepts connections, and only from the functions; a flow log costs money.',
   );
   const subnets = egress === 'nat' ? vpc.privateSubnets : vpc.isolatedSubnets;
   const securityGroups = [
     new SecurityGroup(group, 'Functions', { vpc: vpc as IVpc, description: 'Functions of Millrace' }),
   ];
-  // The interfaces of CDK are not written for exact optional properties.
+  // The interfaces of CDK do not support exactOptionalPropertyTypes.
   return { vpc: vpc as IVpc, subnets, securityGroups };
 }
 
-/** An endpoint for each service that functions call, open to the functions alone. */
+/** Adds an endpoint per AWS service that functions call, open to the functions only. */
 export function addEndpoints(scope: Construct, { vpc, subnets, securityGroups }: Place): void {
   const group = new Construct(scope, 'Endpoints');
-  for (const [id, service] of Object.entries(REACHED)) {
+  for (const [id, service] of Object.entries(SERVICES)) {
     const endpoint = new InterfaceVpcEndpoint(group, id, {
       vpc,
       service,

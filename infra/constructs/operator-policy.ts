@@ -3,8 +3,8 @@ import { Construct } from 'constructs';
 import { chunks } from '../../core/aws/batches.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 
-/** What "Start DLQ redrive" of the SQS console asks for at the dead-letter queue. */
-const AT_DEAD_LETTER_QUEUE = [
+/** What "Start DLQ redrive" in the SQS console requires on the dead-letter queue. */
+const REDRIVE_ACTIONS = [
   'sqs:StartMessageMoveTask',
   'sqs:CancelMessageMoveTask',
   'sqs:ListMessageMoveTasks',
@@ -13,10 +13,10 @@ const AT_DEAD_LETTER_QUEUE = [
   'sqs:DeleteMessage',
   'sqs:GetQueueAttributes',
 ];
-/** A policy holds 6,144 characters, and the two names of a handler up to 220. */
+/** A policy has at most 6,144 characters, and the two ARNs of a handler up to 220. */
 const HANDLERS_A_POLICY = 20;
 
-/** For the people on call: a redrive from the AWS console, and nothing else. */
+/** Policies for people on call, which allow a redrive from the AWS console and nothing else. */
 export class OperatorPolicy extends Construct {
   readonly policies: readonly ManagedPolicy[];
 
@@ -27,7 +27,7 @@ export class OperatorPolicy extends Construct {
         description: 'Redrive of dead letters from the SQS console',
         statements: [
           new PolicyStatement({
-            actions: AT_DEAD_LETTER_QUEUE,
+            actions: REDRIVE_ACTIONS,
             resources: chunk.map(({ deadLetterQueue }) => deadLetterQueue.queueArn),
           }),
           new PolicyStatement({ actions: ['sqs:SendMessage'], resources: chunk.map(({ queue }) => queue.queueArn) }),

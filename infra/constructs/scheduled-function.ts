@@ -10,7 +10,7 @@ export interface ScheduledFunctionProps extends DeployedFunctionProps {
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
-/** A function that EventBridge Scheduler wakes every minute. A tick that is late or failed is not made up for. */
+/** A function that EventBridge Scheduler invokes every minute. A late or failed invocation is not retried. */
 export class ScheduledFunction extends Construct {
   readonly function: DeployedFunction;
   readonly schedule: CfnSchedule;
@@ -21,11 +21,11 @@ export class ScheduledFunction extends Construct {
     const { lambda } = this.function;
     lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(LATE_SECONDS) });
     const role = new Role(this, 'ScheduleRole', {
-      // Of this account only, lest a schedule of another one borrow the role.
+      // Only for schedules of this account, so that another account cannot use the role.
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
       }),
-      // By hand: a grant would name every version of the function with a wildcard.
+      // Not a grant, which would cover every version of the function with a wildcard.
       inlinePolicies: { invoke: invokes(lambda.functionArn) },
     });
     this.schedule = new CfnSchedule(this, 'Schedule', {

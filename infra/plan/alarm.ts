@@ -1,6 +1,6 @@
 import { CLOUDWATCH_NAMESPACE, type CloudWatchName, serviceOf } from '../../core/numbers/metric-table.ts';
 
-/** One metric over a period, from our table or from AWS's own. */
+/** One metric over a period, from the metric table or published by AWS. */
 export interface MetricSpec {
   readonly namespace: string;
   readonly name: string;
@@ -13,30 +13,30 @@ export interface MetricSpec {
 /** An alarm as plain data. */
 export interface AlarmSpec {
   readonly name: string;
-  /** `page` wakes somebody; `ticket` can wait until the morning. */
+  /** `page` requires action at once; `ticket` can wait until working hours. */
   readonly severity: 'page' | 'ticket';
-  /** By the names that `expression` has for them; without one there is a single metric. */
+  /** By their names in `expression`; a single metric without one. */
   readonly metrics: Readonly<Record<string, MetricSpec>>;
   readonly expression?: string;
   readonly comparison: '>' | '>=' | '<';
   readonly threshold: number;
-  /** So many of the last `periods` datapoints. */
+  /** How many of the last `periods` datapoints must breach the threshold. */
   readonly datapoints: number;
   readonly periods: number;
   readonly missing: 'breaching' | 'notBreaching';
-  /** What it means, and the command to type. */
   readonly meaning: string;
+  /** The command to run first. */
   readonly command: string;
-  /** Of the section of `docs/operations.md`. */
+  /** Anchor of the section in `docs/operations.md`. */
   readonly anchor: string;
 }
 
-/** What a person reads on the alarm. */
+/** Returns the description of an alarm. */
 export function alarmText({ meaning, command, anchor }: AlarmSpec): string {
-  return `${meaning} Type: ${command} - and see docs/operations.md#${anchor}`;
+  return `${meaning} Run: ${command} - see docs/operations.md#${anchor}`;
 }
 
-/** A metric of our table, of one stage, or of one job type in it. */
+/** Returns a metric of the metric table, for one stage or for one of its job types. */
 export function ownMetric(
   { stage, jobType }: { readonly stage: string; readonly jobType?: string },
   name: CloudWatchName,

@@ -2,7 +2,7 @@ import { functionName, scheduleGroupName } from '../../core/handler/naming.ts';
 import type { CloudWatchName } from '../../core/numbers/metric-table.ts';
 import { type AlarmSpec, functionMetric, type MetricSpec, ownMetric, queueMetric } from './alarm.ts';
 
-/** What the alarms ask of a handler; times in seconds. */
+/** What the alarms use of a handler's plan; times in seconds. */
 export interface AlarmedHandler {
   readonly name: string;
   readonly queueName: string;
@@ -14,8 +14,8 @@ export interface AlarmedHandler {
 const MINUTE = 60;
 const FIVE_MINUTES = 300;
 const TEN_MINUTES = 600;
-/** The dispatcher works for 125 s and is killed after 150. */
-const DISPATCHER_LATE_MS = 140_000;
+/** A dispatcher run lasts 125 s, and Lambda stops it after 150 s. */
+const DISPATCHER_SLOW_MS = 140_000;
 const OLDEST_DUE_SECONDS = 300;
 const FLOOD = 100;
 const THROTTLED = 5;
@@ -25,7 +25,7 @@ const NEARLY = 0.8;
 
 const ONCE = { datapoints: 1, periods: 1, comparison: '>', threshold: 0, missing: 'notBreaching' } as const;
 
-/** Every alarm of a stage; without numbers by job type nothing tells which of them fails often. */
+/** Returns the alarms of a stage; those on failure rates only with metrics by job type. */
 export function alarmsOf(handlers: readonly AlarmedHandler[], stage: string, byJobType = true): AlarmSpec[] {
   const jobTypes = [...new Set(handlers.map(({ name }) => name.split('.')[0] ?? name))];
   return [
@@ -47,27 +47,27 @@ function dispatcherAlarms(stage: string): AlarmSpec[] {
     {
       ...{ ...page, ...ONCE, name: `${name}-silent`, metrics: of('Invocations', 'Sum', FIVE_MINUTES) },
       ...{ comparison: '<', threshold: 1, missing: 'breaching' },
-      meaning: 'The dispatcher was not invoked for 5 minutes: no job is sent.',
+      meaning: 'The dispatcher was not invoked for 5 minutes: no jobs are sent.',
     },
     {
       ...{ ...page, ...ONCE, name: `${name}-errors`, metrics: of('Errors', 'Sum', MINUTE), datapoints: 2, periods: 3 },
-      meaning: 'Runs of the dispatcher fail: jobs may be late.',
+      meaning: 'The dispatcher fails: jobs may be late.',
     },
     {
       ...{ ...page, ...ONCE, name: `${name}-slow`, metrics: of('Duration', 'Maximum', FIVE_MINUTES) },
-      ...{ severity: 'ticket', threshold: DISPATCHER_LATE_MS },
-      meaning: 'A run of the dispatcher nearly came to its timeout.',
+      ...{ severity: 'ticket', threshold: DISPATCHER_SLOW_MS },
+      meaning: 'A dispatcher run almost reached its timeout.',
     },
     {
       ...{ ...page, ...ONCE, name: `${name}-throttled`, metrics: of('Throttles', 'Sum', FIVE_MINUTES) },
       ...{ severity: 'ticket', comparison: '>=', threshold: THROTTLED },
-      meaning: 'The dispatcher is throttled: the account is out of concurrency.',
+      meaning: 'Lambda throttles the dispatcher: the account has reached its concurrency limit.',
     },
     {
       ...{ ...page, ...ONCE, name: `millrace-${stage}-schedule-errors`, severity: 'ticket' },
       metrics: { failed: scheduler('TargetErrorCount'), dropped: scheduler('InvocationDroppedCount') },
       expression: 'FILL(failed, 0) + FILL(dropped, 0)',
-      meaning: 'EventBridge Scheduler cannot invoke what it should, in the group of schedules of this stage.',
+      meaning: 'EventBridge Scheduler cannot invoke the dispatcher or the mirror of this stage.',
     },
     {
       ...{ ...page, ...ONCE, name: `${functionName(stage, 'dlq-mirror')}-errors`, severity: 'ticket' },
@@ -76,7 +76,7 @@ function dispatcherAlarms(stage: string): AlarmSpec[] {
         datapoints: 3,
         periods: 5,
       },
-      meaning: 'The mirror fails: what is in the dead-letter queues is not noted.',
+      meaning: 'The mirror fails: the contents of the dead-letter queues are not recorded.',
     },
   ];
 }
@@ -89,13 +89,13 @@ function jobAlarms(stage: string): AlarmSpec[] {
     {
       ...{ ...ONCE, name: `millrace-${stage}-jobs-late`, severity: 'page', missing: 'breaching' },
       ...{ metrics: own('OldestDueAge', 'Maximum', MINUTE), threshold: OLDEST_DUE_SECONDS, datapoints: 3, periods: 3 },
-      meaning: 'A due job has waited for over 5 minutes, or nothing tells how long: the dispatcher is dead.',
+      meaning: 'A due job has waited for more than 5 minutes, or the dispatcher publishes no metrics.',
       ...{ command: 'npx millrace stats', anchor: 'jobs-are-late' },
     },
     {
       ...{ ...ONCE, name: `millrace-${stage}-dispatch-errors`, severity: 'page', datapoints: 3, periods: 3 },
       metrics: own('DispatchErrors', 'Sum', MINUTE),
-      meaning: 'SQS does not take the messages of jobs.',
+      meaning: 'SQS refuses the messages of jobs.',
       ...{ command: 'npx millrace handlers', anchor: 'a-queue-is-missing' },
     },
     {
@@ -123,22 +123,22 @@ function failureRate(stage: string, jobType: string): AlarmSpec {
 function queueAlarms({ name, queueName, deadLetterQueueName, timeout }: AlarmedHandler): AlarmSpec[] {
   const visible = 'ApproximateNumberOfMessagesVisible';
   const hidden = 'ApproximateNumberOfMessagesNotVisible';
-  // It leaves out what was received three times and more: messages that keep coming back are told by other alarms, and
-  // an age of a dead-letter queue, where all came so often, would tell nothing.
+  // SQS excludes messages received three times or more. Other alarms cover messages that are received repeatedly, and
+  // the age is useless for a dead-letter queue, which contains only such messages.
   const age = 'ApproximateAgeOfOldestMessage';
   return [
     {
       ...{ ...ONCE, name: `${deadLetterQueueName}-not-empty`, severity: 'ticket' },
-      // The mirror hides them for seconds while it looks.
+      // The mirror hides messages for seconds while it reads them.
       metrics: { visible: queueMetric(deadLetterQueueName, visible), hidden: queueMetric(deadLetterQueueName, hidden) },
       expression: 'visible + hidden',
-      meaning: `Jobs of ${name} are dead: nobody tries them again by itself.`,
+      meaning: `Jobs of ${name} are dead letters: they run again only after a redrive.`,
       ...{ command: `npx millrace dlq list --job-type ${name.split('.')[0]}`, anchor: 'many-dead-letters' },
     },
     {
       ...{ ...ONCE, name: `${queueName}-waiting`, severity: 'ticket', datapoints: 3, periods: 3 },
       ...{ metrics: { metric: queueMetric(queueName, age) }, threshold: Math.max(FIVE_MINUTES, 3 * timeout) },
-      meaning: `Messages of ${name} lie in SQS: no function takes them.`,
+      meaning: `Messages of ${name} wait in SQS: no function receives them.`,
       ...{ command: 'npx millrace doctor', anchor: 'jobs-lie-in-sqs' },
     },
   ];
@@ -152,21 +152,21 @@ function functionAlarms({ name, queueName, functionTimeout }: AlarmedHandler): A
   return [
     {
       ...{ ...ticket, name: `${queueName}-errors`, metrics: of('Errors', 'Sum'), anchor: 'a-job-is-stuck-running' },
-      meaning: `The function of ${name} died: out of memory, or over its timeout. Failed attempts are not counted here.`,
+      meaning: `The function of ${name} crashed: out of memory or timed out. Failed attempts are not counted here.`,
     },
     {
       ...{ ...ticket, name: `${queueName}-throttled`, metrics: of('Throttles', 'Sum'), anchor: 'jobs-lie-in-sqs' },
       ...{ comparison: '>=', threshold: THROTTLED },
-      meaning: `The function of ${name} is throttled: the account is out of concurrency.`,
+      meaning: `Lambda throttles the function of ${name}: the account has reached its concurrency limit.`,
     },
     {
       ...{ ...ticket, name: `${queueName}-slow`, metrics: of('Duration', 'p99') },
       threshold: NEARLY * functionTimeout * 1000,
-      meaning: `The function of ${name} nearly comes to its timeout of ${functionTimeout} s.`,
+      meaning: `The function of ${name} almost reaches its timeout of ${functionTimeout} s.`,
     },
     {
       ...{ ...ticket, name: `${queueName}-recursive`, metrics: of('RecursiveInvocationsDropped', 'Sum') },
-      meaning: `Lambda stopped a loop: ${name} sends to a queue that leads back to itself. Enqueue by SQL instead.`,
+      meaning: `Lambda stopped a loop: ${name} sends messages to a queue that invokes it again. Enqueue with SQL instead.`,
     },
   ];
 }

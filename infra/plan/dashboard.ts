@@ -3,48 +3,48 @@ import { CLOUDWATCH_NAMESPACE, type CloudWatchName, serviceOf } from '../../core
 import { functionMetric, type MetricSpec, ownMetric, queueMetric } from './alarm.ts';
 import type { AlarmedHandler } from './alarms.ts';
 
-/** One graph: lines by what they are called. */
+/** One graph, with its lines by label. */
 export interface GraphSpec {
   readonly title: string;
-  /** `numbers` shows the newest value of each instead of its course. */
+  /** `numbers` shows the latest value of each line. */
   readonly shows: 'lines' | 'stacked' | 'numbers';
   readonly lines: Readonly<Record<string, MetricSpec>>;
-  /** Instead of lines: one for each job type, by a search of what is there. */
+  /** A CloudWatch search that yields one line per job type, instead of `lines`. */
   readonly search?: string;
 }
 
 const MINUTE = 60;
 
-/** The graphs of a stage's dashboard, row by row, the most urgent on top. */
+/** Returns the graphs of a stage's dashboard, row by row, the most urgent first. */
 export function dashboardOf(handlers: readonly AlarmedHandler[], stage: string): GraphSpec[][] {
   const own = (name: CloudWatchName, statistic: string) => ownMetric({ stage }, name, statistic, MINUTE);
   return [
     [
       graph('Now', 'numbers', {
-        'jobs that are due': own('DueJobs', 'Maximum'),
-        'oldest due, s': own('OldestDueAge', 'Maximum'),
+        'due jobs': own('DueJobs', 'Maximum'),
+        'oldest due job, s': own('OldestDueAge', 'Maximum'),
         'messages in dead-letter queues': own('DeadLetterMessages', 'Sum'),
       }),
-      graph('Oldest due job, s', 'lines', { 'oldest due': own('OldestDueAge', 'Maximum') }),
+      graph('Oldest due job, s', 'lines', { 'oldest due job': own('OldestDueAge', 'Maximum') }),
     ],
     [
-      graph('Attempts a minute', 'stacked', {
+      graph('Attempts per minute', 'stacked', {
         succeeded: own('Succeeded', 'Sum'),
         retried: own('Retried', 'Sum'),
-        dead: own('DeadLettered', 'Sum'),
+        'dead letters': own('DeadLettered', 'Sum'),
       }),
       byType('Failed attempts by job type', stage, 'Failed', 'Sum'),
     ],
     [
-      graph('From due to start, ms', 'lines', { p50: own('WaitTime', 'p50'), p95: own('WaitTime', 'p95') }),
-      byType('Length of a run by job type, p95, ms', stage, 'Duration', 'p95'),
+      graph('Time from due to start, ms', 'lines', { p50: own('WaitTime', 'p50'), p95: own('WaitTime', 'p95') }),
+      byType('Duration of attempts by job type, p95, ms', stage, 'Duration', 'p95'),
     ],
-    ...machinery(handlers, stage),
+    ...infrastructure(handlers, stage),
   ];
 }
 
-/** Below what happens to jobs: what they happen in. */
-function machinery(handlers: readonly AlarmedHandler[], stage: string): GraphSpec[][] {
+/** Returns the graphs of the dispatcher, the queues and the functions. */
+function infrastructure(handlers: readonly AlarmedHandler[], stage: string): GraphSpec[][] {
   const dispatcher = (name: string) => functionMetric(functionName(stage, 'dispatcher'), name, 'Sum', MINUTE);
   const visible = 'ApproximateNumberOfMessagesVisible';
   return [
@@ -53,7 +53,7 @@ function machinery(handlers: readonly AlarmedHandler[], stage: string): GraphSpe
         runs: dispatcher('Invocations'),
         errors: dispatcher('Errors'),
         throttles: dispatcher('Throttles'),
-        'not taken by SQS': ownMetric({ stage }, 'DispatchErrors', 'Sum', MINUTE),
+        'refused by SQS': ownMetric({ stage }, 'DispatchErrors', 'Sum', MINUTE),
       }),
       perHandler('Messages in SQS', handlers, ({ queueName }) => queueMetric(queueName, visible)),
       perHandler('Messages in dead-letter queues', handlers, ({ deadLetterQueueName }) =>
@@ -61,14 +61,14 @@ function machinery(handlers: readonly AlarmedHandler[], stage: string): GraphSpe
       ),
     ],
     lambdaGraphs(handlers, [
-      ['Functions at once', 'ConcurrentExecutions', 'Maximum'],
-      ['Functions that died', 'Errors', 'Sum'],
-      ['Functions throttled', 'Throttles', 'Sum'],
+      ['Concurrent executions', 'ConcurrentExecutions', 'Maximum'],
+      ['Function errors', 'Errors', 'Sum'],
+      ['Function throttles', 'Throttles', 'Sum'],
     ]),
   ];
 }
 
-/** For CloudWatch Logs Insights: the last attempts that failed. */
+/** Query of CloudWatch Logs Insights for the latest failed attempts. */
 export const LATEST_FAILURES =
   "filter event in ['job_failed', 'job_dead_letter'] | sort @timestamp desc | limit 20 | " +
   'fields @timestamp, event, job_type, job_id, attempt, message';

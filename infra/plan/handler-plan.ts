@@ -7,13 +7,13 @@ import {
   timingOf,
 } from '../../core/handler/timing.ts';
 
-/** Every number and name with which one handler is deployed: made here, proved in `proofs.ts`, built from then on. */
+/** Every number and name with which one handler is deployed. `proofs.ts` checks it, and the constructs use it as is. */
 export interface HandlerPlan {
-  /** `send_reminder`, or `index_record.vector`. */
+  /** Such as `send_reminder`, or `index_record.vector` with a routing key. */
   readonly name: string;
-  /** Absolute path of its file. */
+  /** Absolute path of the handler file. */
   readonly file: string;
-  /** Of the source queue and of the function. */
+  /** Name of the source queue and of the function. */
   readonly queueName: string;
   readonly deadLetterQueueName: string;
   /** All times in seconds. */
@@ -30,7 +30,7 @@ export interface HandlerPlan {
   readonly batchSize: number;
   readonly batchWindow: number;
   readonly maxInFlight: number;
-  /** Packages that are installed beside its bundle. */
+  /** Packages to install beside the bundle. */
   readonly nativeModules: readonly string[];
 }
 

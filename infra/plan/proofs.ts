@@ -2,33 +2,33 @@ import { functionName } from '../../core/handler/naming.ts';
 import type { HandlerPlan } from './handler-plan.ts';
 import { RULES } from './handler-rules.ts';
 
-/** What is about to be deployed. */
-export interface Deployment {
+/** What a deployment is about to create. */
+export interface DeploymentPlan {
   readonly stage: string;
   readonly handlers: readonly HandlerPlan[];
-  /** Handlers whose removal is meant. */
+  /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
-  /** How many requests the API works on at once; 0 without one. */
+  /** Most concurrent requests of the API; 0 without an API. */
   readonly apiConcurrency: number;
-  /** `max_connections` of the database; undefined when nobody said it. */
+  /** `max_connections` of the database; undefined when unknown, which skips this check. */
   readonly maxConnections: number | undefined;
 }
 
-/** AWS keeps some for itself, and a person has to get in when all is full. */
+/** RDS reserves some, and an operator must be able to connect when all others are in use. */
 const KEPT_CONNECTIONS = 10;
-/** A run takes over from the one before, and nudges come on top. */
+/** A run overlaps with the one before, and nudges run beside them. */
 const DISPATCHER_CONNECTIONS = 4;
-/** The mirror, the steps of a deploy, and two people at the command line. */
+/** The mirror, the deploy steps, and two people at the command line. */
 const OTHER_CONNECTIONS = 4;
-/** Old and new environments live side by side during a deploy. */
+/** Old and new function instances exist side by side during a deploy. */
 const DEPLOY_FACTOR = 2;
 
 /**
- * Proves that a deployment can work, before there is one.
- * @throws an Error with a sentence for each rule that is broken: the handler, both numbers and the fix.
+ * Checks that a deployment can work before anything is created.
+ * @throws Error with one sentence per broken rule: the handler, both numbers and the fix.
  */
-export function prove(deployment: Deployment): void {
-  const { handlers } = deployment;
+export function prove(plan: DeploymentPlan): void {
+  const { handlers } = plan;
   const broken = handlers.flatMap((handler) => {
     return RULES.flatMap((rule) => {
       const sentence = rule(handler);
@@ -36,20 +36,22 @@ export function prove(deployment: Deployment): void {
     });
   });
   const none =
-    handlers.length === 0 ? ['handlers: there is none; write one, such as functions/handlers/send-reminder.ts'] : [];
-  const sentences = [...none, ...broken, ...kept(deployment), ...sharedNames(deployment), ...connections(deployment)];
+    handlers.length === 0
+      ? ['handlers: no handler file was found; write one, such as functions/handlers/send-reminder.ts']
+      : [];
+  const sentences = [...none, ...broken, ...refuseIdleDrain(plan), ...sharedNames(plan), ...connections(plan)];
   if (sentences.length > 0) throw new Error(sentences.join('\n'));
 }
 
-/** Said of a handler that stays, it would let its jobs go when its file goes, long after it was meant. */
-function kept({ handlers, drain }: Deployment): string[] {
+/** Refuses `drain` for a handler that stays: it would take effect later, when its file is removed. */
+function refuseIdleDrain({ handlers, drain }: DeploymentPlan): string[] {
   return handlers
     .filter(({ name }) => drain.includes(name))
-    .map(({ name }) => `drain: ${name} is not removed, its file is there; remove the file or leave drain out`);
+    .map(({ name }) => `drain: the handler ${name} still has a file; remove the file, or remove ${name} from drain`);
 }
 
-/** A dot of a name becomes a dash, so that two addresses can come to one name. */
-function sharedNames({ stage, handlers }: Deployment): string[] {
+/** Names contain a dash in place of a dot, so two handlers can get the same name. */
+function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   const owners = new Map<string, string>(
     (['dispatcher', 'dlq-mirror', 'api', 'migrate', 'registry'] as const).map((part) => [
       functionName(stage, part),
@@ -62,12 +64,12 @@ function sharedNames({ stage, handlers }: Deployment): string[] {
       owners.set(taken, name);
       return owner === undefined
         ? []
-        : [`${name}: the name ${taken} is that of ${owner} already; choose another jobType or routingKey`];
+        : [`${name}: the name ${taken} is already used by ${owner}; choose another jobType or routingKey`];
     }),
   );
 }
 
-function connections({ handlers, apiConcurrency, maxConnections }: Deployment): string[] {
+function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);
   const needed = DEPLOY_FACTOR * concurrency + DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;
@@ -75,6 +77,6 @@ function connections({ handlers, apiConcurrency, maxConnections }: Deployment): 
   if (needed <= most) return [];
   const widest = handlers.toSorted((one, other) => other.concurrency - one.concurrency)[0];
   return [
-    `maxConnections: ${needed} connections may be open at once (twice the handlers' ${concurrency}, the API's ${apiConcurrency}, others) and ${maxConnections} leave ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
+    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
   ];
 }

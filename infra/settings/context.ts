@@ -1,6 +1,6 @@
 import { SettingError } from '../../core/errors.ts';
 
-/** The context of the app: what `-c name=value` and `cdk.json` say. */
+/** The context of the app, from `-c name=value` and `cdk.json`. */
 export type Context = Readonly<Record<string, unknown>>;
 
 export function optional(context: Context, name: string): string | undefined {
@@ -16,13 +16,13 @@ export function required(context: Context, name: string, expected: string): stri
   return value;
 }
 
-/** @throws SettingError for the first of these that is given although it has nothing to say. */
+/** @throws SettingError for the first of these settings that is set although it has no effect. */
 export function refuseIdle(context: Context, names: readonly string[], expected: string): void {
   const idle = names.find((name) => context[name] !== undefined && context[name] !== '');
   if (idle !== undefined) throw new SettingError(idle, expected, context[idle]);
 }
 
-/** The first is the default. */
+/** Returns one of `choices`, the first by default. */
 export function choice<Choice extends string>(
   context: Context,
   name: string,
@@ -44,10 +44,10 @@ export function list(context: Context, name: string): string[] {
 
 export function number(name: string, text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new SettingError(name, 'a whole number from 1', text);
+  throw new SettingError(name, 'a whole number above 0', text);
 }
 
-/** An object of texts, or JSON of one: `cdk.json` can hold the first, `-c` the second. */
+/** Returns an object that `cdk.json` gives as an object, or `-c` as JSON. */
 export function readObject(context: Context, name: string, example: string): Record<string, unknown> {
   const value = context[name] ?? {};
   const parsed: unknown = typeof value === 'string' ? parse(value) : value;
@@ -63,7 +63,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Without the entries that are undefined. */
+/** Returns `values` without the undefined ones. */
 export function present<Values extends Readonly<Record<string, string | undefined>>>(
   values: Values,
 ): { [Name in keyof Values]?: NonNullable<Values[Name]> } {

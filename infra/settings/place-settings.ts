@@ -1,11 +1,35 @@
 import { SettingError } from '../../core/errors.ts';
-import type { DatabaseChoice } from '../constructs/database.ts';
-import type { Egress } from '../constructs/network.ts';
 import { type Context, choice, list, optional, present, refuseIdle, required } from './context.ts';
 import { check, checkCertificates, checkPort, checkSecrets, FORMS, type Form, formed } from './setting-values.ts';
 
+/** A Postgres that exists already. */
+export interface ExistingDatabase {
+  readonly kind: 'existing';
+  /** ARNs of secrets in the format of RDS: JSON with `username` and `password`. */
+  readonly ownerSecret: string;
+  readonly runtimeSecret: string;
+  readonly appSecret?: string;
+  /** Host of the database, when the secrets do not contain it. */
+  readonly host?: string;
+  readonly port?: string;
+  readonly name?: string;
+  /** Path of a PEM file with its certificate authorities; by default those of RDS. */
+  readonly ca?: string;
+}
+
+/** An existing database, or a new one: Aurora Serverless v2 with Postgres, from $44 a month. */
+export type DatabaseChoice = ExistingDatabase | { readonly kind: 'create' };
+
+/**
+ * How functions in a VPC reach SQS, Lambda and Secrets Manager. Monthly prices in two zones of us-east-1:
+ * - `endpoints`: an interface endpoint for each service, $14.60 each, $43.80 in total; no access to the internet;
+ * - `nat`: one NAT gateway, $32.85 and $0.045 per GB; access to the internet, for example to a mail server;
+ * - `none`: $0; the VPC provides another route.
+ */
+export type Egress = 'endpoints' | 'nat' | 'none';
+
 export interface NetworkChoice {
-  /** A VPC that is there already. */
+  /** A VPC that exists already. */
   readonly inside?: {
     readonly vpcId: string;
     readonly subnetIds: readonly string[];
@@ -15,21 +39,21 @@ export interface NetworkChoice {
   readonly egress?: Egress;
 }
 
-const OF_EXISTING = [
+const EXISTING_DATABASE_SETTINGS = [
   ...['databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
 ];
-/** Aurora wants two zones. */
+/** Aurora requires two zones. */
 const LEAST_SUBNETS = 2;
 
-/** The database that `-c database=` and what belongs to it choose. */
+/** Reads `database` and the settings that belong to it. */
 export function readDatabase(context: Context): DatabaseChoice {
   const kind = choice(context, 'database', ['create', 'existing']);
   if (kind === 'create') {
-    refuseIdle(context, OF_EXISTING, 'nothing, since database is create and not existing');
+    refuseIdle(context, EXISTING_DATABASE_SETTINGS, 'no value, since database is create and not existing');
     const subnets = list(context, 'subnetIds').length;
     if (subnets === 0 || subnets >= LEAST_SUBNETS) return { kind };
-    throw new SettingError('subnetIds', 'two at least, in two zones, since database is create', subnets);
+    throw new SettingError('subnetIds', 'at least two, in two zones, since database is create', subnets);
   }
   const because = `${FORMS.secret.expected}, since database is existing`;
   const secret = (name: string) =>
@@ -55,7 +79,7 @@ export function readDatabase(context: Context): DatabaseChoice {
   };
 }
 
-/** The VPC that is there already, if one is named, and the way out of it. */
+/** Reads the existing VPC, if one is set, and the egress. */
 export function readNetwork(context: Context): NetworkChoice {
   const vpcId = formed(context, 'vpcId', FORMS.vpc);
   const egress =
@@ -64,13 +88,17 @@ export function readNetwork(context: Context): NetworkChoice {
     const idle = ['subnetIds', 'availabilityZones', 'securityGroupIds'].find(
       (name) => optional(context, name) !== undefined,
     );
-    if (idle !== undefined) throw new SettingError('vpcId', `the id of a VPC, since ${idle} is given`, undefined);
+    if (idle !== undefined) throw new SettingError('vpcId', `the id of a VPC, since ${idle} is set`, undefined);
     return egress;
   }
   const subnetIds = ids(context, 'subnetIds', FORMS.subnet);
   const availabilityZones = ids(context, 'availabilityZones', { pattern: /./, expected: 'names of zones' });
   if (availabilityZones.length !== subnetIds.length) {
-    throw new SettingError('availabilityZones', `one a subnet, ${subnetIds.length}`, availabilityZones.length);
+    throw new SettingError(
+      'availabilityZones',
+      `one per subnet, ${subnetIds.length} in total`,
+      availabilityZones.length,
+    );
   }
   const securityGroupIds = ids(context, 'securityGroupIds', FORMS.securityGroup);
   return { inside: { vpcId, subnetIds, availabilityZones, securityGroupIds }, ...egress };
@@ -79,5 +107,5 @@ export function readNetwork(context: Context): NetworkChoice {
 function ids(context: Context, name: string, form: Form): string[] {
   const found = list(context, name);
   if (found.length > 0) return found.map((one) => check(name, one, form));
-  throw new SettingError(name, 'names with commas between them, since vpcId is given', undefined);
+  throw new SettingError(name, 'a comma-separated list, since vpcId is set', undefined);
 }

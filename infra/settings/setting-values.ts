@@ -3,35 +3,35 @@ import { expandScopes } from '../../core/access/scopes.ts';
 import { SettingError } from '../../core/errors.ts';
 import { type Context, optional } from './context.ts';
 
-/** What a value must look like, and the words for it. */
+/** The pattern of a value, and its description for error messages. */
 export interface Form {
   readonly pattern: RegExp;
   readonly expected: string;
 }
 
 const HEX = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
-const SECRET_EXPECTED = 'the whole ARN of a secret in Secrets Manager, with the six characters at its end';
+const SECRET_EXPECTED = 'the full ARN of a secret in Secrets Manager, with the six characters at its end';
 
 export const FORMS = {
-  // The whole of it: a policy can then name the secret without a wildcard.
+  // The full ARN, so that a policy names the secret without a wildcard.
   secret: { pattern: /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:.+-\w{6}$/, expected: SECRET_EXPECTED },
   topic: { pattern: /^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/, expected: 'the ARN of an SNS topic' },
-  email: { pattern: /^[^@\s]+@[^@\s]+\.[^@\s]+$/, expected: 'an address such as oncall@example.com' },
-  host: { pattern: /^[\w.-]+$/, expected: 'a host alone, such as db.example.com' },
-  issuer: { pattern: /^https:\/\/[^\s@]+$/, expected: 'an address that begins with https://' },
+  email: { pattern: /^[^@\s]+@[^@\s]+\.[^@\s]+$/, expected: 'an email address such as oncall@example.com' },
+  host: { pattern: /^[\w.-]+$/, expected: 'a host name alone, such as db.example.com' },
+  issuer: { pattern: /^https:\/\/[^\s@]+$/, expected: 'a URL that begins with https://' },
   vpc: { pattern: new RegExp(`^vpc-${HEX}$`), expected: 'the id of a VPC, such as vpc-0123456789abcdef0' },
   subnet: { pattern: new RegExp(`^subnet-${HEX}$`), expected: 'ids such as subnet-0123456789abcdef0' },
-  handler: { pattern: /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, expected: 'names of handlers, such as old_report' },
+  handler: { pattern: /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$/, expected: 'handler names such as old_report' },
   securityGroup: { pattern: new RegExp(`^sg-${HEX}$`), expected: 'ids such as sg-0123456789abcdef0' },
 } as const satisfies Record<string, Form>;
 
-/** @throws SettingError unless the value has this form. */
+/** Returns the value. Throws SettingError unless it matches `form`. */
 export function check(name: string, value: string, { pattern, expected }: Form): string {
   if (pattern.test(value)) return value;
   throw new SettingError(name, expected, value);
 }
 
-/** The value of the context, if it is there, in this form. */
+/** Returns the optional setting. Throws SettingError unless it matches `form`. */
 export function formed(context: Context, name: string, form: Form): string | undefined {
   const value = optional(context, name);
   return value === undefined ? undefined : check(name, value, form);
@@ -43,19 +43,20 @@ export function checkPort(name: string, value: string): string {
   throw new SettingError(name, 'a port from 1 to 65535', value);
 }
 
-/** A PEM file of certificates. */
+/** Returns the path. Throws SettingError unless it is a PEM file with certificates. */
 export function checkCertificates(name: string, path: string): string {
   const file = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   if (file && readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return path;
-  throw new SettingError(name, `the path of a PEM file with certificates${file ? '' : ' that is there'}`, path);
+  throw new SettingError(name, `the path of ${file ? 'a' : 'an existing'} PEM file with certificates`, path);
 }
 
-/** Which principals of IAM may do what: patterns of ARNs, each with scopes or roles. */
+/** Returns the scopes or roles by ARN pattern. Throws SettingError for a wrong pattern or an unknown scope. */
 export function checkIamScopes(name: string, given: Record<string, unknown>): Record<string, unknown> {
   for (const [pattern, words] of Object.entries(given)) {
-    if (!pattern.startsWith('arn:')) throw new SettingError(name, 'patterns of ARNs, which begin with arn:', pattern);
+    if (!pattern.startsWith('arn:')) throw new SettingError(name, 'ARN patterns, which begin with arn:', pattern);
     const known = Array.isArray(words) && words.length > 0 ? expandScopes(words.map(String)) : undefined;
-    if (known === undefined) throw new SettingError(name, `scopes or roles for ${pattern}`, JSON.stringify(words));
+    if (known === undefined)
+      throw new SettingError(name, `known scopes or roles for ${pattern}`, JSON.stringify(words));
   }
   return given;
 }
@@ -64,38 +65,37 @@ const SECRET_NAME = /PASS(WORD|WD|PHRASE)|SECRET|TOKEN|CREDENTIAL|PRIVATE|API_?K
 const SECRET_VALUE =
   /:\/\/[^/@\s]*:[^/@\s]+@|-----BEGIN|^(sk|rk)_live_|^(AKIA|ASIA)[A-Z0-9]{16}$|^(ghp|gho|glpat|xox[bp])[_-]/;
 const RESERVED = /^(AWS_|LAMBDA_|MILLRACE_|_|NODE_OPTIONS$)/;
-/** Lambda gives a function 4 KB, and ours take some. */
+/** Lambda allows 4 KB of environment variables, and Millrace uses some of it. */
 const MOST_BYTES = 3072;
 
-/** What handlers find in their environment. Whoever may read a template or a function's settings reads it. */
+/** Returns the environment of handlers. Refuses secrets: templates and function settings are readable. */
 export function checkEnvironment(name: string, texts: Record<string, unknown>): Record<string, string> {
   const example = '{"SMTP_FROM": "jobs@example.com"}';
   for (const [key, value] of Object.entries(texts)) {
     const field = `${name}.${key}`;
-    if (!/^[A-Za-z_]\w+$/.test(key))
-      throw new SettingError(field, 'a name of letters, digits and _, two at least', key);
-    if (RESERVED.test(key)) throw new SettingError(field, 'a name that neither Lambda nor the app uses', key);
-    if (typeof value !== 'string') throw new SettingError(field, `text, as in ${example}`, JSON.stringify(value));
+    if (!/^[A-Za-z_]\w+$/.test(key)) throw new SettingError(field, 'a name of at least two letters, digits or _', key);
+    if (RESERVED.test(key)) throw new SettingError(field, 'a name that neither Lambda nor Millrace uses', key);
+    if (typeof value !== 'string') throw new SettingError(field, `a string, as in ${example}`, JSON.stringify(value));
     const secret = (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value);
     if (!secret) continue;
-    const expected = 'no secret, which everybody could read in the template: name one of Secrets Manager, by its ARN';
+    const expected = 'no secret, since the template is readable: store it in Secrets Manager and set its ARN here';
     throw new SettingError(field, expected, '***');
   }
   const bytes = Buffer.byteLength(JSON.stringify(texts));
-  if (bytes > MOST_BYTES) throw new SettingError(name, `at most ${MOST_BYTES} bytes in all`, bytes);
+  if (bytes > MOST_BYTES) throw new SettingError(name, `at most ${MOST_BYTES} bytes in total`, bytes);
   return texts as Record<string, string>;
 }
 
-/** Two logins are not one, or every function would have the rights of the owner; and all are where the stack is. */
+/** Requires a secret per login, so that functions lack the rights of the owner, and all in one account and region. */
 export function checkSecrets(secrets: Readonly<Record<string, string | undefined>>): void {
   const given = Object.entries(secrets).filter((one): one is [string, string] => one[1] !== undefined);
   const placeOf = (arn: string) => arn.split(':').slice(0, 5).join(':');
   const [first] = given;
   for (const [name, arn] of given) {
-    const twin = given.find(([other, its]) => other < name && its === arn);
-    if (twin) throw new SettingError(name, `another secret than ${twin[0]}, with a login of its own`, arn);
+    const same = given.find(([other, its]) => other < name && its === arn);
+    if (same) throw new SettingError(name, `a secret other than ${same[0]}, with its own login`, arn);
     if (first && placeOf(arn) !== placeOf(first[1])) {
-      throw new SettingError(name, `a secret of the account and region of ${first[0]}`, arn);
+      throw new SettingError(name, `a secret in the account and region of ${first[0]}`, arn);
     }
   }
 }

@@ -1,17 +1,46 @@
 import { resolve } from 'node:path';
+import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
 import { SettingError } from '../../core/errors.ts';
-import type { ApiChoice } from '../constructs/api.ts';
-import type { AlarmTarget } from '../constructs/deployed-alarms.ts';
-import type { MillraceProps } from '../millrace.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
-import { type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
+import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkIamScopes, FORMS, formed } from './setting-values.ts';
 
-/** What `-c name=value` and the context of `cdk.json` choose. */
-export interface Settings extends Omit<MillraceProps, 'handlers' | 'network' | 'version'> {
+/** How the API authenticates callers, or `off` for no API. */
+export type ApiChoice =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'api-key' }
+  /** `scopes`: JSON with scopes or roles by ARN pattern. */
+  | { readonly mode: 'iam'; readonly scopes: string }
+  | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
+
+/** What alarms notify: an existing topic, or a new one with an email address. Without either, they notify nothing. */
+export interface AlarmTarget {
+  readonly topicArn?: string;
+  readonly email?: string;
+}
+
+/** The settings of one stage, from `-c name=value` and the context of `cdk.json`. */
+export interface Settings {
+  /** Part of every name, `[a-z][a-z0-9]*`, at most 12 characters. */
+  readonly stage: string;
   /** Folder of the handler files. */
   readonly handlersFolder: string;
+  readonly database: DatabaseChoice;
   readonly network: NetworkChoice;
+  readonly dispatch: DispatchMode;
+  readonly api: ApiChoice;
+  readonly architecture: 'arm64' | 'x86_64';
+  /** Environment variables for handlers, such as `SMTP_FROM`. No secrets: a template is readable. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Handlers to remove although they have unfinished jobs. */
+  readonly drain: readonly string[];
+  /** `max_connections` of the database, with which the deployment's connections are compared. */
+  readonly maxConnections: number | undefined;
+  /** What alarms notify; `false` for no alarms. */
+  readonly alarms: AlarmTarget | false;
+  readonly dashboard: boolean;
+  /** Whether CloudWatch metrics, each of which costs money, have the dimension `job_type`. */
+  readonly metricsByJobType: boolean;
 }
 
 const NAMES = [
@@ -48,23 +77,23 @@ export function readSettings(context: Context): Settings {
   };
 }
 
-/** What CDK itself puts into the context has other characters in its name. */
+/** Refuses unknown names. Names that CDK itself puts into the context contain other characters. */
 function checkNames(context: Context): void {
   const unknown = Object.keys(context).find((name) => /^\w+$/.test(name) && !NAMES.includes(name));
   if (unknown === undefined) return;
-  throw new SettingError('context', `only what there is (${NAMES.join(', ')})`, unknown);
+  throw new SettingError('context', `one of ${NAMES.join(', ')}`, unknown);
 }
 
 function readStage(context: Context): string {
   const stage = optional(context, 'stage');
   if (stage !== undefined && /^[a-z][a-z0-9]{0,11}$/.test(stage)) return stage;
-  throw new SettingError('stage', 'lower-case letters and digits, a letter first, at most 12', stage);
+  throw new SettingError('stage', 'at most 12 lower-case letters and digits, a letter first', stage);
 }
 
 function readApi(context: Context): ApiChoice {
   const mode = choice(context, 'api', ['api-key', 'iam', 'jwt', 'off']);
-  refuseIdle(context, mode === 'iam' ? [] : ['apiIamScopes'], `nothing, since api is ${mode} and not iam`);
-  refuseIdle(context, mode === 'jwt' ? [] : ['jwtIssuer', 'jwtAudience'], `nothing, since api is ${mode} and not jwt`);
+  refuseIdle(context, mode === 'iam' ? [] : ['apiIamScopes'], `no value, since api is ${mode} and not iam`);
+  refuseIdle(context, mode === 'jwt' ? [] : ['jwtIssuer', 'jwtAudience'], `no value, since api is ${mode} and not jwt`);
   switch (mode) {
     case 'iam':
       return { mode, scopes: readIamScopes(context) };
@@ -76,7 +105,7 @@ function readApi(context: Context): ApiChoice {
           required(context, 'jwtIssuer', 'the issuer of the tokens, since api is jwt'),
           FORMS.issuer,
         ),
-        audience: required(context, 'jwtAudience', 'what the tokens have as their audience, since api is jwt'),
+        audience: required(context, 'jwtAudience', 'the audience of the tokens, since api is jwt'),
       };
     case 'api-key':
       return { mode };
@@ -92,7 +121,7 @@ function readAlarms(context: Context): AlarmTarget | false {
   });
   if (choice(context, 'alarms', ['on', 'off']) === 'on') return target;
   if (Object.keys(target).length === 0) return false;
-  throw new SettingError('alarms', 'on, since alarmTopicArn or alarmEmail is given', 'off');
+  throw new SettingError('alarms', 'on, since alarmTopicArn or alarmEmail is set', 'off');
 }
 
 const IAM_EXAMPLE = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';

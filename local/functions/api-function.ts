@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
-import { API_FUNCTION, apiBundle } from '../api-bundle.ts';
-import type { FunctionSpec, Runner } from '../lambda/runner.ts';
-import { startOnUsualPort } from '../usual-ports.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import type { Runner } from '../lambda/runner.ts';
+import type { FunctionSpec } from '../lambda/specs.ts';
+import { startOnUsualPort } from '../processes/ports.ts';
+import { STAGE } from '../state.ts';
 import { readVersion } from '../version.ts';
+import { API_FUNCTION, apiBundle } from './bundling.ts';
 import { startGateway } from './gateway.ts';
-import { STAGE } from './handler-bundles.ts';
 
 export interface Api {
   readonly url: string;

@@ -5,9 +5,11 @@ import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
 import type { Database } from '../../core/postgres/database.ts';
-import { type DeployedHandler, registerHandlers } from '../../core/registry/register-handlers.ts';
-import type { FunctionSpec, MappingSpec, Runner } from '../lambda/runner.ts';
-import { type BundledHandler, type HandlerBundles, STAGE } from './handler-bundles.ts';
+import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
+import type { Runner } from '../lambda/runner.ts';
+import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
+import { STAGE } from '../state.ts';
+import type { BundledHandler, HandlerBundles } from './handler-bundles.ts';
 import { ensureQueues } from './handler-queues.ts';
 
 export interface HandlersDeps {
@@ -24,14 +26,14 @@ export interface HandlersDeps {
   readonly say: (line: string) => void;
 }
 
-interface Deployed extends DeployedHandler {
+interface DeployedVersion extends Registration {
   /** Whatever the running function and its mapping were made of; differs when either has to be replaced. */
   readonly code: string;
   readonly mapping: string;
 }
 
 interface State {
-  readonly deployed: Map<string, Deployed>;
+  readonly deployed: Map<string, DeployedVersion>;
   /** What was said about broken files and still holds: it is said once. */
   complaints: ReadonlySet<string>;
   /** After the first round every change is told. */
@@ -40,7 +42,7 @@ interface State {
 
 export interface DeployedHandlers {
   /** In the order of their names. */
-  readonly list: () => readonly DeployedHandler[];
+  readonly list: () => readonly Registration[];
   /**
    * Makes queues, functions, mappings and registry what the folder says, or what was bundled of it already. Calls are
    * served one after another.
@@ -99,7 +101,7 @@ async function deploy(deps: HandlersDeps, { deployed, started }: State, handler:
     environment: { ...deps.environment, MILLRACE_QUEUE_URL: queues.queueUrl },
   };
   const mapping = mappingOf(definition, functionName, queues);
-  const next: Deployed = {
+  const next: DeployedVersion = {
     definition: { ...definition, retry: scaleDelays(definition.retry, deps.retryFactor) },
     queueUrl: queues.queueUrl,
     deadLetterQueueUrl: queues.deadLetterQueueUrl,
@@ -125,8 +127,8 @@ function mappingOf(
 interface Change {
   readonly spec: FunctionSpec;
   readonly mapping: MappingSpec;
-  readonly before: Deployed | undefined;
-  readonly next: Deployed;
+  readonly before: DeployedVersion | undefined;
+  readonly next: DeployedVersion;
 }
 
 /** Answers whether there was anything to do. */

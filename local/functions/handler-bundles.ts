@@ -4,10 +4,8 @@ import { failureLine, type HandlerEntry, loadCatalog } from '../../core/handler/
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
-import { bundleFunction } from './bundle-function.ts';
-
-/** The stage in the names of queues and functions on one machine. */
-export const STAGE = 'local';
+import { STAGE } from '../state.ts';
+import { buildBundle } from './build-bundle.ts';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
@@ -79,7 +77,7 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
     const begun = Date.now();
     const { nativeModules } = entry.definition;
     const request = { entry: join(root, handlerEntry), outFile: bundle, alias, nativeModules };
-    const { sources } = await bundleFunction(request);
+    const { sources } = await buildBundle(request);
     const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
     if (signature !== undefined) made.set(functionName, { sources, signature });
   }

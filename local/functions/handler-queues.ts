@@ -13,7 +13,7 @@ import {
   SOURCE_RETENTION_SECONDS,
   timingOf,
 } from '../../core/handler/timing.ts';
-import { CREDENTIALS } from '../aws.ts';
+import { CREDENTIALS } from '../state.ts';
 
 export interface HandlerQueues {
   readonly queueUrl: string;

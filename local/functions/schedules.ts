@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { functionName } from '../../core/handler/naming.ts';
-import { OWN_FUNCTIONS } from '../../core/own-functions.ts';
-import type { FunctionSpec, Runner } from '../lambda/runner.ts';
-import { bundleFunction } from './bundle-function.ts';
-import { STAGE } from './handler-bundles.ts';
+import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import type { Runner } from '../lambda/runner.ts';
+import type { FunctionSpec } from '../lambda/specs.ts';
+import { STAGE } from '../state.ts';
+import { buildBundle } from './build-bundle.ts';
 
 /** A function that a schedule wakes, as it is deployed. */
-export type ScheduledFunction = Omit<FunctionSpec, 'environment'>;
+export type ScheduledSpec = Omit<FunctionSpec, 'environment'>;
 
 export interface Schedule {
   stop(): void;
@@ -17,13 +17,13 @@ const TICK_MS = 60_000;
 const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 
 /** Bundles every function that is woken by the clock. */
-export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
+export function bundleScheduled(bundles: string): Promise<ScheduledSpec[]> {
   return Promise.all(
     WOKEN.map(async (file) => {
       const name = functionName(STAGE, file);
       const bundle = join(bundles, name, 'index.mjs');
       const entry = join(import.meta.dirname, '../..', 'functions', `${file}.ts`);
-      await bundleFunction({ entry, outFile: bundle });
+      await buildBundle({ entry, outFile: bundle });
       return { name, bundle, ...OWN_FUNCTIONS[file] };
     }),
   );
@@ -32,7 +32,7 @@ export function bundleScheduled(bundles: string): Promise<ScheduledFunction[]> {
 /** Adds the functions and wakes each now and every minute, as EventBridge does. */
 export function startSchedules(
   runner: Runner,
-  functions: readonly ScheduledFunction[],
+  functions: readonly ScheduledSpec[],
   environment: Readonly<Record<string, string>>,
 ): Schedule {
   for (const spec of functions) runner.addFunction({ ...spec, environment });

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { FunctionNotFoundError, type FunctionTable } from './function-table.ts';
+import { ServiceError, toAnswer } from './invocation-result.ts';
 import type { Mapping } from './mapping.ts';
-import { toAnswer } from './outcome.ts';
 import { parseJson } from './parse-json.ts';
-import { ServiceError } from './service-error.ts';
 import { readChange, readConcurrency, toConfiguration } from './wire.ts';
 
 export interface ApiDeps {

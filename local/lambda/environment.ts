@@ -1,12 +1,15 @@
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Child, Children } from '../processes/children.ts';
 import { environmentVariables } from './environment-variables.ts';
-import { onLines } from './lines.ts';
+import { exited, type InvocationResult, outOfMemory, parseError, timedOut } from './invocation-result.ts';
 import { watchMemory } from './memory.ts';
-import { exited, type Outcome, outOfMemory, parseError, timedOut } from './outcome.ts';
-import { type Invocation, openRuntimeApi, type RuntimeApi } from './runtime-api.ts';
+import { type NextInvocation, openRuntimeApi, type RuntimeApi } from './runtime-api.ts';
 
 const BOOTSTRAP = fileURLToPath(new URL('bootstrap.mjs', import.meta.url));
+
+/** Lambda cuts a log line here too. */
+const LONGEST_LINE = 262_144;
 
 export interface EnvironmentOptions {
   children: Children;
@@ -26,11 +29,11 @@ interface Phase {
   timer: NodeJS.Timeout;
   stopWatching: () => void;
   /** What the runtime has said so far. */
-  said?: Outcome;
+  said?: InvocationResult;
   /** Why we killed it. */
   cause?: 'timeout' | 'out-of-memory';
   /** undefined: initialised. */
-  resolve: (outcome: Outcome | undefined) => void;
+  resolve: (outcome: InvocationResult | undefined) => void;
 }
 
 /**
@@ -60,7 +63,7 @@ export class Environment {
   }
 
   /** Starts the process and waits until the runtime asks for work: undefined, or how that failed. */
-  async start(requestId: string, limitMs: number): Promise<Outcome | undefined> {
+  async start(requestId: string, limitMs: number): Promise<InvocationResult | undefined> {
     const api = await openRuntimeApi({
       onNext: () => this.#finish(),
       onResponse: (id, body) => this.#say(id, { kind: 'success', body }),
@@ -83,14 +86,14 @@ export class Environment {
   }
 
   /** Runs one invocation to its end, which is the runtime's next request or the end of the process. */
-  run(invocation: Invocation, limitMs: number): Promise<Outcome> {
+  run(invocation: NextInvocation, limitMs: number): Promise<InvocationResult> {
     return new Promise((resolve) => {
       if (this.#gone) {
         resolve({ kind: 'exit', error: exited(invocation.requestId, { code: null, signal: 'SIGKILL' }) });
         return;
       }
       const { requestId } = invocation;
-      const silent: Outcome = {
+      const silent: InvocationResult = {
         kind: 'error',
         error: { errorType: 'Runtime.NoResponse', errorMessage: `RequestId: ${requestId} Error: no response` },
       };
@@ -133,7 +136,7 @@ export class Environment {
     };
   }
 
-  #say(requestId: string, outcome: Outcome): void {
+  #say(requestId: string, outcome: InvocationResult): void {
     if (this.#phase?.requestId === requestId) this.#phase.said ??= outcome;
   }
 
@@ -155,7 +158,7 @@ export class Environment {
   }
 }
 
-function endingOf({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof exited>[1]): Outcome {
+function endingOf({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof exited>[1]): InvocationResult {
   switch (cause) {
     case 'timeout':
       return { kind: cause, error: timedOut(requestId, limitMs / 1000) };
@@ -170,4 +173,22 @@ function endingOf({ requestId, limitMs, cause }: Phase, exit: Parameters<typeof 
 function heapLimits(memoryMb: number): string[] {
   const young = Math.floor(memoryMb / 10);
   return [`--max-semi-space-size=${Math.floor(young / 2)}`, `--max-old-space-size=${memoryMb - young}`];
+}
+
+/** Calls `onLine` with each whole line of `stream`, and with what is left at its end. */
+function onLines(stream: Readable, onLine: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+    if (rest.length > LONGEST_LINE) {
+      onLine(rest);
+      rest = '';
+    }
+  });
+  stream.on('close', () => {
+    if (rest !== '') onLine(rest);
+  });
 }

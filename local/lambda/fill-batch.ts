@@ -1,5 +1,5 @@
 import type { Message } from '@aws-sdk/client-sqs';
-import { pause } from './pause.ts';
+import { sleep } from './retry-throttled.ts';
 
 /** The longest that SQS lets a receive wait. */
 export const LONG_POLL_SECONDS = 20;
@@ -33,7 +33,7 @@ export async function fillBatch(first: readonly Message[], filling: Filling): Pr
     messages.push(...more);
     bytes += sizeOf(more);
     // SQS waits whole seconds only; in the rest of the window we ask now and then.
-    if (more.length === 0 && wait === 0) await pause(Math.min(left, ASK_EVERY_MS), signal);
+    if (more.length === 0 && wait === 0) await sleep(Math.min(left, ASK_EVERY_MS), signal);
   }
   return messages;
 }

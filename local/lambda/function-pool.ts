@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Children } from '../processes/children.ts';
 import { Environment } from './environment.ts';
-import { type Outcome, summarize } from './outcome.ts';
-import type { FunctionSpec, RunnerEvent } from './runner.ts';
+import { type InvocationResult, summarize } from './invocation-result.ts';
+import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
 /** Lambda gives an init ten seconds; one that fails or needs more starts again within the function's own timeout. */
 const INIT_LIMIT_MS = 10_000;
@@ -42,7 +42,7 @@ export class FunctionPool {
   }
 
   /** `payload` is JSON text. Never throws: what goes wrong is an outcome. */
-  async invoke(payload: string, requestId: string = randomUUID()): Promise<Outcome> {
+  async invoke(payload: string, requestId: string = randomUUID()): Promise<InvocationResult> {
     const run = this.#invoke(payload, requestId);
     this.#running.add(run);
     const outcome = await run;
@@ -74,7 +74,7 @@ export class FunctionPool {
     for (const environment of this.#all) environment.kill();
   }
 
-  async #invoke(payload: string, requestId: string): Promise<Outcome> {
+  async #invoke(payload: string, requestId: string): Promise<InvocationResult> {
     const { spec, functionArn } = this.#options;
     const environment = await this.#acquire(requestId);
     if ('kind' in environment) return environment;
@@ -87,7 +87,7 @@ export class FunctionPool {
   }
 
   /** A warm environment or a new one; or how the start failed. */
-  async #acquire(requestId: string): Promise<Environment | Outcome> {
+  async #acquire(requestId: string): Promise<Environment | InvocationResult> {
     for (let next = this.#idle.pop(); next; next = this.#idle.pop()) {
       if (next.environment.alive) return next.environment;
       this.#discard(next.environment);
@@ -97,7 +97,7 @@ export class FunctionPool {
     return asInit(await this.#start(requestId, this.spec.timeoutSeconds * 1000));
   }
 
-  async #start(requestId: string, limitMs: number): Promise<Environment | Outcome> {
+  async #start(requestId: string, limitMs: number): Promise<Environment | InvocationResult> {
     const { spec, children, region, onEvent, bootstrap } = this.#options;
     const environment = new Environment({
       ...{ children, region, bootstrap },
@@ -129,7 +129,7 @@ export class FunctionPool {
     }
   }
 
-  #report(outcome: Outcome, requestId: string): void {
+  #report(outcome: InvocationResult, requestId: string): void {
     if (outcome.kind === 'success' || outcome.kind === 'error' || outcome.kind === 'throttled' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
@@ -142,7 +142,7 @@ export class FunctionPool {
   }
 }
 
-function asInit(result: Environment | Outcome): Environment | Outcome {
+function asInit(result: Environment | InvocationResult): Environment | InvocationResult {
   if (!('kind' in result) || !('error' in result)) return result;
   return { kind: 'init-failed', error: result.error };
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Children } from '../processes/children.ts';
 import { FunctionPool } from './function-pool.ts';
-import { type Outcome, throttled } from './outcome.ts';
+import { type InvocationResult, throttled } from './invocation-result.ts';
 import { retryThrottled } from './retry-throttled.ts';
-import type { FunctionSpec, RunnerEvent } from './runner.ts';
+import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
 /** Lambda waits one minute, then two, before it tries a failed asynchronous invocation again. */
 const EVENT_RETRY_MS = [60_000, 120_000];
@@ -80,7 +80,7 @@ export class FunctionTable {
   }
 
   /** `payload` is JSON text. Never throws; a function that is not there any more is an error like its own. */
-  async invoke(name: string, payload: string, requestId?: string): Promise<Outcome> {
+  async invoke(name: string, payload: string, requestId?: string): Promise<InvocationResult> {
     const pool = this.#pools.get(name);
     if (pool) return this.#run(pool, payload, requestId);
     return { kind: 'error', error: { errorType: 'ResourceNotFoundException', errorMessage: this.#notFound(name) } };
@@ -109,7 +109,7 @@ export class FunctionTable {
   }
 
   /** Refused when what is reserved for the function is at work, in versions that were replaced too. */
-  async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<Outcome> {
+  async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<InvocationResult> {
     const { name } = pool.spec;
     const reserved = this.#reserved.get(name);
     const pools = [...this.#pools.values(), ...this.#retired].filter(({ spec }) => spec.name === name);
@@ -131,7 +131,7 @@ export class FunctionTable {
   }
 
   /** A throttled event waits for its turn. */
-  #runLater(pool: FunctionPool, payload: string, requestId?: string): Promise<Outcome> {
+  #runLater(pool: FunctionPool, payload: string, requestId?: string): Promise<InvocationResult> {
     const end = Date.now() + LONGEST_EVENT_AGE_MS;
     return retryThrottled({
       invoke: () => this.#run(pool, payload, requestId),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Poller, type PollerOptions } from './poller.ts';
-import type { MappingSpec } from './runner.ts';
+import type { MappingSpec } from './specs.ts';
 
 export type MappingState = 'Enabling' | 'Enabled' | 'Disabling' | 'Disabled' | 'Updating';
 

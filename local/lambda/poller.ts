@@ -1,11 +1,10 @@
 import type { Message } from '@aws-sdk/client-sqs';
 import { failedMessages } from './batch-response.ts';
 import { fillBatch, LONG_POLL_SECONDS } from './fill-batch.ts';
-import type { Outcome } from './outcome.ts';
-import { backoff, pause } from './pause.ts';
+import type { InvocationResult } from './invocation-result.ts';
 import type { QueueClient } from './queue-client.ts';
-import { retryThrottled } from './retry-throttled.ts';
-import type { MappingSpec, RunnerEvent } from './runner.ts';
+import { retryDelayMs, retryThrottled, sleep } from './retry-throttled.ts';
+import type { MappingSpec, RunnerEvent } from './specs.ts';
 import { type SqsRecord, toEvents, toSqsRecord } from './sqs-record.ts';
 
 const MOST_PER_RECEIVE = 10;
@@ -20,7 +19,7 @@ export interface PollerOptions {
   /** Read anew for each batch, so that an update holds from the next one on. */
   settings: () => MappingSpec;
   queues: QueueClient;
-  invoke: (functionName: string, payload: string) => Promise<Outcome>;
+  invoke: (functionName: string, payload: string) => Promise<InvocationResult>;
   onEvent: (event: RunnerEvent) => void;
 }
 
@@ -117,12 +116,12 @@ export class Poller {
       if (this.#outage > 0) this.#tell('poll-recovered', `receives from ${queueUrl} again`);
       this.#outage = 0;
       // A server that does not wait would have us ask without a break.
-      if (messages.length === 0 && waitSeconds > 1 && Date.now() - asked < 1_000) await pause(100, this.#stop.signal);
+      if (messages.length === 0 && waitSeconds > 1 && Date.now() - asked < 1_000) await sleep(100, this.#stop.signal);
       return messages;
     } catch (error) {
       if (signal.aborted) return [];
       this.#fail(`cannot receive from ${queueUrl}: ${describe(error)}`);
-      await pause(backoff(this.#outage), this.#stop.signal);
+      await sleep(retryDelayMs(this.#outage), this.#stop.signal);
       return [];
     }
   }
@@ -140,7 +139,7 @@ export class Poller {
       if (outcome.kind === 'success') await this.#remove(succeeded(records, outcome.body));
       // A function that cannot start would otherwise burn the receives of the whole queue in seconds.
       this.#failedInits = outcome.kind === 'init-failed' ? this.#failedInits + 1 : 0;
-      if (this.#failedInits > 0) await pause(backoff(this.#failedInits), this.#stop.signal);
+      if (this.#failedInits > 0) await sleep(retryDelayMs(this.#failedInits), this.#stop.signal);
     }
   }
 
@@ -168,7 +167,7 @@ export class Poller {
         left = await this.#options.queues.remove(queueUrl, left);
       } catch (error) {
         reason = describe(error);
-        await pause(backoff(attempt), this.#stop.signal);
+        await sleep(retryDelayMs(attempt), this.#stop.signal);
       }
     }
     if (left.length > 0) this.#fail(`cannot delete ${left.length} messages from ${queueUrl}: ${reason}`);

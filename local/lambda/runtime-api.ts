@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Invocation {
+export interface NextInvocation {
   requestId: string;
   /** JSON text of the event. */
   payload: string;
@@ -24,7 +24,7 @@ export interface RuntimeApi {
   /** `host:port`, the value of AWS_LAMBDA_RUNTIME_API. */
   readonly address: string;
   /** Answers the runtime's waiting request for the next event. */
-  deliver(invocation: Invocation): void;
+  deliver(invocation: NextInvocation): void;
   close(): void;
 }
 
@@ -62,7 +62,7 @@ export async function openRuntimeApi(listener: RuntimeListener): Promise<Runtime
   };
 }
 
-function headersOf({ requestId, deadlineMs, functionArn, traceId }: Invocation): Record<string, string> {
+function headersOf({ requestId, deadlineMs, functionArn, traceId }: NextInvocation): Record<string, string> {
   return {
     'Content-Type': 'application/json',
     'Lambda-Runtime-Aws-Request-Id': requestId,

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { ServiceError } from './invocation-result.ts';
 import type { Mapping, MappingChange } from './mapping.ts';
 import { parseJson } from './parse-json.ts';
-import type { MappingSpec } from './runner.ts';
-import { ServiceError } from './service-error.ts';
+import type { MappingSpec } from './specs.ts';
 
 const CHANGE = z.object({
   Enabled: z.boolean().nullish(),

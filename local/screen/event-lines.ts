@@ -1,26 +1,8 @@
 import { styleText } from 'node:util';
 import { oneLine } from '../../core/text.ts';
-import type { RunnerEvent } from '../lambda/runner.ts';
+import type { RunnerEvent } from '../lambda/specs.ts';
+import { type LogLine, parseLogLine } from './log-line.ts';
 import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
-
-/** A log line of a function: what core/log.ts wrote. */
-export interface LogLine {
-  readonly level: 'info' | 'warn' | 'error';
-  readonly event: string;
-  readonly [field: string]: unknown;
-}
-
-/** The log line in what a function printed, or undefined when it is somebody's plain text. */
-export function parseLogLine(text: string): LogLine | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    const { level, event } = value as Partial<LogLine>;
-    return typeof event === 'string' && typeof level === 'string' ? (value as LogLine) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Of an error, or of what a function printed; `jobs show` has the rest of an error. */
 const LONGEST_TEXT = 300;

@@ -1,5 +1,5 @@
 import { oneLine } from '../../core/text.ts';
-import type { LogLine } from './event-lines.ts';
+import type { LogLine } from './log-line.ts';
 
 const LONGEST_REASON = 300;
 
@@ -34,7 +34,7 @@ export function mirrorSentence(log: LogLine): string | undefined {
       return `cannot be looked into: ${error}`;
     case 'move_tasks_unknown':
       return `does not tell its move tasks: ${error}`;
-    case 'give_back_failed':
+    case 'make_visible_failed':
       return `what was looked at stays hidden for a minute: ${error}`;
     default:
       return undefined;

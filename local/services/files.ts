@@ -44,11 +44,11 @@ interface Exchange {
 }
 
 /** An answer that is no success; its message is the body. */
-class Refusal extends Error {
+class HttpError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'HttpError';
     this.status = status;
   }
 }
@@ -84,7 +84,7 @@ async function answer(root: string, maxBytes: number, { request, response }: Exc
       return;
     default:
       response.setHeader('Allow', 'GET, HEAD, PUT');
-      throw new Refusal(405, `${request.method} is not taken here, but GET, HEAD and PUT are`);
+      throw new HttpError(405, `${request.method} is not taken here, but GET, HEAD and PUT are`);
   }
 }
 
@@ -93,7 +93,7 @@ function pathOf(root: string, url: string): string {
   const [encoded = ''] = url.split('?', 1);
   const segments = encoded.split('/').slice(1).map(decodeSegment);
   if (segments.some((segment) => segment === '' || segment.startsWith('.') || /[/\\\0]/.test(segment))) {
-    throw new Refusal(400, 'expected a path such as /photos/cat.jpg, no part of it empty or beginning with a dot');
+    throw new HttpError(400, 'expected a path such as /photos/cat.jpg, no part of it empty or beginning with a dot');
   }
   return join(root, ...segments);
 }
@@ -102,17 +102,17 @@ function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (cause) {
-    throw Object.assign(new Refusal(400, `"${segment}" is not percent-encoded UTF-8`), { cause });
+    throw Object.assign(new HttpError(400, `"${segment}" is not percent-encoded UTF-8`), { cause });
   }
 }
 
 async function send(path: string, method: 'GET' | 'HEAD', response: ServerResponse): Promise<void> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOTDIR' ? REFUSALS.ENOENT : error;
+    throw error.code === 'ENOTDIR' ? HTTP_ERRORS.ENOENT : error;
   });
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new Refusal(404, 'no such file');
+    if (!stats.isFile()) throw new HttpError(404, 'no such file');
     response.writeHead(200, {
       'Content-Type': CONTENT_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream',
       'Content-Length': stats.size,
@@ -127,7 +127,7 @@ async function send(path: string, method: 'GET' | 'HEAD', response: ServerRespon
 
 /** Written beside its place and moved in when complete: nobody reads half a file, and the last of two writers wins. */
 async function receive(path: string, maxBytes: number, request: IncomingMessage): Promise<void> {
-  const tooLarge = new Refusal(413, `the file is larger than ${maxBytes} bytes`);
+  const tooLarge = new HttpError(413, `the file is larger than ${maxBytes} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge;
   await mkdir(dirname(path), { recursive: true });
   const draft = join(dirname(path), `.${randomUUID()}.new`);
@@ -151,12 +151,12 @@ async function receive(path: string, maxBytes: number, request: IncomingMessage)
   }
 }
 
-const REFUSALS: Readonly<Record<string, Refusal>> = {
-  ENOENT: new Refusal(404, 'no such file'),
-  ENAMETOOLONG: new Refusal(400, 'the path is too long'),
-  EEXIST: new Refusal(409, 'a file is where this path needs a folder'),
-  ENOTDIR: new Refusal(409, 'a file is where this path needs a folder'),
-  EISDIR: new Refusal(409, 'a folder of this name is there already'),
+const HTTP_ERRORS: Readonly<Record<string, HttpError>> = {
+  ENOENT: new HttpError(404, 'no such file'),
+  ENAMETOOLONG: new HttpError(400, 'the path is too long'),
+  EEXIST: new HttpError(409, 'a file is where this path needs a folder'),
+  ENOTDIR: new HttpError(409, 'a file is where this path needs a folder'),
+  EISDIR: new HttpError(409, 'a folder of this name is there already'),
 };
 
 function refuse({ request, response }: Exchange, error: unknown): void {
@@ -167,7 +167,9 @@ function refuse({ request, response }: Exchange, error: unknown): void {
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const { status, message } =
-    error instanceof Refusal ? error : (REFUSALS[code] ?? new Refusal(500, `the file server failed: ${String(error)}`));
+    error instanceof HttpError
+      ? error
+      : (HTTP_ERRORS[code] ?? new HttpError(500, `the file server failed: ${String(error)}`));
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${message}\n`);
   // A client that still sends would otherwise never come to read the answer.
   request.resume();

@@ -1,7 +1,7 @@
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { optionalSetting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
-import { CREDENTIALS } from '../aws.ts';
+import { CREDENTIALS } from '../state.ts';
 
 /** The SQS that everything uses: our emulator, or the server that a setting names. */
 export interface SqsServer {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { type PostgresServer, startPostgres } from '../postgres/postgres.ts';
 import type { Children } from '../processes/children.ts';
+import { startOnUsualPort } from '../processes/ports.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
-import { startOnUsualPort } from '../usual-ports.ts';
 import { type FileServer, startFileServer } from './files.ts';
 import type { SqsServer } from './other-sqs.ts';
 

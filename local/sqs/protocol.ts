@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Connection, Input } from './actions/input.ts';
 import { ACTIONS } from './actions/table.ts';
-import type { Broker } from './broker.ts';
+import type { Broker } from './broker/broker.ts';
 import { SqsError } from './errors.ts';
-import type { Connection, Input } from './input.ts';
 
 const TARGET_PREFIX = 'AmazonSQS.';
 const MOST_BYTES = 16 * 1_048_576;

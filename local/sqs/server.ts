@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Broker } from './broker.ts';
+import type { Broker } from './broker/broker.ts';
+import { createMemoryJournal } from './broker/journal.ts';
 import { answerRequest } from './protocol.ts';
 import { createLongPolls } from './queue/long-polls.ts';
-import { createMemoryJournal } from './store/journal.ts';
 
 // Imported as a module, node:http also loads the WebSocket client: 30 ms and 10 MB that a start can do without.
 const { createServer } = process.getBuiltinModule('node:http');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { compactJson } from '../support/json-text.ts';
 import { openApi } from './world.ts';
 
 const { ask, pool, woken } = await openApi();
@@ -109,7 +110,7 @@ describe('POST /jobs', () => {
     expect(rows[0].text).toContain('9007199254740993');
     expect(rows[0].text).toContain('12345678901234567.125');
     expect(rows[0].text).toContain('ok 😀');
-    expect(detail.text).toContain(`"payload":${rows[0].text}`);
+    expect(detail.text).toContain(`"payload":${compactJson(rows[0].text)}`);
   });
 });
 
@@ -123,6 +124,17 @@ describe('GET /jobs/:id', () => {
     expect(body).toMatchObject({ id: made.id, status: 'pending', payload_restricted: true });
     expect(body).not.toHaveProperty('payload');
     expect(body).not.toHaveProperty('attempt_history');
+  });
+
+  it('shows a payload that nests too deeply for JavaScript as text', async () => {
+    const payload = `${'['.repeat(3_000)}${']'.repeat(3_000)}`;
+    const { rows } = await pool.query("insert into millrace.jobs (job_type, payload) values ('any', $1) returning id", [
+      payload,
+    ]);
+
+    const { status, body } = await ask(`/jobs/${rows[0].id}`);
+
+    expect({ status, payload: body.payload }).toEqual({ status: 200, payload });
   });
 
   it.each(['9223372036854775807', '4711000'])('answers 404 for %s, which is no job', async (id) => {

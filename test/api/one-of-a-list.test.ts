@@ -27,7 +27,7 @@ describe('GET /admin/dlq/{id}', () => {
 
     expect(status).toBe(200);
     expect(body).toMatchObject({ dead_letter_id: letter, job_id: job, attempts: 5, payload_restricted: false });
-    expect(text).toContain('"payload":{"n": 1.10}');
+    expect(text).toContain('"payload":{"n":1.10}');
   });
 
   it('shows a message that is nobody’s job', async () => {

@@ -17,7 +17,7 @@ const JWT = { MILLRACE_API_JWT_ISSUER: 'https://issuer.example', MILLRACE_API_JW
 
 describe('WEB-03: the start', () => {
   it.each([
-    ['without a mode', {}, /^MILLRACE_API_AUTH: expected some of api-key, iam, jwt, none/],
+    ['without a mode', {}, /^MILLRACE_API_AUTH: expected a comma-separated list of api-key, iam, jwt, none/],
     ['with an unknown mode', { MILLRACE_API_AUTH: 'basic' }, /^MILLRACE_API_AUTH: .* got "basic"/],
     ['with none beside another', { MILLRACE_API_AUTH: 'none,api-key' }, /^MILLRACE_API_AUTH/],
     ['with none and no address', { MILLRACE_API_AUTH: 'none' }, /^MILLRACE_API_URL/],

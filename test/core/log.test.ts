@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openLog } from '../../core/log.ts';
-import { LOG_EVENTS } from '../../core/numbers/log-table.ts';
+import { type Log, openLog } from '../../core/log.ts';
+import { LOG_EVENTS } from '../../core/log-table.ts';
 import { faultsOf } from '../support/log-lines.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -15,12 +15,18 @@ function record() {
 it('begins every line with what a log service looks for, and says it in words', () => {
   const { log, lines } = record();
 
-  log.child({ queue: 'work' }).warn('given_back', { job_type: 'work', jobs: 2, released: 1 });
+  log.child({ queue: 'work' }).warn('released_unstarted', { job_type: 'work', jobs: 2, released: 1 });
 
   const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   expect(lines).toEqual([
     {
-      ...{ level: 'warn', timestamp: time, service: 'millrace', event: 'given_back', message: 'given back' },
+      ...{
+        level: 'warn',
+        timestamp: time,
+        service: 'millrace',
+        event: 'released_unstarted',
+        message: 'released unstarted',
+      },
       ...{ queue: 'work', job_type: 'work', jobs: 2, released: 1 },
     },
   ]);
@@ -48,7 +54,7 @@ it.each([
 ])('the table refuses %s', (_name, { event, ...fields }, fault) => {
   const { log, lines } = record();
 
-  log.info(event, fields);
+  (log as Log<string>).info(event, fields);
 
   expect(faultsOf(lines[0]!)).toEqual([fault]);
 });

@@ -10,7 +10,7 @@ export const walk = { breaking, mending, again, giveUp };
 export const script = chapter.blocks.find(({ language }) => language === 'js')?.code ?? '';
 
 const page = readDocument('docs/dead-letters.md');
-const doors = linesOf('Every door of redrive');
+const doors = linesOf('Ways to redrive');
 const isDiscard = (line: string) => /discard|delete from/.test(line);
 
 /** The keys of the filter of `millrace.start_redrive`. */
@@ -18,7 +18,7 @@ export const filterKeys = rowsBelow('| key | |').map((line) => line.split('`')[1
 
 /** What goes before each line that speaks to SQS. */
 export const settings = commandLines(page).filter((line) => line.startsWith('export '));
-export const looks = linesOf('Where it is seen');
+export const looks = linesOf('Where to see dead letters');
 export const discards = doors.filter(isDiscard);
 export const redrives = doors.filter((line) => !isDiscard(line) && !/--dry-run|operations|list-/.test(line));
 /** Those that only tell of redrives. */

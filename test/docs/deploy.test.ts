@@ -12,13 +12,13 @@ function known(): string[] {
   try {
     readSettings({ stage: 'dev', nonsense: '1' });
   } catch (error) {
-    return /only what there is \(([^)]+)\)/.exec(String(error))?.[1]?.split(', ') ?? [];
+    return /expected one of ([^"]+), got/.exec(String(error))?.[1]?.split(', ') ?? [];
   }
   return [];
 }
 
 it('lists every setting of the deployment, and no other', () => {
-  const rows = tableBelow(page, 'What can be chosen');
+  const rows = tableBelow(page, 'Settings');
 
   const listed = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
 
@@ -43,7 +43,7 @@ it('counts what alarms cost', () => {
   // $0.10 for each metric, and $0.50 for the one over all.
   const price = (count: number) => 0.1 * alarms(count).flatMap(({ metrics }) => Object.keys(metrics)).length + 0.5;
 
-  const [, told] = tableBelow(page, 'What it costs when nothing happens').find(([what]) => what === 'alarms') ?? [];
+  const [, told] = tableBelow(page, 'Idle cost').find(([what]) => what === 'alarms') ?? [];
 
   expect(told).toBe(`${price(0).toFixed(2)}, and ${(price(1) - price(0)).toFixed(2)} a handler`);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LOG_EVENTS, LOG_FIELDS } from '../../core/numbers/log-table.ts';
+import { LOG_EVENTS, LOG_FIELDS } from '../../core/log-table.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE, PROMETHEUS_METRICS } from '../../core/numbers/metric-table.ts';
 import { readDocument, section, tableBelow } from './documents.ts';
 

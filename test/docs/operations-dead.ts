@@ -102,6 +102,6 @@ const stray: Scene = {
 export const deadScenes: Readonly<Record<string, Scene>> = {
   'Many dead letters': manyDead,
   'A redrive must be stopped': runawayRedrive,
-  'The DLQ shows another number than the table': otherNumber,
-  'The DLQ holds a message of nobody’s job': stray,
+  'The DLQ and the table show different numbers': otherNumber,
+  'The DLQ contains a message without a job': stray,
 };

@@ -87,5 +87,5 @@ export const databaseScenes: Readonly<Record<string, Scene>> = {
   'The log says `message_unexpected`': messageUnexpected,
   'The database was restored or cloned': restored,
   'The database grows, or counting lags': pinned,
-  'The schema is not that of the release': olderSchema,
+  'The schema does not match the release': olderSchema,
 };

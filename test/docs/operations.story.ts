@@ -67,7 +67,7 @@ it('says what every command answers', () => {
 });
 
 it('names numbers that are published, one row for each kind of trouble', () => {
-  const rows = tableBelow(page, 'The numbers that tell');
+  const rows = tableBelow(page, 'Metrics to watch');
   const names = (column: number) => rows.flatMap((row) => row[column]?.match(/(?<=`)[A-Za-z_]+(?=`)/g) ?? []);
 
   const [prometheus, cloudwatch] = [names(1), names(2)];

@@ -32,7 +32,7 @@ beforeAll(async () => {
   await useTls(server, tls);
   ca = join(server.folder, '..', 'ca.pem');
   await writeFile(ca, tls.certificate);
-  // As RDS has it: the owner is no superuser, and nothing is there yet.
+  // As on RDS: the owner is not a superuser, and the database is empty.
   await admin.query(`create role admin login createrole password 'of-owner'`);
   await admin.query('grant create on database millrace to admin');
   const place = { host: 'localhost', port: server.port, dbname: 'millrace' };
@@ -48,7 +48,7 @@ afterAll(async () => {
   manager.close();
 });
 
-/** The bundle as it is deployed, in an environment that says no password. */
+/** Adds the deployed bundle as a function whose environment contains no password. */
 async function add(name: string, secret: string, environment: Record<string, string> = {}): Promise<void> {
   const handler = join(root, 'test/functions/deployed-handler.ts');
   const folder = await temporaryFolder();
@@ -72,15 +72,15 @@ async function invoke(name: string, payload: object = {}): Promise<unknown> {
   return JSON.parse(text === '' ? 'null' : text);
 }
 
-/** As the gateway asks for the list of keys. */
+/** Returns the event with which the gateway requests the list of keys. */
 function listKeys(authorization: string): object {
   const requestContext = { requestId: 'r', domainName: 'x.test', http: { method: 'GET' } };
   const event = { rawPath: '/admin/api-keys', rawQueryString: '', isBase64Encoded: false, requestContext };
-  // What a caller sends is never what a key is made of.
+  // The body of a request must never create a key.
   return { ...event, headers: { authorization }, body: '{"create_key": {"name": "mine", "scopes": ["admin"]}}' };
 }
 
-it('takes a job from an empty database to its end, with the login of each secret', async () => {
+it('the deployed functions migrate an empty database and run a job, each with the login of its secret', async () => {
   const queues = new SQSClient({ endpoint: sqs.endpoint, region: 'us-east-1', credentials });
   const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo' }));
   await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo-dlq' }));
@@ -102,7 +102,7 @@ it('takes a job from an empty database to its end, with the login of each secret
   });
 });
 
-it('makes the first key for whom IAM lets invoke the function of the API', async () => {
+it('the API function creates the first key when it is invoked directly', async () => {
   await add('api', 'runtime', { MILLRACE_API_AUTH: 'api-key', MILLRACE_DISPATCHER_FUNCTION: 'dispatcher' });
 
   const made = (await invoke('api', { create_key: { name: 'ops', scopes: ['admin'], expires_in: '90d' } })) as {
@@ -121,7 +121,7 @@ it.each([
   [{ name: 'ops', scopes: ['boss'] }, /create_key: .*scopes\[0\]/s],
   [{ name: '', scopes: ['admin'] }, /create_key: .*name/s],
   [undefined, /create_key: .*expected object/s],
-])('says what is wrong with a first key of %j', async (wanted, reason) => {
+])('the API function rejects a first key of %j with the reason', async (wanted, reason) => {
   const Payload = JSON.stringify({ create_key: wanted });
 
   const answer = await lambda.send(new InvokeCommand({ FunctionName: 'api', Payload }));

@@ -10,7 +10,7 @@ const event = (changes: Partial<HttpEvent> & { method?: string } = {}): HttpEven
   ...changes,
 });
 
-it('makes a request of an event: path, query, headers and body, as text or in base64', async () => {
+it('toRequest reads path, query, headers and body, as text or in base64', async () => {
   const body = '{"note":"ü😀"}';
 
   const text = toRequest(event({ method: 'POST', rawPath: '/a%20b', rawQueryString: 'x=1&x=2', body }));
@@ -24,21 +24,21 @@ it('makes a request of an event: path, query, headers and body, as text or in ba
   expect(await encoded.text()).toBe(body);
 });
 
-it.each(['GET', 'HEAD'])('leaves out the body that %s must not have', async (method) => {
+it.each(['GET', 'HEAD'])('toRequest omits the body of %s', async (method) => {
   const request = toRequest(event({ method, body: 'x' }));
 
   expect(await request.text()).toBe('');
 });
 
-it.each(['TRACE', 'CONNECT', 'TRACK'])('takes %s for another method that nothing here has', (method) => {
+it.each(['TRACE', 'CONNECT', 'TRACK'])('toRequest turns %s into OPTIONS', (method) => {
   expect(toRequest(event({ method })).method).toBe('OPTIONS');
 });
 
-it.each(['*', 'http://else.example/'])('takes the target %s for a path', (rawPath) => {
+it.each(['*', 'http://else.example/'])('toRequest treats the target %s as a path', (rawPath) => {
   expect(new URL(toRequest(event({ rawPath })).url).host).toBe('api.example');
 });
 
-it('makes an answer of a response', async () => {
+it('toResult returns status, headers and body of a response', async () => {
   const result = await toResult(new Response('ü', { status: 201, headers: { location: '/jobs/1' } }));
 
   expect(result).toMatchObject({

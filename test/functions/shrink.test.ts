@@ -4,7 +4,7 @@ import { type Pixels, shrink } from '../../functions/shrink.ts';
 
 const size = fc.integer({ min: 1, max: 24 });
 
-/** Any picture without transparency, and a size to shrink it to. */
+/** An opaque picture, and a size to shrink it to. */
 const shrinking = fc.tuple(size, size).chain(([width, height]) =>
   fc.record({
     source: fc
@@ -25,7 +25,7 @@ function picture(width: number, ...pixels: number[][]): Pixels {
   return { data: Uint8Array.from(pixels.flat()), width, height: pixels.length / width };
 }
 
-it('keeps the mean of every channel', () => {
+it('shrink keeps the mean of every channel', () => {
   fc.assert(
     fc.property(shrinking, ({ source, width, height }) => {
       const small = shrink(source, width, height);
@@ -39,7 +39,7 @@ it('keeps the mean of every channel', () => {
   );
 });
 
-it('changes nothing when the size stays', () => {
+it('shrink changes nothing when the size stays the same', () => {
   fc.assert(
     fc.property(shrinking, ({ source }) => {
       const same = shrink(source, source.width, source.height);
@@ -49,7 +49,7 @@ it('changes nothing when the size stays', () => {
   );
 });
 
-it('leaves a picture of one colour in that colour', () => {
+it('shrink keeps the colour of a picture with one colour', () => {
   fc.assert(
     fc.property(shrinking, fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255)), ({ source, width, height }, colour) => {
       const plain = { ...source, data: source.data.map((_byte, i) => [...colour, 255][i % 4]!) };
@@ -61,7 +61,7 @@ it('leaves a picture of one colour in that colour', () => {
   );
 });
 
-it('splits a pixel between the two that it reaches into', () => {
+it('shrink splits a pixel between the two target pixels that it overlaps', () => {
   const source = picture(3, [30, 0, 0, 255], [60, 0, 0, 255], [90, 0, 0, 255]);
 
   const small = shrink(source, 2, 1);
@@ -69,7 +69,7 @@ it('splits a pixel between the two that it reaches into', () => {
   expect([...small.data]).toEqual([40, 0, 0, 255, 80, 0, 0, 255]);
 });
 
-it('lays clear pixels on white, whatever colour they hide', () => {
+it('shrink draws transparent pixels as white, even if they have a colour', () => {
   const source = picture(2, [255, 0, 0, 255], [0, 0, 0, 0]);
 
   const small = shrink(source, 1, 1);

@@ -9,7 +9,7 @@ import { loadCatalog } from '../../core/handler/catalog.ts';
 import { Millrace } from '../../infra/millrace.ts';
 import { EXISTING } from './synthesise.ts';
 
-// Without our cdk.json: what its flags choose is not what somebody else's app has.
+// Without our cdk.json: another app does not have its feature flags.
 const app = new App();
 const stack = new Stack(app, 'Shop');
 const { handlers } = await loadCatalog('functions/handlers');
@@ -24,7 +24,7 @@ const millrace = new Millrace(stack, 'Jobs', {
   maxConnections: undefined,
 });
 
-it('keeps to the rules of AWS Solutions in an app of somebody else, among other resources', () => {
+it('follows the rules of AWS Solutions in another app, among other resources', () => {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   const dead = new Queue(stack, 'Dead', { enforceSSL: true });
   new Queue(stack, 'Theirs', { enforceSSL: true, deadLetterQueue: { queue: dead, maxReceiveCount: 3 } });
@@ -37,7 +37,7 @@ it('keeps to the rules of AWS Solutions in an app of somebody else, among other 
   Template.fromStack(stack).resourceCountIs('AWS::SQS::Queue', 2 * handlers.length + 2);
 });
 
-it('offers its parts to that app', () => {
+it('exposes its parts to the other app', () => {
   expect(millrace.handlers.map(({ plan }) => plan.queueName)).toEqual([
     'millrace-shop-make_thumbnail',
     'millrace-shop-send_reminder',

@@ -11,7 +11,7 @@ export interface Policy {
   readonly Statement: readonly { readonly Action: unknown; readonly Resource: unknown }[];
 }
 
-/** A synthesised template, asked by the names that a deployment has. */
+/** A synthesised template, with lookups by the names of a deployment. */
 export class Deployed {
   readonly template: Template;
   readonly resources: Readonly<Record<string, Resource>>;
@@ -25,7 +25,7 @@ export class Deployed {
     return Object.values(this.resources).filter(({ Type }) => Type === type);
   }
 
-  /** Properties of the one of a type that has this value in a property. */
+  /** Returns the properties of the resource of `type` whose `property` is `value`. */
   find(type: string, property: string, value: unknown): Record<string, unknown> | undefined {
     return this.all(type).find(({ Properties }) => Properties[property] === value)?.Properties;
   }
@@ -39,7 +39,7 @@ export class Deployed {
     return { 'Fn::GetAtt': [this.idOf(type, properties), 'Arn'] };
   }
 
-  /** Of the role of a function. */
+  /** Returns the policy statements of a function's role. */
   statementsOf(functionName: string): Policy['Statement'] {
     const lambda = this.find('AWS::Lambda::Function', 'FunctionName', functionName);
     const { 'Fn::GetAtt': [role] = [] } = (lambda?.Role ?? {}) as { 'Fn::GetAtt'?: string[] };

@@ -6,11 +6,11 @@ const { stack } = await synthesise({ ...EXISTING, stage: 'prod', databaseHost: '
 const deployed = new Deployed(stack);
 
 describe.each([
-  // function timeout = timeout + 2 s + 5 s + 3 s, visibility = 6 times that
+  // Function timeout = timeout + 2 s + 5 s + 3 s; visibility timeout = 6 times that.
   { name: 'send_reminder', timeout: 40, visibility: 240, batch: 10, concurrency: 5, memory: 256 },
   { name: 'make_thumbnail', timeout: 70, visibility: 420, batch: 1, concurrency: 10, memory: 1792 },
 ])('handler $name', ({ name, timeout, visibility, batch, concurrency, memory }) => {
-  it('has a queue whose messages SQS moves to its dead-letter queue', () => {
+  it('has a queue whose failed messages SQS moves to its dead-letter queue', () => {
     const deadLetterQueue = deployed.idOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}-dlq` });
 
     const queue = deployed.find('AWS::SQS::Queue', 'QueueName', `millrace-prod-${name}`);
@@ -24,7 +24,7 @@ describe.each([
     });
   });
 
-  it('has a dead-letter queue of 14 days for that queue alone', () => {
+  it('has a dead-letter queue that keeps messages of that queue only, for 14 days', () => {
     const queue = deployed.find('AWS::SQS::Queue', 'QueueName', `millrace-prod-${name}-dlq`);
 
     expect(queue).toMatchObject({
@@ -48,7 +48,7 @@ describe.each([
     expect(lambda).not.toHaveProperty('ReservedConcurrentExecutions');
   });
 
-  it('tells its function where queue and database are', () => {
+  it('passes the addresses of queue and database to its function', () => {
     const lambda = deployed.find('AWS::Lambda::Function', 'FunctionName', `millrace-prod-${name}`);
 
     expect(lambda?.Environment).toEqual({
@@ -63,7 +63,7 @@ describe.each([
     });
   });
 
-  it('has a mapping that reports failed messages one by one', () => {
+  it('has a mapping with partial batch responses', () => {
     const lambda = deployed.idOf('AWS::Lambda::Function', { FunctionName: `millrace-prod-${name}` });
 
     const mappings = deployed.template.findResources('AWS::Lambda::EventSourceMapping', {
@@ -80,7 +80,7 @@ describe.each([
     ]);
   });
 
-  it('lets its function read its own queue, write its own log and read one secret', () => {
+  it('allows its function to read its own queue, write its own log and read one secret', () => {
     const statements = deployed.statementsOf(`millrace-prod-${name}`);
 
     expect(statements).toEqual([
@@ -114,7 +114,7 @@ describe.each([
     expect(logGroup).toMatchObject({ RetentionInDays: 30 });
   });
 
-  it('names its queues in the outputs', () => {
+  it('has both queues in the outputs', () => {
     const { Outputs } = deployed.template.toJSON();
 
     const named = Object.values(Outputs as Record<string, { Value: { Ref?: string } }>).map(({ Value }) => Value.Ref);

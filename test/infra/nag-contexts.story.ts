@@ -20,15 +20,15 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
     { 'AWS::EC2::VPCEndpoint': 0, 'AWS::EC2::NatGateway': 1 },
   ],
   [
-    'a database with a public address, callers by IAM',
+    'a database with a public address, and callers authenticated by IAM',
     { ...EXISTING, api: 'iam', apiIamScopes: SCOPES },
     { 'AWS::EC2::VPC': 0, 'AWS::RDS::DBCluster': 0 },
   ],
   [
-    'a database in a VPC, no API',
+    'a database in a VPC, and no API',
     { ...EXISTING, ...IN_A_VPC, egress: 'endpoints', api: 'off' },
     { 'AWS::EC2::VPC': 0, 'AWS::EC2::VPCEndpoint': 3, 'AWS::ApiGatewayV2::Api': 0 },
   ],
-])('keeps to the rules of AWS Solutions, or says why not, with %s', async (_case, context, counts) => {
+])('follows the rules of AWS Solutions, or acknowledges exceptions, with %s', async (_case, context, counts) => {
   await expectNoViolation(context, counts);
 });

@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import { expectNoViolation } from './nag-report.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
-it('keeps to the rules of AWS Solutions, or says why not, with a new database behind endpoints', async () => {
+it('follows the rules of AWS Solutions, or acknowledges exceptions, with a new database behind endpoints', async () => {
   const counts = { 'AWS::EC2::VPCEndpoint': 3, 'AWS::EC2::NatGateway': 0, 'AWS::RDS::DBCluster': 1 };
 
   await expectNoViolation({}, counts);
 });
 
-it('finds a rule that is broken', async () => {
+it('fails the synthesis when a resource breaks a rule', async () => {
   const { app, stack } = await synthesise(EXISTING);
   const { Queue } = await import('aws-cdk-lib/aws-sqs');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -9,7 +9,7 @@ const deployed = new Deployed(stack);
 it.each([
   ['dispatcher', 150],
   ['dlq-mirror', 60],
-])('wakes the %s every minute and makes up for nothing', (part, timeout) => {
+])('invokes the %s every minute and never retries', (part, timeout) => {
   const lambda = { FunctionName: `millrace-prod-${part}` };
 
   const schedule = deployed.find('AWS::Scheduler::Schedule', 'Name', `millrace-prod-${part}`);
@@ -31,8 +31,8 @@ it.each([
   });
 });
 
-it('has no wildcard in a policy', () => {
-  // CDK invokes the newest version of a step of the deploy, which has a number that nobody knows before.
+it('uses no wildcard in a policy', () => {
+  // CDK invokes the latest version of a deploy step, whose number is unknown at synthesis.
   const ours = Object.entries(deployed.resources).filter(
     ([id, { Type }]) => /^AWS::IAM::(Policy|ManagedPolicy|Role)$/.test(Type) && !id.startsWith('AWSCDKTrigger'),
   );
@@ -46,7 +46,7 @@ it('has no wildcard in a policy', () => {
   expect(wide).toEqual([]);
 });
 
-it('refuses what comes to a queue without TLS', () => {
+it('makes queues refuse requests without TLS', () => {
   const policies = Object.values(deployed.resources).filter(({ Type }) => Type === 'AWS::SQS::QueuePolicy');
 
   expect(policies).toHaveLength(4);
@@ -55,7 +55,7 @@ it('refuses what comes to a queue without TLS', () => {
   );
 });
 
-it('gives operators what the redrive of the SQS console asks for, and no more', () => {
+it('allows operators what a redrive in the SQS console requires, and nothing else', () => {
   const deadLetterQueues = ['make_thumbnail', 'send_reminder'].map((name) =>
     deployed.arnOf('AWS::SQS::Queue', { QueueName: `millrace-prod-${name}-dlq` }),
   );
@@ -85,7 +85,7 @@ it('gives operators what the redrive of the SQS console asks for, and no more', 
   ]);
 });
 
-it('serves the API with a limit, an access log and no other origins', () => {
+it('serves the API with a rate limit, an access log and no CORS', () => {
   deployed.template.hasResourceProperties('AWS::ApiGatewayV2::Stage', {
     StageName: '$default',
     AccessLogSettings: {
@@ -96,17 +96,17 @@ it('serves the API with a limit, an access log and no other origins', () => {
   deployed.template.hasResourceProperties('AWS::ApiGatewayV2::Api', { CorsConfiguration: Match.absent() });
 });
 
-it('says what to type next', () => {
+it('outputs the URL of the API and the command to run next', () => {
   deployed.template.hasOutput('Next', { Value: 'npx millrace doctor --stage prod' });
   deployed.template.hasOutput('ApiUrl', {});
 });
 
-describe('the steps of a deploy', () => {
-  it('migrate the schema as its owner, before any function and its mapping or schedule', () => {
+describe('the deploy steps', () => {
+  it('migrate the schema as its owner, before any mapping, schedule or route exists', () => {
     const migrate = deployed.find('AWS::Lambda::Function', 'FunctionName', 'millrace-prod-migrate');
     const waiting = ['AWS::Lambda::EventSourceMapping', 'AWS::Scheduler::Schedule', 'AWS::ApiGatewayV2::Route'];
 
-    const hasty = Object.values(deployed.resources).filter(
+    const early = Object.values(deployed.resources).filter(
       ({ Type, DependsOn = [] }) => waiting.includes(Type) && !DependsOn.includes(trigger('Migrate')),
     );
 
@@ -120,7 +120,7 @@ describe('the steps of a deploy', () => {
         },
       },
     });
-    expect(hasty).toEqual([]);
+    expect(early).toEqual([]);
   });
 
   it('write the registry after all queues, functions and mappings', () => {
@@ -133,7 +133,7 @@ describe('the steps of a deploy', () => {
     expect(missing).toEqual([]);
   });
 
-  it('tell the registry what the URLs of queues begin with', () => {
+  it('pass the prefix of queue URLs to the registry', () => {
     const registry = deployed.find('AWS::Lambda::Function', 'FunctionName', 'millrace-prod-registry');
 
     expect(registry).toMatchObject({
@@ -147,7 +147,7 @@ describe('the steps of a deploy', () => {
     });
   });
 
-  it('log where the stack takes the log away with it', () => {
+  it('write logs that are deleted with the stack', () => {
     const groups = deployed.template.findResources('AWS::Logs::LogGroup');
 
     const elsewhere = Object.values(deployed.resources)
@@ -158,7 +158,7 @@ describe('the steps of a deploy', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  it('have as long as Lambda gives', () => {
+  it('have the longest timeout that Lambda allows', () => {
     const timeouts = Object.values(deployed.resources)
       .filter(({ Type }) => Type === 'Custom::Trigger')
       .map(({ Properties }) => Properties.Timeout);
@@ -167,7 +167,7 @@ describe('the steps of a deploy', () => {
   });
 });
 
-it('is the template that was last looked at', async () => {
+it('matches the reviewed template', async () => {
   const masked = JSON.stringify(deployed.template.toJSON(), null, 2)
     .replaceAll(/[0-9a-f]{64}/g, '<hash>')
     .replaceAll(/(CurrentVersion[0-9A-F]{8})[0-9a-f]{32}/g, '$1<hash>');

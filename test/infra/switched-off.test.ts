@@ -6,16 +6,16 @@ const { stack } = await synthesise({ ...EXISTING, stage: 'prod', alarms: 'off', 
 const deployed = new Deployed(stack);
 const ofType = (type: string) => Object.values(deployed.resources).filter(({ Type }) => Type === type);
 
-it('makes no alarm when nobody wants one, and the dashboard without them', () => {
+it('makes no alarms with alarms=off, and a dashboard without them', () => {
   const [dashboard] = ofType('AWS::CloudWatch::Dashboard');
 
   expect(ofType('AWS::CloudWatch::Alarm')).toEqual([]);
   expect(ofType('AWS::CloudWatch::CompositeAlarm')).toEqual([]);
-  expect(JSON.stringify(dashboard)).toContain('Attempts a minute');
+  expect(JSON.stringify(dashboard)).toContain('Attempts per minute');
   expect(JSON.stringify(dashboard)).not.toContain('"alarm"');
 });
 
-it('has every function that counts leave job types out of its numbers', () => {
+it('passes metricsByJobType=off to every function', () => {
   const counting = ofType('AWS::Lambda::Function').filter(({ Properties }) => 'Environment' in Properties);
 
   const variables = counting.map(({ Properties }) => (Properties.Environment as { Variables: object }).Variables);

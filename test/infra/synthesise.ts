@@ -7,14 +7,14 @@ const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 
 
 const SECRET = 'arn:aws:secretsmanager:eu-central-1:123456789012:secret';
 
-/** What `-c` has to say about a database that is there already. */
+/** Context for an existing database. */
 export const EXISTING: Context = {
   database: 'existing',
   databaseOwnerSecret: `${SECRET}:owner-AbCdEf`,
   databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
 };
 
-/** The stack as `cdk synth` makes it from `cdk.json` and these context values. */
+/** Makes the stack as `cdk synth` does, from `cdk.json` and these context values. */
 export async function synthesise(context: Context = {}): Promise<{ app: App; stack: Stack }> {
   const app = new App({ context: { ...CDK.context, ...context } });
   return { app, stack: await makeStack(app, { ...CDK.context, ...context }) };

@@ -1,6 +1,6 @@
 import { DeleteQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../core/numbers/log-table.ts';
+import { LOG_EVENTS } from '../../core/log-table.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../core/numbers/metric-table.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsOf } from '../support/log-lines.ts';
@@ -9,7 +9,7 @@ import { makeProject, type Project } from '../support/project.ts';
 import { handlerSource } from './sources.ts';
 
 const WORK = `
-  const { Cancel, DeadLetter, Skip, Snooze } = await import('../../core/handler/outcome.ts');
+  const { Cancel, DeadLetter, Skip, Snooze } = await import('../../core/handler/chosen-outcome.ts');
   if (payload.end === 'fail') throw new RangeError('no');
   if (payload.end === 'die') throw new DeadLetter('for good');
   if (payload.end === 'skip') throw new Skip('not needed');

@@ -4,8 +4,8 @@ import { SHIPPED } from '../core/postgres/migrations-folder.ts';
 
 /** What makes an empty database. Every file after these meets tables that are full and in use. */
 const FIRST_RELEASE = [
-  ...['0001_foundation', '0002_jobs', '0003_history', '0004_applications', '0005_operators', '0006_upkeep'],
-  ...['0007_redrive', '0008_api', '0009_numbers', '0010_hot_path'],
+  ...['0001_foundation', '0002_handlers', '0003_jobs', '0004_history', '0005_numbers', '0006_enqueue', '0007_dispatch'],
+  ...['0008_attempts', '0009_endings', '0010_cancel', '0011_redrive', '0012_upkeep', '0013_api', '0014_schedules'],
 ];
 
 const PLAIN_INDEX = /\bcreate\s+(?:unique\s+)?index\s+(?!concurrently\b)[^;]*?\bon\s+(?:only\s+)?millrace\.jobs\w*/gi;

@@ -26,7 +26,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineHandler } from '../../core/handler/handler.ts';
-import { DeadLetter } from '../../core/handler/outcome.ts';
+import { DeadLetter } from '../../core/handler/chosen-outcome.ts';
 import { retry } from '../../core/handler/retry-policy.ts';
 
 void appendFileSync, existsSync, wait, DeadLetter, retry;

@@ -1,12 +1,13 @@
-import { LOG_EVENTS, LOG_FIELDS } from '../../core/numbers/log-table.ts';
+import { LOG_EVENTS, LOG_FIELDS } from '../../core/log-table.ts';
 import { CLOUDWATCH_METRICS } from '../../core/numbers/metric-table.ts';
 
 const EVERY_LINE = ['level', 'timestamp', 'service', 'event', 'message'];
+const EVENTS: Readonly<Record<string, readonly string[]>> = LOG_EVENTS;
 const FIELDS: Readonly<Record<string, { readonly type: string }>> = LOG_FIELDS;
 
 /** What of a line is not as the tables of fields and events say. */
 export function faultsOf(line: Readonly<Record<string, unknown>>): string[] {
-  const wanted = LOG_EVENTS[String(line.event)];
+  const wanted = EVENTS[String(line.event)];
   if (wanted === undefined) return [`${line.event} is no event`];
   const missing = [...EVERY_LINE, ...wanted].filter((name) => line[name] === undefined);
   const wrong = Object.entries(line).filter(([name, value]) => !isKnown(name, value));

@@ -1,5 +1,5 @@
 import { openChildren } from '../../local/processes/children.ts';
-import { parseLogLine } from '../../local/screen/event-lines.ts';
+import { parseLogLine } from '../../local/screen/log-line.ts';
 import { openStack, type Stack } from '../../local/stack.ts';
 import type { Project } from './project.ts';
 

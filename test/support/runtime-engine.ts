@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Outgoing, Queues, SendVerdict } from '../../core/aws/queues.ts';
 import { defineHandler, type HandlerOptions } from '../../core/handler/handler.ts';
+import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
 import { registerHandlers } from '../../core/registry/register-handlers.ts';
-import type { PayloadSchema } from '../../core/schema.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { ask } from './postgres-server.ts';
 

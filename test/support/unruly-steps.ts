@@ -1,4 +1,4 @@
-import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../core/handler/outcome.ts';
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../core/handler/chosen-outcome.ts';
 import type { Fate } from './memory-queues.ts';
 
 /** What can happen next. Numbers pick one of what there is, modulo how many there are. */

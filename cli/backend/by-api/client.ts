@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as z from 'zod';
 import { optionalSetting } from '../../../core/config.ts';
-import { CommandFailure } from '../../command-failure.ts';
-import { EXIT } from '../../exit-code.ts';
+import { CommandFailure, EXIT } from '../../command-failure.ts';
 import { warn } from '../../screen/terminal.ts';
 import type { ApiAddress } from '../../target/api-address.ts';
 import { ApiFailure, answerFailure, connectionFailure, redirectFailure, strangerFailure } from './failure.ts';

@@ -1,7 +1,7 @@
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../../../api/documents.ts';
 import type { DeadLetterGroup } from '../../../core/dead-letters/group-dead-letters.ts';
 import type { ListedDeadLetter, PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';
-import type { Engine, SeenDeadLetter } from '../backend.ts';
+import type { Backend, SeenDeadLetter } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument, memberTexts } from './document.ts';
 import { orRefusal } from './jobs.ts';
@@ -37,7 +37,7 @@ export function deadLettersByApi(client: Client) {
       const groups = await groupDeadLetters(client, { group: beginning }, 2);
       return groups.flatMap(({ fingerprint }) => fingerprint ?? []);
     },
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }
 
 /** The filter with the names that the API has for its parts. */

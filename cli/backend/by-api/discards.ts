@@ -1,7 +1,7 @@
 import { Discarded, DiscardPreview } from '../../../api/documents.ts';
 import type { Discarded as Step } from '../../../core/dead-letters/discard.ts';
 import type { PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { filterBody } from './dead-letters.ts';
 import { orRefusal } from './jobs.ts';
@@ -20,7 +20,7 @@ export function discardsByApi(client: Client) {
       const done = client.tell(`/admin/dlq/${id}`, { method: 'DELETE' }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }
 
 async function* discardDeadLetters(client: Client, filter: PinnedFilter, untilId: string): AsyncGenerator<Step> {

@@ -1,3 +1,5 @@
+import { parseExactly, toJson } from '../../../core/json.ts';
+
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
@@ -26,20 +28,8 @@ export function withDates<Document extends object>(document: Document): WithDate
   return Object.fromEntries(members) as WithDates<Document>;
 }
 
-/** The members of a JSON object, each as its text, since a number that JavaScript reads can lose digits. */
+/** Returns the JSON text of each member of a JSON object, since a number that JavaScript reads can lose digits. */
 export function memberTexts(json: string): ReadonlyMap<string, string> {
-  const members = new Map<string, string>();
-  let depth = 0;
-  let name = '';
-  let begun = 0;
-  for (const { 0: token, index } of json.matchAll(/"(?:[^"\\]+|\\.)*"|[{}[\],:]/g)) {
-    const isEnd = depth === 1 && (token === ',' || token === '}');
-    if (isEnd && begun > 0) members.set(name, json.slice(begun, index).trim());
-    if (isEnd || (depth === 0 && token === '{')) begun = 0;
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && token === ':') begun = index + 1;
-    else if (depth === 1 && begun === 0 && token.startsWith('"')) name = JSON.parse(token) as string;
-  }
-  return members;
+  const members = Object.entries(parseExactly(json) as object);
+  return new Map(members.map(([name, value]) => [name, toJson(value)]));
 }

@@ -1,7 +1,6 @@
 import { Groups, Health } from '../../../api/documents.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
-import { clockOf, deadOf, dispatcherOf, handlersOf, unhandledOf } from '../../doctor/findings.ts';
-import type { Finding } from '../../finding.ts';
+import { clockOf, deadOf, dispatcherOf, type Finding, handlersOf, unhandledOf } from '../../doctor/findings.ts';
 import type { Client } from './client.ts';
 import { ApiFailure } from './failure.ts';
 import { handlersByApi } from './handlers.ts';

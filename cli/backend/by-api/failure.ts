@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { ProblemDocument } from '../../../api/schemas.ts';
 import { oneLine } from '../../../core/text.ts';
-import { CommandFailure } from '../../command-failure.ts';
-import { EXIT, type ExitCode } from '../../exit-code.ts';
+import { CommandFailure, EXIT, type ExitCode } from '../../command-failure.ts';
 import { networkReason } from '../../target/database-failure.ts';
 
 /** An answer that is no success, with the kind of problem that it names. */

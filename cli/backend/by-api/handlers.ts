@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Handler } from '../../../api/documents.ts';
 import { type HandlerAddress, handlerName } from '../../../core/handler/naming.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 
@@ -17,5 +17,5 @@ export function handlersByApi(client: Client) {
     },
     pauseHandler: (address) => client.tell(`/admin/handlers/${handlerName(address)}/pause`, { method: 'PUT' }),
     resumeHandler: (address) => client.tell(`/admin/handlers/${handlerName(address)}/resume`, { method: 'PUT' }),
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }

@@ -5,7 +5,7 @@ import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
 import type { NewJob } from '../../../core/jobs/enqueue.ts';
 import type { ListedJob, ListFilter } from '../../../core/look/list-jobs.ts';
-import type { Engine, SeenJob } from '../backend.ts';
+import type { Backend, SeenJob } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument, memberTexts, withDates } from './document.ts';
 import { ApiFailure } from './failure.ts';
@@ -15,7 +15,7 @@ import { readPages } from './pages.ts';
 const ListedJobDocument = Job.omit({ updated_at: true, started_at: true, unique_key: true, group_key: true });
 
 type JobVerbs = Pick<
-  Engine,
+  Backend,
   'listJobs' | 'showJob' | 'readNamedJobs' | 'enqueue' | 'isHandled' | 'retry' | 'cancel' | 'deleteJob'
 >;
 

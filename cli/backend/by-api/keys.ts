@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { ApiKey, NewApiKey } from '../../../api/schemas.ts';
 import type { ApiKey as Key, NewApiKey as Wanted } from '../../../core/access/api-keys.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { orRefusal } from './jobs.ts';
@@ -13,8 +13,13 @@ export function keyBody({ name, scopes, expiresInSeconds }: Wanted): object {
   return { name, scopes, expires_in: expires };
 }
 
-/** A new key and its secret, of what the API answers. */
-export function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
+/** The new key in what the function of the API answered; undefined when there is none in it. */
+export function readNewKey(answer: unknown): { key: Key; secret: string } | undefined {
+  const { data } = NewApiKey.safeParse(answer);
+  return data && newKey(data);
+}
+
+function newKey({ secret, ...key }: z.output<typeof NewApiKey>): { key: Key; secret: string } {
   return { key: fromDocument(key), secret };
 }
 
@@ -32,5 +37,5 @@ export function keysByApi(client: Client) {
       const done = client.tell(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }

@@ -3,7 +3,7 @@ import { Redrive, StatsDocument } from '../../../api/documents.ts';
 import { type Duration, seconds } from '../../../core/duration.ts';
 import { LIVE_STATUSES } from '../../../core/job.ts';
 import type { Stats } from '../../../core/numbers/stats.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { readPages } from './pages.ts';
@@ -11,7 +11,7 @@ import { readPages } from './pages.ts';
 /** Nobody has so many at once. */
 const MOST_REDRIVES = 1000;
 
-export function numbersByApi(client: Client): Pick<Engine, 'readOverview'> {
+export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
   return {
     readOverview: async () => {
       const document = await readStats(client);

@@ -1,6 +1,6 @@
 import { Preview, Redrive, ShownRedrive } from '../../../api/documents.ts';
 import type { RedriveOperation } from '../../../core/dead-letters/redrive-operation.ts';
-import type { Engine } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
 import { filterBody } from './dead-letters.ts';
 import { fromDocument } from './document.ts';
@@ -31,7 +31,7 @@ export function redrivesByApi(client: Client) {
       const query = { job_id: ids };
       return (await client.ask(`/admin/redrives/${id}`, ShownRedrive, { query })).document.moved_jobs ?? [];
     },
-  } satisfies Partial<Engine>;
+  } satisfies Partial<Backend>;
 }
 
 async function readRedrive(client: Client, id: string): Promise<RedriveOperation | undefined> {

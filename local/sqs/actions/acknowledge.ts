@@ -1,10 +1,10 @@
-import { readEntries, runBatch } from '../batch.ts';
-import type { Broker } from '../broker.ts';
+import type { Broker } from '../broker/broker.ts';
 import { missingParameter } from '../errors.ts';
-import { type Action, type Input, readInteger, readQueue } from '../input.ts';
+import { readReceiptHandle } from '../message/receipt-handle.ts';
 import type { Queue } from '../queue/queue.ts';
 import { changeVisibility, deleteMessage } from '../queue/queue-operations.ts';
-import { readReceiptHandle } from '../queue/receipt-handle.ts';
+import { readEntries, runEntries } from './batch.ts';
+import { type Action, type Input, readInteger, readQueue } from './input.ts';
 
 /** What a consumer does with a message in flight: delete it, or change how long it stays hidden. */
 type Acknowledgement = (broker: Broker, queue: Queue, input: Input) => object;
@@ -34,7 +34,7 @@ function single(acknowledge: Acknowledgement): Action {
 function batch(acknowledge: Acknowledgement): Action {
   return (broker, input) => {
     const queue = readQueue(broker, input);
-    const result = runBatch(readEntries(input), (entry) => acknowledge(broker, queue, entry.input));
+    const result = runEntries(readEntries(input), (entry) => acknowledge(broker, queue, entry.input));
     broker.polls.poke(queue);
     return result;
   };

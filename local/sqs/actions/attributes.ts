@@ -1,8 +1,8 @@
+import { checkRedriveTarget } from '../broker/broker.ts';
 import { SqsError } from '../errors.ts';
-import { type Action, type Input, readObject, readQueue, readStrings } from '../input.ts';
 import { advanceQueue, type Queue } from '../queue/queue.ts';
 import { DEFAULT_ATTRIBUTES, readSettings, SETTABLE_ATTRIBUTES } from '../queue/queue-settings.ts';
-import { checkRedriveTarget } from '../queue/redrive-target.ts';
+import { type Action, type Input, readObject, readQueue, readStrings } from './input.ts';
 
 const COMPUTED: Readonly<Record<string, (queue: Queue) => string>> = {
   QueueArn: (queue) => queue.arn,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Broker, deadLetterSources, queueByArn } from '../broker.ts';
+import { type Broker, deadLetterSources, queueByArn } from '../broker/broker.ts';
+import { cancelTask, runTask } from '../broker/move-runner.ts';
+import { type MessageMoveTask, readTaskHandle, writeTaskHandle } from '../broker/move-task.ts';
 import { invalidParameter, SqsError } from '../errors.ts';
-import { type Action, readInteger, readString, requireString } from '../input.ts';
-import { cancelTask, runTask } from '../moves/move-runner.ts';
-import { type MoveTask, readTaskHandle, writeTaskHandle } from '../moves/move-task.ts';
 import { advanceQueue, type Queue } from '../queue/queue.ts';
+import { type Action, readInteger, readString, requireString } from './input.ts';
 
 const KEPT = 10;
 
@@ -27,7 +27,7 @@ export const startMessageMoveTask: Action = (broker, input) => {
   const id = randomUUID();
   const now = broker.now();
   advanceQueue(source, now);
-  const task: MoveTask = {
+  const task: MessageMoveTask = {
     id,
     handle: writeTaskHandle(id, source.arn),
     sourceArn: source.arn,
@@ -92,11 +92,11 @@ function checkDestination(broker: Broker, source: Queue, arn: string): void {
   }
 }
 
-function isActive(task: MoveTask): boolean {
+function isActive(task: MessageMoveTask): boolean {
   return task.status === 'RUNNING' || task.status === 'CANCELLING';
 }
 
-function present(task: MoveTask): object {
+function present(task: MessageMoveTask): object {
   return {
     ...(task.status === 'RUNNING' ? { TaskHandle: task.handle } : {}),
     Status: task.status,

@@ -1,8 +1,8 @@
-import type { Broker } from '../broker.ts';
+import type { Broker } from '../broker/broker.ts';
 import { invalidParameter, missingParameter } from '../errors.ts';
-import { type Action, readQueue, readStrings, requireString } from '../input.ts';
 import type { Queue } from '../queue/queue.ts';
 import { readSettings } from '../queue/queue-settings.ts';
+import { type Action, readQueue, readStrings, requireString } from './input.ts';
 
 const LABEL = /^[A-Za-z0-9_-]{1,80}$/;
 

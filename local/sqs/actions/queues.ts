@@ -1,10 +1,9 @@
-import { addQueue, type Broker, deadLetterSources, queueUrl } from '../broker.ts';
+import { addQueue, type Broker, checkRedriveTarget, deadLetterSources, queueUrl } from '../broker/broker.ts';
 import { invalidParameter, queueDoesNotExist, SqsError } from '../errors.ts';
-import { type Action, type Input, readInteger, readObject, readQueue, readString, requireString } from '../input.ts';
 import type { Queue } from '../queue/queue.ts';
 import { purgeMessages } from '../queue/queue-operations.ts';
 import { checkQueueName, DEFAULT_ATTRIBUTES, readSettings } from '../queue/queue-settings.ts';
-import { checkRedriveTarget } from '../queue/redrive-target.ts';
+import { type Action, type Input, readInteger, readObject, readQueue, readString, requireString } from './input.ts';
 import { readTags } from './tags.ts';
 
 const NAME_PAUSE_MS = 60_000;

@@ -1,12 +1,12 @@
-import { type Broker, deliver } from '../broker.ts';
+import { type Broker, deliver } from '../broker/broker.ts';
 import { SqsError } from '../errors.ts';
-import { type Action, type Input, readInteger, readQueue, readStrings } from '../input.ts';
+import type { Message } from '../message/message.ts';
+import { attributesMd5, selectAttributes } from '../message/message-attributes.ts';
+import { writeReceiptHandle } from '../message/receipt-handle.ts';
 import { sequenceNumber } from '../queue/deduplication.ts';
-import type { Message } from '../queue/message.ts';
-import { attributesMd5, selectAttributes } from '../queue/message-attributes.ts';
 import type { Queue } from '../queue/queue.ts';
 import { undoReceive } from '../queue/queue-operations.ts';
-import { writeReceiptHandle } from '../queue/receipt-handle.ts';
+import { type Action, type Input, readInteger, readQueue, readStrings } from './input.ts';
 
 const SENDER_ID = 'AIDA00000000000000000';
 

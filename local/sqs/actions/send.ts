@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
-import { readEntries, runBatch } from '../batch.ts';
-import { type Broker, nextIdentity } from '../broker.ts';
+import { type Broker, nextIdentity } from '../broker/broker.ts';
 import { invalidParameter, missingParameter, SqsError } from '../errors.ts';
-import { type Action, type Input, readInteger, readObject, readQueue, readString } from '../input.ts';
-import { readDeduplicationId, rememberSend, sentBefore } from '../queue/deduplication.ts';
-import { type Content, newMessage } from '../queue/message.ts';
+import { type Content, newMessage } from '../message/message.ts';
 import {
   attributeBytes,
   attributesMd5,
   FORBIDDEN_CHARACTER,
   readAttribute,
   readMessageAttributes,
-} from '../queue/message-attributes.ts';
+} from '../message/message-attributes.ts';
+import { rememberSend, sentBefore } from '../queue/deduplication.ts';
 import { putMessage, type Queue } from '../queue/queue.ts';
+import { readEntries, runEntries } from './batch.ts';
+import { type Action, type Input, readInteger, readObject, readQueue, readString } from './input.ts';
 
 const BATCH_BYTES = 1_048_576;
 const PRINTABLE_ID = /^[!-~]{1,128}$/;
@@ -32,7 +32,7 @@ export const sendMessageBatch: Action = (broker, input) => {
     const message = `Batch requests cannot be longer than ${BATCH_BYTES} bytes. You have sent ${bytes} bytes.`;
     throw new SqsError('BatchRequestTooLong', message);
   }
-  const result = runBatch(entries, (entry) => send(broker, queue, entry.input));
+  const result = runEntries(entries, (entry) => send(broker, queue, entry.input));
   broker.polls.poke(queue);
   return result;
 };
@@ -112,6 +112,26 @@ function readGroupId(queue: Queue, input: Input): string | undefined {
     throw invalidParameter('MessageGroupId', id, reason);
   }
   return id;
+}
+
+/** The id given, or the SHA-256 of the body; undefined on a standard queue. */
+function readDeduplicationId(queue: Queue, input: Input, body: string): string | undefined {
+  const id = readString(input, 'MessageDeduplicationId');
+  if (!queue.settings.fifo) {
+    if (id === undefined) return undefined;
+    const reason = 'The request include parameter that is not valid for this queue type';
+    throw invalidParameter('MessageDeduplicationId', id, reason);
+  }
+  if (id !== undefined && !PRINTABLE_ID.test(id)) {
+    const reason =
+      'MessageDeduplicationId can only include alphanumeric and punctuation characters. 1 to 128 in length.';
+    throw invalidParameter('MessageDeduplicationId', id, reason);
+  }
+  if (id !== undefined) return id;
+  if (queue.settings.contentBasedDeduplication) return hash('sha256', body);
+  const reason =
+    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly';
+  throw new SqsError('InvalidParameterValue', reason);
 }
 
 function traceMd5(traceHeader: string): string | undefined {

@@ -1,4 +1,3 @@
-import type { Action } from '../input.ts';
 import {
   changeMessageVisibility,
   changeMessageVisibilityBatch,
@@ -6,6 +5,7 @@ import {
   deleteMessageBatch,
 } from './acknowledge.ts';
 import { getQueueAttributes, setQueueAttributes } from './attributes.ts';
+import type { Action } from './input.ts';
 import { cancelMessageMoveTask, listMessageMoveTasks, startMessageMoveTask } from './move-tasks.ts';
 import { addPermission, removePermission } from './permissions.ts';
 import { createQueue, deleteQueue, getQueueUrl, listDeadLetterSourceQueues, listQueues, purgeQueue } from './queues.ts';

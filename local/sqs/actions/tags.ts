@@ -1,5 +1,5 @@
 import { invalidParameter, missingParameter } from '../errors.ts';
-import { type Action, type Input, readObject, readQueue, readStrings } from '../input.ts';
+import { type Action, type Input, readObject, readQueue, readStrings } from './input.ts';
 
 /** @throws SqsError InvalidParameterValue */
 export function readTags(given: Input): Record<string, string> {

@@ -1,4 +1,4 @@
-import type { Message } from '../queue/message.ts';
+import type { Message } from '../message/message.ts';
 
 interface Due {
   readonly at: number;

@@ -1,5 +1,4 @@
-import type { Message } from '../queue/message.ts';
-import { createDeque, type Deque, dequeSize, shiftFront } from './deque.ts';
+import type { Message } from '../message/message.ts';
 import type { Line } from './line.ts';
 
 const NOISY_IN_FLIGHT = 30;
@@ -127,4 +126,32 @@ function calmDown(line: FairLine, now: number): void {
     delete group.parked;
     line.noisy.delete(id);
   }
+}
+
+/** First in, first out, in constant time: an array whose front is cut off now and then. */
+interface Deque<T> {
+  items: T[];
+  head: number;
+}
+
+function createDeque<T>(): Deque<T> {
+  return { items: [], head: 0 };
+}
+
+function dequeSize(deque: Deque<unknown>): number {
+  return deque.items.length - deque.head;
+}
+
+function shiftFront<T>(deque: Deque<T>): T | undefined {
+  if (deque.head >= deque.items.length) return undefined;
+  const item = deque.items[deque.head];
+  deque.head += 1;
+  if (deque.head === deque.items.length) {
+    deque.items = [];
+    deque.head = 0;
+  } else if (deque.head > 1024 && deque.head * 2 > deque.items.length) {
+    deque.items = deque.items.slice(deque.head);
+    deque.head = 0;
+  }
+  return item;
 }

@@ -1,4 +1,4 @@
-import type { Message } from '../queue/message.ts';
+import type { Message } from '../message/message.ts';
 import type { Line } from './line.ts';
 
 interface Group {

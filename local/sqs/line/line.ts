@@ -1,4 +1,4 @@
-import type { Message } from '../queue/message.ts';
+import type { Message } from '../message/message.ts';
 
 /** Decides which ready message of a queue is next. Messages no longer `ready` are skipped when met. */
 export interface Line {

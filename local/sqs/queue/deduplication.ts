@@ -1,11 +1,7 @@
-import { hash } from 'node:crypto';
-import { invalidParameter, SqsError } from '../errors.ts';
-import { type Input, readString } from '../input.ts';
-import type { Content, Message } from './message.ts';
+import type { Content, Message } from '../message/message.ts';
 import type { Queue } from './queue.ts';
 
 const INTERVAL_MS = 5 * 60_000;
-const PRINTABLE_ID = /^[!-~]{1,128}$/;
 
 /** What the first send of a FIFO message was answered with. */
 export interface SentBefore {
@@ -15,26 +11,6 @@ export interface SentBefore {
 
 /** Sends of the last 5 minutes by deduplication id; forgotten with the process. */
 const memory = new WeakMap<Queue, Map<string, { readonly at: number; readonly answer: SentBefore }>>();
-
-/** The id given, or the SHA-256 of the body; undefined on a standard queue. */
-export function readDeduplicationId(queue: Queue, input: Input, body: string): string | undefined {
-  const id = readString(input, 'MessageDeduplicationId');
-  if (!queue.settings.fifo) {
-    if (id === undefined) return undefined;
-    const reason = 'The request include parameter that is not valid for this queue type';
-    throw invalidParameter('MessageDeduplicationId', id, reason);
-  }
-  if (id !== undefined && !PRINTABLE_ID.test(id)) {
-    const reason =
-      'MessageDeduplicationId can only include alphanumeric and punctuation characters. 1 to 128 in length.';
-    throw invalidParameter('MessageDeduplicationId', id, reason);
-  }
-  if (id !== undefined) return id;
-  if (queue.settings.contentBasedDeduplication) return hash('sha256', body);
-  const reason =
-    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly';
-  throw new SqsError('InvalidParameterValue', reason);
-}
 
 /** The first send's answer when this is a repetition within 5 minutes. */
 export function sentBefore(queue: Queue, content: Content, now: number): SentBefore | undefined {

@@ -1,5 +1,5 @@
 import { queueDoesNotExist } from '../errors.ts';
-import type { Message } from './message.ts';
+import type { Message } from '../message/message.ts';
 import { nextChange, type Queue } from './queue.ts';
 
 export interface Poll {

@@ -1,7 +1,7 @@
 import { invalidParameter, SqsError } from '../errors.ts';
-import type { Message } from './message.ts';
+import type { Message } from '../message/message.ts';
+import type { Receipt } from '../message/receipt-handle.ts';
 import { advanceQueue, enter, forget, hide, isExpired, leave, makeReady, type Queue } from './queue.ts';
-import type { Receipt } from './receipt-handle.ts';
 
 const IN_FLIGHT_LIMIT = 120_000;
 const LONGEST_VISIBILITY_MS = 43_200_000;

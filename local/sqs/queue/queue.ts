@@ -2,7 +2,7 @@ import { addDue, createDueHeap, type DueHeap, nextDue, takeDue } from '../line/d
 import { createFairLine } from '../line/fair-line.ts';
 import { createFifoLine } from '../line/fifo-line.ts';
 import type { Line } from '../line/line.ts';
-import type { Message } from './message.ts';
+import type { Message } from '../message/message.ts';
 import type { QueueSettings } from './queue-settings.ts';
 
 const EXPIRY_PAUSE_MS = 1000;

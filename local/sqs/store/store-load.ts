@@ -1,7 +1,7 @@
-import { addQueue, type Broker } from '../broker.ts';
-import { runTask } from '../moves/move-runner.ts';
-import type { MoveTask } from '../moves/move-task.ts';
-import type { Message, MessageState } from '../queue/message.ts';
+import { addQueue, type Broker } from '../broker/broker.ts';
+import { runTask } from '../broker/move-runner.ts';
+import type { MessageMoveTask } from '../broker/move-task.ts';
+import type { Message, MessageState } from '../message/message.ts';
 import { putMessage, type Queue } from '../queue/queue.ts';
 import { readSettings } from '../queue/queue-settings.ts';
 import type { StoreFile } from './store-file.ts';
@@ -53,9 +53,9 @@ function loadQueue(broker: Broker, name: string, data: string): void {
 }
 
 function loadTask(broker: Broker, data: string): void {
-  const stored = JSON.parse(data) as Omit<MoveTask, 'pace'>;
+  const stored = JSON.parse(data) as Omit<MessageMoveTask, 'pace'>;
   // The time in which nothing ran does not count towards the rate.
-  const task: MoveTask = { ...stored, pace: { since: broker.now(), moved: stored.moved } };
+  const task: MessageMoveTask = { ...stored, pace: { since: broker.now(), moved: stored.moved } };
   if (task.status === 'CANCELLING') task.status = 'CANCELLED';
   broker.tasks.push(task);
   if (task.status === 'RUNNING') runTask(broker, task);

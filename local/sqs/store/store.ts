@@ -1,6 +1,6 @@
-import type { Broker } from '../broker.ts';
-import type { Message } from '../queue/message.ts';
-import type { Journal } from './journal.ts';
+import type { Broker } from '../broker/broker.ts';
+import type { Journal } from '../broker/journal.ts';
+import type { Message } from '../message/message.ts';
 import { openStoreFile, type Statements, type StoreFile } from './store-file.ts';
 import { loadStore } from './store-load.ts';
 

@@ -17,7 +17,7 @@ describe('CLI-01: dlq export', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(121);
-    expect(lines[0]).toContain('"payload":{"n": 9007199254740993}');
+    expect(lines[0]).toContain('"payload":{"n":9007199254740993}');
     expect(new Set(lines.map((line) => JSON.parse(line).dead_letter_id)).size).toBe(121);
     expect(JSON.parse(lines[120]!)).toMatchObject({ job_id: null, payload: null, raw_body: '\t"broken' });
   });

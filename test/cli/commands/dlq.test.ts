@@ -126,9 +126,9 @@ describe('CLI-01: dlq show', () => {
     const [plain, json] = await Promise.all([run('dlq', 'show', id!), run('dlq', 'show', id!, '--json')]);
 
     expect(plain).toMatchObject({ code: 0, stderr: '' });
-    expect(plain.stdout).toContain('SQS drops it\t2030-01-15T00:00:00.000Z\npayload\t{"n": 9007199254740993}\nstack\t');
+    expect(plain.stdout).toContain('SQS drops it\t2030-01-15T00:00:00.000Z\npayload\t{"n":9007199254740993}\nstack\t');
     expect(json).toMatchObject({ code: 0, stderr: '' });
-    expect(json.stdout).toContain('"payload":{"n": 9007199254740993}');
+    expect(json.stdout).toContain('"payload":{"n":9007199254740993}');
     expect(JSON.parse(json.stdout)).toMatchObject({ job_id: id, message_id: 'm-1', last_error: 'boom', attempts: 5 });
   });
 

@@ -147,8 +147,8 @@ describe('PAY-04: numbers through the command line', () => {
     ]);
 
     expect((await row(stdout)).payload).toBe('{"p": 1.10, "q": 0.10000000000000000}');
-    expect(plain.stdout).toContain('payload\t{"n": 9007199254740993, "p": 1.10}');
-    expect(json.stdout).toContain('"payload":{"n": 9007199254740993, "p": 1.10}');
+    expect(plain.stdout).toContain('payload\t{"n":9007199254740993,"p":1.10}');
+    expect(json.stdout).toContain('"payload":{"n":9007199254740993,"p":1.10}');
   });
 });
 

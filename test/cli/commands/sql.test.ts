@@ -36,7 +36,7 @@ it('prints one document with an entry a statement, and keeps every digit', async
   const { code, stdout, stderr } = await sql(['--json', text]);
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toContain('"json":{"n": 9007199254740993}');
+  expect(stdout).toContain('"json":{"n":9007199254740993}');
   expect(JSON.parse(stdout)).toMatchObject([
     { command: 'CREATE', rows: [] },
     { command: 'INSERT', row_count: 2, rows: [] },

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Engine } from '../../../cli/backend/backend.ts';
-import { engineByDatabase } from '../../../cli/backend/by-database.ts';
+import type { Backend } from '../../../cli/backend/backend.ts';
+import { backendByDatabase } from '../../../cli/backend/by-database.ts';
 import { watchJob } from '../../../cli/commands/watch-job.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 
@@ -17,10 +17,10 @@ const first = { ...ended, attempt: 1, finishedAt: at(10), errorMessage: 'a\u001b
 const second = { ...ended, attempt: 2, finishedAt: at(22), errorMessage: 'late' };
 
 /** Its second attempt ends after the job was read as running, and before its attempts are read. */
-function answers(): Engine {
+function answers(): Backend {
   const jobs = [running, dead];
   const query = async (text: string) => ({ rows: text.includes('job_attempts') ? [second, first] : [jobs.shift()] });
-  return engineByDatabase({ query } as unknown as Database);
+  return backendByDatabase({ query } as unknown as Database);
 }
 
 it('tells the steps in the order of their times, on lines that cannot drive the terminal', async () => {

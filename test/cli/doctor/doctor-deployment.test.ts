@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkDeployment, checkRegistry } from '../../../cli/doctor/check-deployment.ts';
+import { checkDeployment } from '../../../cli/doctor/check-deployment.ts';
+import { checkRegistry } from '../../../cli/doctor/examine-database.ts';
 import { runCli } from '../run-cli.ts';
 import { catalog, type DeployedWorld, openDeployedWorld, ROOT } from './deployed-world.ts';
 import { DIFFERENCES } from './doctor-differences.ts';

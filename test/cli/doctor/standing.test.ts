@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { noteRounds } from '../../../core/jobs/note-rounds.ts';
+import { storeRounds } from '../../../core/dispatch/rounds.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
 import { openEngine } from '../../support/engine.ts';
 import { runCli } from '../run-cli.ts';
@@ -28,7 +28,7 @@ describe('stats', () => {
   it('tells what waits, what is late, what is dead and what happened', async () => {
     await bury();
     await engine.enqueue();
-    await noteRounds(engine.db, { seconds: [], failed: 0, sent: new Map(), errors: new Map() });
+    await storeRounds(engine.db, { seconds: [], failed: 0, sent: new Map(), errors: new Map() });
 
     const document = await json('stats');
     const { code, stdout, stderr } = await run('stats');

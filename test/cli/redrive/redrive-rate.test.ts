@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
-import { engineByDatabase } from '../../../cli/backend/by-database.ts';
-import { workOffRedrive } from '../../../cli/work-off-redrive.ts';
+import { backendByDatabase } from '../../../cli/backend/by-database.ts';
+import { workOffRedrive } from '../../../cli/redrive/run-redrive.ts';
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { createClient } from '../../support/database.ts';
@@ -87,7 +87,7 @@ describe('redrive --rate', () => {
     const interruption = new AbortController();
 
     const work = workOffRedrive({
-      engine: engineByDatabase(db),
+      backend: backendByDatabase(db),
       id,
       rate: 1000,
       interrupted: interruption.signal,

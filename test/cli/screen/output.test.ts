@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { indentJson, rawJson, snakeCase, toJson } from '../../../cli/screen/json.ts';
+import { exactJson, indentJson, snakeCase, toJson } from '../../../cli/screen/json.ts';
 import { printPairs, printRows } from '../../../cli/screen/terminal.ts';
+import { compactJson, jsonText } from '../../support/json-text.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -58,15 +59,15 @@ it('pairs leave out what is empty', () => {
 });
 
 describe('JSON', () => {
-  it('keeps the digits of text that is put in as it is', () => {
+  it('keeps the digits of JSON text inside a document', () => {
     const text = toJson({
-      payload: rawJson('{"n": 9007199254740993}'),
+      payload: exactJson('{"n": 9007199254740993}'),
       at: new Date(0),
       none: undefined,
       list: [null],
     });
 
-    expect(text).toBe('{"payload":{"n": 9007199254740993},"at":"1970-01-01T00:00:00.000Z","list":[null]}');
+    expect(text).toBe('{"payload":{"n":9007199254740993},"at":"1970-01-01T00:00:00.000Z","list":[null]}');
   });
 
   it('is what JSON.stringify makes of any value, raw or indented', () => {
@@ -78,6 +79,20 @@ describe('JSON', () => {
         expect(indentJson(json)).toBe(JSON.stringify(value, null, 2));
       }),
     );
+  });
+
+  it('keeps every digit and escape over several lines', () => {
+    fc.assert(
+      fc.property(jsonText, (json) => {
+        expect(compactJson(indentJson(json))).toBe(compactJson(json));
+      }),
+    );
+  });
+
+  it('stays on one line when it nests too deeply', () => {
+    const deep = `${'['.repeat(3_000)}${']'.repeat(3_000)}`;
+
+    expect(indentJson(deep)).toBe(deep);
   });
 
   it('has the names of the columns', () => {

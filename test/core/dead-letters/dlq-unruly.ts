@@ -96,7 +96,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
       case 'mirror':
         return world.mirror();
       case 'mirror and die':
-        return world.mirror({ giveBack: () => Promise.reject(new Error('the mirror died')) });
+        return world.mirror({ makeVisible: () => Promise.reject(new Error('the mirror died')) });
       case 'move task':
         await world.moveTask();
         return;

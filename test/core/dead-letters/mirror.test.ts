@@ -173,7 +173,7 @@ it('ends in time in a queue without end, and says that it was not covered', asyn
   const peek = async () => [{ messageId: `endless-${Math.random()}`, receiptHandle: 'x', body: 'junk', sentAt: 1 }];
   const describe = async () => ({ arn: 'arn:aws:sqs:us-east-1:0:endless', depth: 200_000, retentionSeconds: 60 });
 
-  await world.tryMirror({ peek, describe, giveBack: async () => undefined }, hastyTime);
+  await world.tryMirror({ peek, describe, makeVisible: async () => undefined }, hastyTime);
 
   expect((await world.rows()).length).toBeGreaterThan(0);
   expect(world.logged('mirror_not_covered')).toMatchObject([{ depth: 200_000, level: 'warn' }]);

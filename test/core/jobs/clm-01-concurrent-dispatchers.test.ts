@@ -44,7 +44,7 @@ async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
     expect(answers.map(({ verdict }) => verdict)).toEqual(requests.map(() => 'started'));
     await settle(
       db,
-      requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, ending: { kind: 'succeeded', result: null } })),
+      requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, outcome: { kind: 'succeeded', result: null } })),
       { requestId },
     );
   }

@@ -82,7 +82,7 @@ it('LSE-03: a rescue that was held up changes nothing of a job that completed me
       const settlement = {
         jobId: ids[0]!,
         claimNo: state.claim_no!,
-        ending: { kind: 'succeeded', result: '1' },
+        outcome: { kind: 'succeeded', result: '1' },
       } as const;
       await settle(engine.db, [settlement], { requestId: state.request_id });
       before = await engine.sql('select to_jsonb(j) as job from millrace.jobs j');

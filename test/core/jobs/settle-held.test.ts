@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
 import { describeFailure } from '../../../core/failure.ts';
-import { type Ending, settle } from '../../../core/jobs/settle.ts';
+import { settle } from '../../../core/jobs/settle.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import { createClient } from '../../support/database.ts';
 import { openEngine } from '../../support/engine.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 
-const succeeded: Ending = { kind: 'succeeded', result: null };
-const dead: Ending = { kind: 'dead_letter', error: describeFailure(new Error('it broke')) };
+const succeeded: Outcome = { kind: 'succeeded', result: null };
+const dead: Outcome = { kind: 'dead_letter', error: describeFailure(new Error('it broke')) };
 
 /** Claimed jobs that run under the request `r`, by SQL alone. */
 async function running(count: number) {
@@ -24,7 +25,7 @@ async function running(count: number) {
 it.each([
   ['its open dead letter', dead, 'dead_letter', 'insert into millrace.dead_letters (job_id) values ($1)'],
   ['its request to cancel', succeeded, 'succeeded', 'insert into millrace.cancel_requests (job_id) values ($1)'],
-])('ends the others of a batch while another session holds one job by %s', async (_what, ending, status, hold) => {
+])('ends the others of a batch while another session holds one job by %s', async (_what, outcome, status, hold) => {
   const log = recordLog();
   const jobs = await running(3);
   const holder = await createClient(engine.database.url);
@@ -35,12 +36,12 @@ it.each([
 
   const settled = await settle(
     engine.db,
-    jobs.map((job) => ({ ...job, ending })),
+    jobs.map((job) => ({ ...job, outcome })),
     { requestId: 'r', log },
   );
 
   await holder.query('rollback');
-  const again = await settle(engine.db, [{ ...jobs[1]!, ending }], { requestId: 'r', log });
+  const again = await settle(engine.db, [{ ...jobs[1]!, outcome }], { requestId: 'r', log });
   expect(settled.map((one) => one.status)).toEqual([status, null, status]);
   expect(log.events('settle_refused')).toMatchObject([{ job_id: jobs[1]!.jobId, sqlstate: '55P03' }]);
   expect(again).toMatchObject([{ status }]);

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import { describeFailure } from '../../../core/failure.ts';
-import { type Ending, type Settled, settle } from '../../../core/jobs/settle.ts';
+import { settle } from '../../../core/jobs/settle.ts';
+import type { Outcome, Settled } from '../../../core/outcome.ts';
 import { openEngine } from '../../support/engine.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 
 const error = describeFailure(new Error('it broke'));
-const ENDINGS: Record<string, Ending> = {
+const OUTCOMES: Record<string, Outcome> = {
   succeeded: { kind: 'succeeded', result: '{"ok": true}' },
   failed: { kind: 'failed', error, delaySeconds: 90 },
   dead_letter: { kind: 'dead_letter', error },
@@ -28,10 +29,10 @@ async function running(count: number, requestId = 'r'): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-function end(ids: string[], ending: Ending, { claimNo = '42', requestId = 'r' as string | null } = {}) {
+function end(ids: string[], outcome: Outcome, { claimNo = '42', requestId = 'r' as string | null } = {}) {
   return settle(
     engine.db,
-    ids.map((jobId) => ({ jobId, claimNo, ending })),
+    ids.map((jobId) => ({ jobId, claimNo, outcome })),
     { requestId },
   );
 }
@@ -57,7 +58,7 @@ const EXPECTED = {
 it.each(Object.entries(EXPECTED))('ends an attempt as %s', async (kind, { due, log, ...want }) => {
   const [id] = await running(1);
 
-  const settled = await end([id!], ENDINGS[kind]!);
+  const settled = await end([id!], OUTCOMES[kind]!);
 
   expect(statuses(settled)).toEqual([want.status]);
   const state = await engine.state(id!);
@@ -76,11 +77,11 @@ it.each(Object.entries(EXPECTED))('ends an attempt as %s', async (kind, { due, l
 
 it('ends every kind in one statement and answers in the order of the input', async () => {
   const ids = (await running(6)).reverse();
-  const endings = Object.values(ENDINGS);
+  const outcomes = Object.values(OUTCOMES);
 
   const settled = await settle(
     engine.db,
-    ids.map((jobId, index) => ({ jobId, claimNo: '42', ending: endings[index]! })),
+    ids.map((jobId, index) => ({ jobId, claimNo: '42', outcome: outcomes[index]! })),
     { requestId: 'r' },
   );
 
@@ -92,7 +93,7 @@ it('obeys a number of tries that was lowered while it ran', async () => {
   const [id] = await running(1);
   await engine.sql('update millrace.jobs_live set attempts = 3, max_attempts = 2');
 
-  const settled = await end([id!], ENDINGS.failed!);
+  const settled = await end([id!], OUTCOMES.failed!);
 
   expect(statuses(settled)).toEqual(['dead_letter']);
 });
@@ -108,7 +109,7 @@ it.each([
   const [id] = await running(1);
   const [asked] = await engine.sql('select millrace.cancel($1) as answer', [id]);
 
-  const settled = await end([id!], ENDINGS[kind]!);
+  const settled = await end([id!], OUTCOMES[kind]!);
 
   expect(asked).toEqual({ answer: 'requested' });
   expect(statuses(settled)).toEqual([status]);
@@ -126,7 +127,7 @@ it.each([
 ])('changes nothing under %s', async (_what, options) => {
   const ids = await running(1);
 
-  const settled = await end(ids, ENDINGS.failed!, options);
+  const settled = await end(ids, OUTCOMES.failed!, options);
 
   expect(statuses(settled)).toEqual([null]);
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'running' });
@@ -135,9 +136,9 @@ it.each([
 
 it('settles once: the second time nothing changes', async () => {
   const ids = await running(1);
-  await end(ids, ENDINGS.failed!);
+  await end(ids, OUTCOMES.failed!);
 
-  const again = await end(ids, ENDINGS.succeeded!);
+  const again = await end(ids, OUTCOMES.succeeded!);
 
   expect(statuses(again)).toEqual([null]);
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'failed' });
@@ -147,7 +148,7 @@ it('keeps the one open dead letter when a job dies again before it is resolved',
   const [id] = await running(1);
   await engine.sql("insert into millrace.dead_letters (job_id, last_error) values ($1, 'before')", [id]);
 
-  const settled = await end([id!], ENDINGS.dead_letter!);
+  const settled = await end([id!], OUTCOMES.dead_letter!);
 
   expect(statuses(settled)).toEqual(['dead_letter']);
   expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
@@ -160,7 +161,7 @@ it('drops a result that cannot be stored rather than the outcome, and harms no o
 
   const settled = await settle(
     engine.db,
-    ids.map((jobId, n) => ({ jobId, claimNo: '42', ending: { kind: 'succeeded', result: results[n]! } })),
+    ids.map((jobId, n) => ({ jobId, claimNo: '42', outcome: { kind: 'succeeded', result: results[n]! } })),
     { requestId: 'r', log },
   );
 
@@ -183,7 +184,7 @@ it('tells which job the database refuses to end and why, and ends the others', a
 
   const settled = await settle(
     engine.db,
-    ids.map((jobId) => ({ jobId, claimNo: '42', ending: ENDINGS.succeeded! })),
+    ids.map((jobId) => ({ jobId, claimNo: '42', outcome: OUTCOMES.succeeded! })),
     { requestId: 'r', log },
   );
   await engine.sql('drop trigger refuse on millrace.jobs_live');

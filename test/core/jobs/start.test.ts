@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Started, start } from '../../../core/jobs/start.ts';
+import { start } from '../../../core/jobs/start.ts';
+import type { Started } from '../../../core/jobs/start-answer.ts';
 import { decodeBatch } from '../../../core/run/sqs-event.ts';
 import { createClient } from '../../support/database.ts';
 import { openEngine, QUEUE } from '../../support/engine.ts';

@@ -43,7 +43,7 @@ describe.each([0, 10, -10, 24 * 60, -365 * 24 * 60])(
       const during = await statuses(pool);
       await settle(
         db,
-        requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, ending: { kind: 'succeeded', result: null } })),
+        requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, outcome: { kind: 'succeeded', result: null } })),
         { requestId: 'r' },
       );
       vi.useRealTimers();

@@ -1,8 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { claim } from '../../../core/jobs/claim.ts';
-import { type Ending, settle } from '../../../core/jobs/settle.ts';
+import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
@@ -20,11 +21,11 @@ const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const enqueue = async () =>
   (await pool.query(`select id, deduplicated from millrace.enqueue('mail', unique_key => 'k')`)).rows[0];
 
-async function run(ending?: Ending): Promise<void> {
+async function run(outcome?: Outcome): Promise<void> {
   const [job] = await claim(db, 1);
   const request = { epoch, jobId: job!.id, claimNo: job!.claimNo, messageId: 'm', sentAt: 1 };
   await start(db, { jobType: 'mail', routingKey: '', requestId: 'r', requests: [request], suspects: true });
-  if (ending) await settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, ending }], { requestId: 'r' });
+  if (outcome) await settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, outcome }], { requestId: 'r' });
 }
 
 /** How a job of the key came to stand, and what a second caller gets: the same job, or one of his own. */

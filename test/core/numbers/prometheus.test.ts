@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { foldEvents, foldTimings } from '../../../core/dispatch/fold-events.ts';
-import { noteRounds } from '../../../core/jobs/note-rounds.ts';
+import { storeRounds } from '../../../core/dispatch/rounds.ts';
 import { openLog } from '../../../core/log.ts';
 import { countJobs } from '../../../core/numbers/count-jobs.ts';
 import { PROMETHEUS_METRICS } from '../../../core/numbers/metric-table.ts';
@@ -93,7 +93,7 @@ it('tells what lives, what is late, and what is dead', async () => {
 it('publishes what the table names, with its labels and nothing else', async () => {
   await liveThrough();
   const sent = new Map([['work', 5]]);
-  await noteRounds(engine.db, { seconds: [0.2, 4000], failed: 1, sent, errors: new Map([['refused', 2]]) });
+  await storeRounds(engine.db, { seconds: [0.2, 4000], failed: 1, sent, errors: new Map([['refused', 2]]) });
 
   const text = await renderMetrics(engine.db, build);
 
@@ -113,8 +113,8 @@ it('adds up what dispatchers did', async () => {
   const before = await scrape();
   const sent = new Map([['work', 5]]);
 
-  await noteRounds(engine.db, { seconds: [0.2, 0.02, 4000], failed: 1, sent, errors: new Map() });
-  await noteRounds(engine.db, { seconds: [], failed: 1, sent, errors: new Map() });
+  await storeRounds(engine.db, { seconds: [0.2, 0.02, 4000], failed: 1, sent, errors: new Map() });
+  await storeRounds(engine.db, { seconds: [], failed: 1, sent, errors: new Map() });
 
   const after = await scrape();
   const grown = (name: string) => after.get(name)! - (before.get(name) ?? 0);

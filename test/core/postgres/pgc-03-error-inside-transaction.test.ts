@@ -31,7 +31,7 @@ const VERBS: Record<string, { tables: string[]; arrange: () => Promise<() => Pro
       const [job] = await claim(db, 1);
       await markRunning(pool, [job!.id]);
       return () =>
-        settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, ending: { kind: 'dead_letter', error } }], {
+        settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, outcome: { kind: 'dead_letter', error } }], {
           requestId: null,
         });
     },

@@ -108,7 +108,7 @@ describe('PGC-06', () => {
     const { answers } = await start(db, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true });
     await settle(
       db,
-      requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, ending: { kind: 'succeeded', result: '{}' } })),
+      requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, outcome: { kind: 'succeeded', result: '{}' } })),
       { requestId: 'r' },
     );
 

@@ -5,8 +5,9 @@ import { claim } from '../../../core/jobs/claim.ts';
 import { redrive } from '../../../core/jobs/redrive.ts';
 import { release, releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { releaseExpiredDispatched } from '../../../core/jobs/rescue.ts';
-import { type Ending, settle } from '../../../core/jobs/settle.ts';
+import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
+import type { Outcome } from '../../../core/outcome.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { rescue } from '../../../core/run/rescue-lost.ts';
 import { deploy, insertJobs, openEngine, statuses } from '../../support/runtime-engine.ts';
@@ -18,7 +19,7 @@ afterAll(() => engine.close());
 /** How often each session does its work. */
 const ROUNDS = 12;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
-const ENDINGS: Ending[] = [
+const OUTCOMES: Outcome[] = [
   { kind: 'succeeded', result: null },
   { kind: 'failed', error, delaySeconds: 0 },
   { kind: 'failed', error, delaySeconds: 0 },
@@ -58,7 +59,7 @@ describe('PGC-08', () => {
         suspects: true,
       });
       const running = claimed.filter((_, n) => answers[n]?.verdict === 'started');
-      const settlements = running.map(({ id, claimNo }, n) => ({ jobId: id, claimNo, ending: ENDINGS[n % 5]! }));
+      const settlements = running.map(({ id, claimNo }, n) => ({ jobId: id, claimNo, outcome: OUTCOMES[n % 5]! }));
       for (const { jobId, status } of await settle(db, shuffled(settlements), { requestId })) {
         if (status === 'succeeded') successes.set(jobId, (successes.get(jobId) ?? 0) + 1);
       }

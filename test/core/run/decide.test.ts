@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../core/handler/timing.ts';
 import type { JobStatus } from '../../../core/job.ts';
-import type { LiveRow, StartAnswer } from '../../../core/jobs/start.ts';
+import type { LiveRow, StartAnswer } from '../../../core/jobs/start-answer.ts';
 import { type Delivery, decide, type Step } from '../../../core/run/decide.ts';
 
 type Column = 'recorded' | 'unrecorded' | 'other id' | 'other time' | 'old' | 'newer claim' | 'other epoch';

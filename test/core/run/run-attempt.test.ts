@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { PayloadInvalid } from '../../../core/errors.ts';
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
 import { defineHandler, type RunContext } from '../../../core/handler/handler.ts';
-import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/outcome.ts';
 import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
 import { openLog } from '../../../core/log.ts';
 import { runAttempt } from '../../../core/run/run-attempt.ts';
@@ -54,7 +54,7 @@ it.each([
 ])('succeeds with what the run returns: %j', async (value, result) => {
   const end = await attempt(() => value);
 
-  expect(end).toMatchObject({ ending: { kind: 'succeeded', result }, overstayed: false, number: 1, max: 4 });
+  expect(end).toMatchObject({ outcome: { kind: 'succeeded', result }, overstayed: false, number: 1, max: 4 });
 });
 
 const CHOICES: [string, Error, object][] = [
@@ -67,11 +67,11 @@ const CHOICES: [string, Error, object][] = [
   ['DeadLetter', new DeadLetter('hopeless'), { kind: 'dead_letter' }],
 ];
 
-it.each(CHOICES)('ends as %s says, thrown or returned', async (_name, outcome, ending) => {
-  const ends = [await attempt(throwing(outcome)), await attempt(() => outcome)];
+it.each(CHOICES)('ends as %s says, thrown or returned', async (_name, choice, outcome) => {
+  const ends = [await attempt(throwing(choice)), await attempt(() => choice)];
 
   for (const end of ends) {
-    expect(end.ending).toMatchObject({ ...ending, error: { name: outcome.name, message: outcome.message } });
+    expect(end.outcome).toMatchObject({ ...outcome, error: { name: choice.name, message: choice.message } });
   }
 });
 
@@ -80,7 +80,7 @@ it('fails with the delay of the policy at this attempt', async () => {
 
   const ends = await Promise.all([1, 2, 3, 4].map((number) => attempt(throwing(new Error('x')), { number, policy })));
 
-  expect(ends.map(({ ending }) => 'delaySeconds' in ending && ending.delaySeconds)).toEqual([60, 300, 1800, 1800]);
+  expect(ends.map(({ outcome }) => 'delaySeconds' in outcome && outcome.delaySeconds)).toEqual([60, 300, 1800, 1800]);
 });
 
 it.each([
@@ -91,7 +91,7 @@ it.each([
 ])('declares dead at once: %s', async (_what, policy, thrown) => {
   const end = await attempt(throwing(thrown), { policy });
 
-  expect(end.ending.kind).toBe('dead_letter');
+  expect(end.outcome.kind).toBe('dead_letter');
 });
 
 it.each([
@@ -108,15 +108,15 @@ it.each([
     { payload },
   );
 
-  expect(end.ending).toMatchObject({ kind: 'dead_letter', error: { name: 'PayloadInvalid' } });
-  expect('error' in end.ending && end.ending.error.message).toMatch(message);
+  expect(end.outcome).toMatchObject({ kind: 'dead_letter', error: { name: 'PayloadInvalid' } });
+  expect('error' in end.outcome && end.outcome.error.message).toMatch(message);
   expect(ran).toBe(false);
 });
 
 it('declares dead what a run finds invalid in its turn', async () => {
   const end = await attempt(throwing(new PayloadInvalid('/to', 'is nobody')));
 
-  expect(end.ending.kind).toBe('dead_letter');
+  expect(end.outcome.kind).toBe('dead_letter');
 });
 
 it('fails as timed out when the run heeds its signal, whatever it throws then', async () => {
@@ -125,8 +125,11 @@ it('fails as timed out when the run heeds its signal, whatever it throws then', 
     throw new Error('aborted while waiting');
   });
 
-  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'failed', delaySeconds: 60 } });
-  expect('error' in end.ending && end.ending.error).toMatchObject({ name: 'TimedOut', message: 'timed out after 5 s' });
+  expect(end).toMatchObject({ overstayed: false, outcome: { kind: 'failed', delaySeconds: 60 } });
+  expect('error' in end.outcome && end.outcome.error).toMatchObject({
+    name: 'TimedOut',
+    message: 'timed out after 5 s',
+  });
 });
 
 it('succeeds when the run ends its work within the two seconds after its signal', async () => {
@@ -135,7 +138,7 @@ it('succeeds when the run ends its work within the two seconds after its signal'
     return 'just in time';
   });
 
-  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'succeeded', result: '"just in time"' } });
+  expect(end).toMatchObject({ overstayed: false, outcome: { kind: 'succeeded', result: '"just in time"' } });
 });
 
 it('ends as chosen when the run chooses after its signal', async () => {
@@ -144,20 +147,20 @@ it('ends as chosen when the run chooses after its signal', async () => {
     throw new Snooze('1h');
   });
 
-  expect(end).toMatchObject({ overstayed: false, ending: { kind: 'snoozed', delaySeconds: 3600 } });
+  expect(end).toMatchObject({ overstayed: false, outcome: { kind: 'snoozed', delaySeconds: 3600 } });
 });
 
 it('ends two seconds after the signal when the run does not, and says that it overstayed', async () => {
   const end = await attempt(never);
 
-  expect(end).toMatchObject({ overstayed: true, ending: { kind: 'failed', error: { name: 'TimedOut' } } });
+  expect(end).toMatchObject({ overstayed: true, outcome: { kind: 'failed', error: { name: 'TimedOut' } } });
   expect(end.durationMs).toBeGreaterThanOrEqual(6_900);
 });
 
 it('declares a timeout dead when the policy does', async () => {
   const end = await attempt(never, { policy: retry.fixed(1, { deadLetterOn: ['TimedOut'] }) });
 
-  expect(end.ending.kind).toBe('dead_letter');
+  expect(end.outcome.kind).toBe('dead_letter');
 });
 
 it.each([
@@ -170,5 +173,5 @@ it.each([
 
   const ends = [await attempt(throwing(thrown.proxy)), await attempt(() => returned.proxy)];
 
-  expect(ends.map(({ ending }) => ending.kind)).toEqual(['failed', 'failed']);
+  expect(ends.map(({ outcome }) => outcome.kind)).toEqual(['failed', 'failed']);
 });

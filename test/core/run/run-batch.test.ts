@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/outcome.ts';
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
 import { hastyTime, openEngine, QUEUE } from '../../support/engine.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DeadLetter } from '../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { createClient } from '../../support/database.ts';
 import { hastyTime, openEngine } from '../../support/engine.ts';

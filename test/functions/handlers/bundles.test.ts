@@ -15,7 +15,7 @@ import { halves, png } from './thumbnails.ts';
 const execute = promisify(execFile);
 const handlers = new URL('../../../functions/handlers/', import.meta.url).pathname;
 
-/** Runs one attempt of a handler as a bundle and nothing else: Node finds no package beside it. */
+/** Runs one attempt of a bundled handler in a folder without packages. */
 async function runBundled(file: string, payload: object, environment: Record<string, string>): Promise<unknown> {
   const folder = await temporaryFolder();
   const entry = `import handler from ${JSON.stringify(join(handlers, file))};
@@ -28,7 +28,7 @@ async function runBundled(file: string, payload: object, environment: Record<str
   return JSON.parse(stdout);
 }
 
-/** Bytes of the deployed bundle, by package; ours are under `''`. */
+/** Returns the bytes of the deployed bundle by package; our own sources have the key `''`. */
 async function bytesByPackage(file: string): Promise<Map<string, number>> {
   const { metafile } = await build({
     ...bundleOptions([]),
@@ -50,7 +50,7 @@ function sum(bytes: Map<string, number>, without: readonly string[]): number {
   return [...bytes].filter(([name]) => !without.includes(name)).reduce((total, [, size]) => total + size, 0);
 }
 
-it('makes a thumbnail from one file, with the codecs in it', async () => {
+it('the bundle of make_thumbnail runs alone and contains its codecs', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'in.png'), png(halves(64, 48)));
   const server = await startFileServer({ port: 0, folder });
@@ -64,7 +64,7 @@ it('makes a thumbnail from one file, with the codecs in it', async () => {
   expect(result).toEqual({ width: 32, height: 24, bytes: out.byteLength });
 });
 
-it('sends a reminder from one file', async () => {
+it('the bundle of send_reminder runs alone', async () => {
   const folder = await temporaryFolder();
   const mailbox = await startMailbox({ port: 0, folder });
   onTestFinished(() => mailbox.close());
@@ -81,14 +81,14 @@ it('sends a reminder from one file', async () => {
 it.each([
   ['send-reminder.ts', ['nodemailer', 'zod']],
   ['make-thumbnail.ts', ['@jsquash/jpeg', '@jsquash/webp', 'pngjs', 'image-size', 'zod']],
-])('keeps the bundle of %s below 700 kB without its own packages', async (file, own) => {
+])('the bundle of %s is below 700 kB without its own packages', async (file, own) => {
   const bytes = await bytesByPackage(file);
 
   expect([...bytes.keys()]).toEqual(expect.arrayContaining(own));
   expect(sum(bytes, own)).toBeLessThan(700_000);
 });
 
-it('leaves the languages of zod out, which `import { z }` would take along with 380 kB', async () => {
+it('a bundle omits the locales of zod, which `import { z }` would include with 380 kB', async () => {
   const bytes = await bytesByPackage('send-reminder.ts');
 
   expect(bytes.get('zod')).toBeLessThan(120_000);

@@ -5,15 +5,15 @@ import { onTestFinished } from 'vitest';
 export interface FileServer {
   /** `http://127.0.0.1:port` */
   readonly origin: string;
-  /** Path to bytes: what GET gives and PUT writes. */
+  /** Bytes by path, which GET returns and PUT writes. */
   readonly files: Map<string, Uint8Array>;
-  /** Every request, as `GET /a.jpg`, and the headers of each. */
+  /** Every request, such as `GET /a.jpg`, with its headers. */
   readonly requests: { line: string; headers: IncomingMessage['headers'] }[];
-  /** Answers a path in another way than by `files`. */
+  /** Listeners by path, which replace `files`. */
   readonly answers: Map<string, RequestListener>;
 }
 
-/** GET and PUT over a map, on loopback. */
+/** Starts a server on loopback with GET and PUT over a map. */
 export async function startFileServer(): Promise<FileServer> {
   const files = new Map<string, Uint8Array>();
   const requests: FileServer['requests'] = [];

@@ -3,7 +3,7 @@ import { type ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished, vi } from 'vitest';
 
-/** A mail server on loopback that keeps what it got and knows who is connected; `SMTP_URL` leads to it. */
+/** Starts a mail server on loopback that stores its mails and open connections; sets `SMTP_URL`. */
 export async function startMailServer(options: SMTPServerOptions = {}) {
   const mails: ParsedMail[] = [];
   const open = new Set<string>();
@@ -29,7 +29,7 @@ export async function startMailServer(options: SMTPServerOptions = {}) {
   return { mails, open };
 }
 
-/** Takes connections and never says a word. */
+/** Starts a server that accepts connections and never answers; sets `SMTP_URL`. */
 export async function startSilentServer() {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
@@ -38,8 +38,8 @@ export async function startSilentServer() {
   return { sockets };
 }
 
-/** Points `SMTP_URL` to a port where nobody listens any more. */
-export async function stopServerAgain(): Promise<void> {
+/** Sets `SMTP_URL` to a port on which no server listens. */
+export async function useClosedPort(): Promise<void> {
   const server = createServer();
   await listen(server);
   await new Promise((closed) => server.close(closed));

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DeadLetter, RetryAfter } from '../../../core/handler/outcome.ts';
+import { DeadLetter, RetryAfter } from '../../../core/handler/chosen-outcome.ts';
 import { retryDelay } from '../../../core/handler/retry-policy.ts';
 import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -17,8 +17,8 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-describe('the web', () => {
-  it('fails as usual while the source is not there, first for 5 seconds', async () => {
+describe('make_thumbnail on the web', () => {
+  it('fails with a backoff of 5 seconds while the source is missing', async () => {
     const error = await run(web, { source: `${web.origin}/in?signature=secret` }).catch((thrown: unknown) => thrown);
 
     expect(error).toMatchObject({ code: 'HTTP_404', message: `GET ${web.origin}/in answered 404` });
@@ -26,7 +26,7 @@ describe('the web', () => {
     expect(retryDelay(makeThumbnail.retry, 1, 0)).toBe(5);
   });
 
-  it('waits as long as the server says, an hour at most', async () => {
+  it('honours Retry-After, up to an hour', async () => {
     web.answers.set('/in', (_request, response) => response.writeHead(503, { 'retry-after': '120' }).end());
     web.answers.set('/later', (_request, response) => response.writeHead(429, { 'retry-after': '99999' }).end());
 
@@ -45,7 +45,7 @@ describe('the web', () => {
     await expect(run(web)).rejects.toMatchObject({ code: 'HTTP_403', message: `PUT ${web.origin}/out answered 403` });
   });
 
-  it('follows redirects, but not for ever', async () => {
+  it('follows up to three redirects', async () => {
     web.files.set('/in', png(halves(4, 4)));
     web.answers.set('/moved', (_request, response) => response.writeHead(302, { location: '/in' }).end());
     web.answers.set('/loop', (_request, response) => response.writeHead(307, { location: '/loop' }).end());
@@ -58,7 +58,7 @@ describe('the web', () => {
     expect(web.requests.filter(({ line }) => line === 'GET /loop')).toHaveLength(4);
   });
 
-  it('makes a dead letter of a source that is too large, without reading it all', async () => {
+  it('throws DeadLetter for a source that is too large, without reading all of it', async () => {
     const chunk = Buffer.alloc(1_000_000);
     let sent = 0;
     web.answers.set('/in', (_request, response) => {
@@ -74,7 +74,7 @@ describe('the web', () => {
     expect(sent).toBeLessThan(80_000_000);
   });
 
-  it('fails as usual when the source breaks off', async () => {
+  it('fails when the connection to the source breaks', async () => {
     web.answers.set('/in', (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('abc', () => response.destroy());
     });
@@ -82,7 +82,7 @@ describe('the web', () => {
     await expect(run(web)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it.each(['/in', '/out'])('stops when its signal fires while %s hangs', async (path) => {
+  it.each(['/in', '/out'])('stops when its signal aborts while %s hangs', async (path) => {
     web.files.set('/in', png(halves(4, 4)));
     const hung = vi.fn();
     web.answers.set(path, (_request, response) => hung(response));
@@ -97,7 +97,7 @@ describe('the web', () => {
   });
 });
 
-describe('addresses', () => {
+describe('make_thumbnail with addresses', () => {
   it.each([
     ['', 'http://127.0.0.1:9/a', '127.0.0.1 is not a public address'],
     ['', 'http://localhost:9/a', 'is not a public address'],
@@ -110,7 +110,7 @@ describe('addresses', () => {
     ['169.254.169.254', 'http://169.254.169.254/latest/meta-data/', 'link-local'],
     ['[fe80::1]', 'http://[fe80::1]:9/a', 'link-local'],
     ['[fd00:ec2::254]', 'http://[fd00:ec2::254]/latest', 'link-local'],
-  ])('with private hosts "%s" it makes a dead letter of %s', async (hosts, address, reason) => {
+  ])('with private hosts "%s" throws DeadLetter for %s', async (hosts, address, reason) => {
     vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', hosts);
 
     const error = await run(web, { source: address }).catch((thrown: unknown) => thrown);
@@ -119,7 +119,7 @@ describe('addresses', () => {
     expect(error).toHaveProperty('message', expect.stringContaining(reason));
   });
 
-  it('judges the target like the source, before a byte is sent to it', async () => {
+  it('checks the target like the source, before it sends a byte', async () => {
     web.files.set('/in', png(halves(4, 4)));
 
     await expect(run(web, { target: web.origin.replace('127.0.0.1', 'localhost') })).rejects.toThrow(DeadLetter);
@@ -127,7 +127,7 @@ describe('addresses', () => {
     expect(web.requests.map(({ line }) => line)).toEqual(['GET /in']);
   });
 
-  it('judges where a redirect leads', async () => {
+  it('checks the address of a redirect', async () => {
     web.answers.set('/in', (_request, response) =>
       response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end(),
     );
@@ -135,13 +135,13 @@ describe('addresses', () => {
     await expect(run(web)).rejects.toThrow('link-local');
   });
 
-  it('follows no redirect off the web', async () => {
+  it('refuses a redirect to an address that is not http or https', async () => {
     web.answers.set('/in', (_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end());
 
-    await expect(run(web)).rejects.toThrow('not on the web');
+    await expect(run(web)).rejects.toThrow('not http or https');
   });
 
-  it('reaches a private host by its name when that is listed', async () => {
+  it('allows a private host whose name is listed', async () => {
     vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', 'files.example, LOCALHOST');
     web.files.set('/in', png(halves(4, 4)));
     const origin = web.origin.replace('127.0.0.1', 'localhost');
@@ -159,7 +159,7 @@ it.each([
   ['width', 4097, 'expected number to be <=4096'],
   ['width', 1.5, 'expected int, received number'],
   ['width', '320', 'expected number, received string'],
-])('refuses a payload whose %s is %j, and says what was expected', async (field, value, message) => {
+])('make_thumbnail rejects a payload whose %s is %j, and names the expected value', async (field, value, message) => {
   const good = { source: 'https://example.com/a.jpg', target: 'https://example.com/b.jpg', width: 320 };
 
   const { issues } = await validate(makeThumbnail, { ...good, [field]: value });

@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DeadLetter } from '../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { decode, encodeJpeg } from '../../../functions/codecs.ts';
 import { type FileServer, startFileServer } from './file-server.ts';
 import { halves, png, run, turned } from './thumbnails.ts';
@@ -24,11 +24,11 @@ function near(colour: number[]) {
   return colour.map((channel) => expect.closeTo(channel, -1));
 }
 
-describe('scaling', () => {
+describe('make_thumbnail', () => {
   it.each([
     ['JPEG', () => encodeJpeg(halves(640, 480), 90)],
     ['PNG', async () => png(halves(640, 480))],
-  ])('puts a JPEG of the wanted width, made from a %s', async (_format, source) => {
+  ])('puts a JPEG of the requested width from a %s', async (_format, source) => {
     web.files.set('/in', await source());
 
     const result = await run(web);
@@ -45,7 +45,7 @@ describe('scaling', () => {
   it.each([
     ['lossy', 'UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA'],
     ['lossless', 'UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=='],
-  ])('takes a %s WebP', async (_kind, source) => {
+  ])('accepts a %s WebP', async (_kind, source) => {
     web.files.set('/in', Buffer.from(source, 'base64'));
 
     const result = await run(web);
@@ -54,7 +54,7 @@ describe('scaling', () => {
     expect(imageSize(web.files.get('/out')!)).toMatchObject({ type: 'jpg' });
   });
 
-  it('turns a photo the way its camera noted', async () => {
+  it('rotates a photo by its EXIF orientation', async () => {
     web.files.set('/in', turned(await encodeJpeg(halves(640, 480), 90)));
 
     await run(web);
@@ -65,13 +65,13 @@ describe('scaling', () => {
     expect(pixel(pixels, 16, 38)).toEqual(near([0, 0, 254]));
   });
 
-  it('keeps the width of an image that is narrower than wanted', async () => {
+  it('keeps the width of an image that is narrower than requested', async () => {
     web.files.set('/in', png(halves(20, 10)));
 
     expect(await run(web, { width: 4096 })).toMatchObject({ width: 20, height: 10 });
   });
 
-  it('keeps at least one line of a very flat image', async () => {
+  it('keeps at least one row of a very flat image', async () => {
     web.files.set('/in', png(halves(1000, 2)));
 
     expect(await run(web, { width: 10 })).toMatchObject({ width: 10, height: 1 });
@@ -89,20 +89,20 @@ describe('scaling', () => {
   });
 });
 
-describe('sources that are not images', () => {
+describe('make_thumbnail with a source that is not an image', () => {
   const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
   const bomb = png(halves(2, 2));
   Buffer.from(bomb.buffer, bomb.byteOffset).writeUInt32BE(60_000, 16);
   Buffer.from(bomb.buffer, bomb.byteOffset).writeUInt32BE(60_000, 20);
 
   it.each([
-    ['empty', () => new Uint8Array(), 'not an image'],
+    ['an empty file', () => new Uint8Array(), 'not an image'],
     ['a web page', () => Buffer.from('<!doctype html><title>Sorry</title>'), 'not an image'],
     ['a GIF', () => gif, 'of type gif, expected a JPEG, PNG or WebP image'],
-    ['a PNG that claims to be gigapixels', () => bomb, '60000 × 60000 pixels'],
+    ['a PNG that declares gigapixels', () => bomb, '60000 × 60000 pixels'],
     ['half a PNG', () => png(halves(64, 64)).subarray(0, 120), 'cannot be decoded as png'],
     ['half a JPEG', async () => (await encodeJpeg(halves(64, 64), 90)).subarray(0, 300), 'cannot be decoded as jpg'],
-  ])('makes a dead letter of one that is %s', async (_kind, source, reason) => {
+  ])('throws DeadLetter for %s', async (_kind, source, reason) => {
     web.files.set('/in', await source());
 
     const error = await run(web).catch((thrown: unknown) => thrown);
@@ -112,7 +112,7 @@ describe('sources that are not images', () => {
     expect(web.files.has('/out')).toBe(false);
   });
 
-  it('decodes the next image after one that was broken', async () => {
+  it('decodes the next image after a broken one', async () => {
     const good = await encodeJpeg(halves(64, 64), 90);
     web.files.set('/in', good.subarray(0, 300));
     await run(web).catch(() => undefined);

@@ -1,7 +1,7 @@
 import type { HandlerDefinition, RunContext } from '../../../core/handler/handler.ts';
 import { openLog } from '../../../core/log.ts';
 
-/** One attempt of a handler, as the runtime would begin it, but without a job in a database. */
+/** Runs one attempt of a handler, without a job in a database. */
 export function runHandler(handler: HandlerDefinition, context: Partial<RunContext<unknown>>): Promise<unknown> {
   const defaults = {
     jobId: '1',

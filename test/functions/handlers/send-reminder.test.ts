@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, expect, it, vi } from 'vitest';
-import { DeadLetter } from '../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import sendReminder from '../../../functions/handlers/send-reminder.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startMailServer, startSilentServer, stopServerAgain } from './mail-server.ts';
+import { startMailServer, startSilentServer, useClosedPort } from './mail-server.ts';
 import { runHandler, validate } from './run-handler.ts';
 
 const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A reminder' };
@@ -17,7 +17,7 @@ function refuse(responseCode: number) {
   return Object.assign(new Error('no such mailbox'), { responseCode });
 }
 
-it('sends the mail with what the payload says', async () => {
+it('send_reminder sends the mail of the payload', async () => {
   const { mails } = await startMailServer();
   vi.stubEnv('SMTP_FROM', 'Reminders <reminders@example.com>');
 
@@ -34,20 +34,20 @@ it('sends the mail with what the payload says', async () => {
   expect(result).toEqual({ messageId: mails[0]?.messageId, response: expect.stringMatching(/^250 /) });
 });
 
-it('repeats its Message-ID in every attempt of a job, and in no other job', async () => {
+it('send_reminder uses the same Message-ID in every attempt of a job, and another one in every other job', async () => {
   const { mails } = await startMailServer();
 
   await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 1, max: 5 } });
   await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 2, max: 5 } });
   await runHandler(sendReminder, { payload: MAIL, jobId: '8' });
-  await runHandler(sendReminder, { payload: { ...MAIL, text: 'Of another installation' }, jobId: '7' });
+  await runHandler(sendReminder, { payload: { ...MAIL, text: 'From another installation' }, jobId: '7' });
 
   const [first, second, otherJob, otherText] = mails.map((mail) => mail.messageId);
   expect(second).toBe(first);
   expect(new Set([first, otherJob, otherText]).size).toBe(3);
 });
 
-it('leaves no connection behind that a freeze could break', async () => {
+it('send_reminder closes its connection, which a freeze could break', async () => {
   const { open, mails } = await startMailServer();
 
   await Promise.all(['1', '2', '3'].map((jobId) => runHandler(sendReminder, { payload: MAIL, jobId })));
@@ -56,7 +56,7 @@ it('leaves no connection behind that a freeze could break', async () => {
   expect(mails).toHaveLength(3);
 });
 
-it('makes a dead letter of an address that the server refuses for good', async () => {
+it('send_reminder throws DeadLetter for an address that the server refuses permanently', async () => {
   await startMailServer({ onRcptTo: (_address, _session, answer) => answer(refuse(550)) });
 
   const run = runHandler(sendReminder, { payload: MAIL });
@@ -66,13 +66,13 @@ it('makes a dead letter of an address that the server refuses for good', async (
 });
 
 it.each([
-  ['a recipient refused for now', { onRcptTo: (_a, _s, answer) => answer(refuse(451)) }],
-  ['a sender refused for good', { onMailFrom: (_a, _s, answer) => answer(refuse(550)) }],
+  ['a temporarily refused recipient', { onRcptTo: (_a, _s, answer) => answer(refuse(451)) }],
+  ['a permanently refused sender', { onMailFrom: (_a, _s, answer) => answer(refuse(550)) }],
   [
-    'a mail refused after its text',
+    'a mail that is refused after its text',
     { onData: (stream, _s, answer) => stream.resume().on('end', () => answer(refuse(554))) },
   ],
-] as [string, SMTPServerOptions][])('leaves %s to the retry policy', async (_name, options) => {
+] as [string, SMTPServerOptions][])('send_reminder leaves %s to the retry policy', async (_name, options) => {
   await startMailServer(options);
 
   const error = await runHandler(sendReminder, { payload: MAIL }).catch((thrown: unknown) => thrown);
@@ -81,15 +81,15 @@ it.each([
   expect(error).not.toBeInstanceOf(DeadLetter);
 });
 
-it('leaves a server that is not there to the retry policy', async () => {
-  await stopServerAgain();
+it('send_reminder leaves an unreachable server to the retry policy', async () => {
+  await useClosedPort();
 
   const error = await runHandler(sendReminder, { payload: MAIL }).catch((thrown: unknown) => thrown);
 
   expect(error).toMatchObject({ code: 'ESOCKET', message: expect.stringContaining('ECONNREFUSED') });
 });
 
-it('hangs up when its signal fires', async () => {
+it('send_reminder closes its connection when its signal aborts', async () => {
   const { sockets } = await startSilentServer();
   const stop = new AbortController();
 
@@ -103,25 +103,25 @@ it('hangs up when its signal fires', async () => {
 });
 
 it.each([undefined, '', ' ', 'mail.example.com', 'http://mail.example.com', 'smtp//x'])(
-  'says which setting is wrong when SMTP_URL is %j',
+  'send_reminder names SMTP_URL when it is %j',
   async (url) => {
     vi.stubEnv('SMTP_URL', url);
 
     const run = runHandler(sendReminder, { payload: MAIL });
 
     await expect(run).rejects.toMatchObject({ code: 'MILLRACE_SETTING', field: 'SMTP_URL' });
-    await expect(run).rejects.toThrow(/^SMTP_URL: expected an address such as smtp:/);
+    await expect(run).rejects.toThrow(/^SMTP_URL: expected a URL such as smtp:/);
   },
 );
 
-it('keeps a password in SMTP_URL out of its error', async () => {
+it('send_reminder omits a password in SMTP_URL from its error', async () => {
   vi.stubEnv('SMTP_URL', 'smpt://user:secret@mail.example.com');
 
   await expect(runHandler(sendReminder, { payload: MAIL })).rejects.toThrow(/^(?!.*secret)/);
 });
 
 it.each([
-  ['to', 'nobody', 'Invalid email address'],
+  ['to', 'ada', 'Invalid email address'],
   ['to', 'ada@example.com\r\nBcc: eve@example.com', 'Invalid email address'],
   ['to', 'ada@example.com, eve@example.com', 'Invalid email address'],
   ['to', `${'a'.repeat(250)}@example.com`, 'expected string to have <=254 characters'],
@@ -132,13 +132,13 @@ it.each([
   ['subject', 'a'.repeat(501), 'expected string to have <=500 characters'],
   ['text', 7, 'expected string, received number'],
   ['text', undefined, 'expected string, received undefined'],
-])('refuses a payload whose %s is %j, and says what was expected', async (field, value, message) => {
+])('send_reminder rejects a payload whose %s is %j, and names the expected value', async (field, value, message) => {
   const { issues } = await validate(sendReminder, { ...MAIL, [field]: value });
 
   expect(issues).toMatchObject([{ path: [field], message: expect.stringContaining(message) }]);
 });
 
-it('lets no subject that passes its schema begin another header', async () => {
+it('a subject that passes the schema never starts another header', async () => {
   const { mails } = await startMailServer();
   const subjects = fc.string({
     unit: fc.constantFrom('a', ' ', ':', '\r', '\n', '\u2028', '\0', 'é', '😀'),

@@ -4,13 +4,13 @@ import type { Pixels } from '../../../functions/shrink.ts';
 import type { FileServer } from './file-server.ts';
 import { runHandler } from './run-handler.ts';
 
-/** One attempt of `make_thumbnail`, from `/in` to `/out` of this server unless the payload says otherwise. */
+/** Runs one attempt of `make_thumbnail`, by default from `/in` to `/out` of this server. */
 export function run(web: FileServer, payload: object = {}, signal = new AbortController().signal) {
   const defaults = { source: `${web.origin}/in`, target: `${web.origin}/out`, width: 32 };
   return runHandler(makeThumbnail, { payload: { ...defaults, ...payload }, signal });
 }
 
-/** Left half red, right half blue. */
+/** Returns an image whose left half is red and whose right half is blue. */
 export function halves(width: number, height: number): Pixels {
   const data = new Uint8Array(width * height * 4);
   for (let i = 0; i < data.length; i += 4)
@@ -22,7 +22,7 @@ export function png(image: Pixels): Uint8Array {
   return PNG.sync.write(Object.assign(new PNG(image), { data: Buffer.from(image.data) }));
 }
 
-/** The EXIF note of a camera that was held on its side: show this turned by 90 degrees, clockwise. */
+/** Adds the EXIF orientation of a camera held on its side: rotate by 90 degrees clockwise. */
 export function turned(jpeg: Uint8Array): Uint8Array {
   const exif = Buffer.from('ffe1002245786966000049492a000800000001001201030001000000060000000000000000', 'hex');
   exif.writeUInt16BE(exif.length - 2, 2);

@@ -7,7 +7,7 @@ const SHIPPED = new URL('../../../infra/rds-ca.pem', import.meta.url);
 const END = '-----END CERTIFICATE-----';
 const fingerprint = (pem: string) => new X509Certificate(pem).fingerprint256;
 
-it('ships the certificate authorities of RDS and of its proxy, those that were valid when it was made', () => {
+it('ships the certificate authorities of RDS and its proxy that were valid on the day of the file', () => {
   const pems = readFileSync(SHIPPED, 'utf8').split(END).slice(0, -1);
   const shipped = pems.map((pem) => fingerprint(pem + END));
   const known = [...profiles.ca, ...proxyBundle.ca];

@@ -1,13 +1,14 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../../core/numbers/log-table.ts';
+import { LOG_EVENTS } from '../../../core/log-table.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
-import { type AlarmTarget, DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
+import { DeployedAlarms } from '../../../infra/constructs/deployed-alarms.ts';
 import { DeployedDashboard } from '../../../infra/constructs/deployed-dashboard.ts';
 import { type AlarmSpec, alarmText } from '../../../infra/plan/alarm.ts';
 import { type AlarmedHandler, alarmsOf } from '../../../infra/plan/alarms.ts';
 import { dashboardOf, LATEST_FAILURES } from '../../../infra/plan/dashboard.ts';
+import type { AlarmTarget } from '../../../infra/settings/settings.ts';
 import { readDocument } from '../../docs/documents.ts';
 
 const handlerOf = (name: string): AlarmedHandler => ({
@@ -21,7 +22,7 @@ const handlers = [handlerOf('send_reminder'), handlerOf('index.vector'), handler
 const alarms = alarmsOf(handlers, 'dev');
 const named = (name: string) => alarms.find((alarm) => alarm.name === name) as AlarmSpec;
 
-/** As GitHub makes them of the headings of the page. */
+/** The anchors that GitHub generates from the headings of the page. */
 const anchors = [...readDocument('docs/operations.md').text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
   heading
     .toLowerCase()
@@ -30,7 +31,7 @@ const anchors = [...readDocument('docs/operations.md').text.matchAll(/^#+ (.*)$/
 );
 
 describe('the alarms', () => {
-  it('are fewer where job types are not told apart, and look at no number of one', () => {
+  it('use no metric by job type when metricsByJobType is off', () => {
     const without = alarmsOf(handlers, 'dev', false);
 
     const dimensions = without.flatMap(({ metrics }) => Object.values(metrics).map((metric) => metric.dimensions));
@@ -39,23 +40,23 @@ describe('the alarms', () => {
     expect(dimensions.filter((dimension) => 'job_type' in dimension)).toEqual([]);
   });
 
-  it('have names of their own', () => {
+  it('have unique names', () => {
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
     expect(alarms.length).toBeGreaterThan(25);
   });
 
-  it.each(alarms)('$name says what to type and where to read on', (alarm) => {
+  it.each(alarms)('$name has a command to run and a link to operations.md', (alarm) => {
     const text = alarmText(alarm);
 
     expect(anchors).toContain(alarm.anchor);
-    expect(text).toContain(`Type: npx millrace `);
+    expect(text).toContain(`Run: npx millrace `);
     expect(text).toContain(`docs/operations.md#${alarm.anchor}`);
-    // CloudWatch takes no more.
+    // CloudWatch's limit.
     expect(text.length).toBeLessThan(1024);
     expect(alarm.datapoints).toBeLessThanOrEqual(alarm.periods);
   });
 
-  it.each(alarms)('$name looks at metrics that are published, in one period', ({ metrics, expression }) => {
+  it.each(alarms)('$name uses published metrics with the same period', ({ metrics, expression }) => {
     const specs = Object.values(metrics);
 
     const own = specs.filter(({ namespace }) => namespace === CLOUDWATCH_NAMESPACE);
@@ -66,13 +67,13 @@ describe('the alarms', () => {
     for (const name of expression === undefined ? [] : Object.keys(metrics)) expect(expression).toContain(name);
   });
 
-  it('take silence for trouble where silence means that nothing runs', () => {
+  it('treat missing data as breaching where it means that nothing runs', () => {
     const breaching = alarms.filter(({ missing }) => missing === 'breaching').map(({ name }) => name);
 
     expect(breaching).toEqual(['millrace-dev-dispatcher-silent', 'millrace-dev-jobs-late']);
   });
 
-  it('wake somebody for the stage as a whole, since one alarm stands over 100 others at most', () => {
+  it('have severity page for the whole stage only, since a composite alarm refers to at most 100 others', () => {
     const paging = (count: number) =>
       alarmsOf(
         Array.from({ length: count }, (_, index) => handlerOf(`work${index}`)),
@@ -83,13 +84,13 @@ describe('the alarms', () => {
     expect(paging(0).length).toBeGreaterThan(3);
   });
 
-  it('look at each job type once, however many handlers it has', () => {
+  it('cover each job type once, even if it has several handlers', () => {
     const failing = alarms.filter(({ name }) => name.endsWith('-failing')).map(({ name }) => name);
 
     expect(failing).toEqual(['millrace-dev-send_reminder-failing', 'millrace-dev-index-failing']);
   });
 
-  it('have limits that are made of what the handler says', () => {
+  it('derive thresholds from the timeouts', () => {
     expect(named('millrace-dev-send_reminder-slow').threshold).toBe(32_000);
     expect(named('millrace-dev-dispatcher-slow').threshold).toBeLessThan(150_000);
     expect(named('millrace-dev-dispatcher-slow').threshold).toBeGreaterThan(125_000);
@@ -106,10 +107,10 @@ function deploy(target: AlarmTarget): Template {
 
 const TOPIC = 'arn:aws:sns:eu-west-1:123456789012:oncall';
 
-describe('what is deployed of them', () => {
+describe('the deployed alarms', () => {
   const template = deploy({ email: 'oncall@example.com' });
 
-  it('is an alarm each, with its text, and one over those that wake somebody', () => {
+  it('are one alarm per spec with its description, and a composite alarm over those of severity page', () => {
     const [composite] = Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm'));
     const fed = JSON.stringify(composite?.Properties.AlarmRule).match(/ALARM\(/g);
 
@@ -131,7 +132,7 @@ describe('what is deployed of them', () => {
     expect(fed).toHaveLength(alarms.filter(({ severity }) => severity === 'page').length);
   });
 
-  it('tells a mail address by a topic to which alarms alone publish, over TLS', () => {
+  it('notify an email address through a topic to which only alarms publish, over TLS', () => {
     template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'oncall@example.com' });
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {
       PolicyDocument: {
@@ -143,24 +144,24 @@ describe('what is deployed of them', () => {
     });
   });
 
-  it('uses a topic that is there', () => {
+  it('notify an existing topic', () => {
     const other = deploy({ topicArn: TOPIC });
 
     other.resourceCountIs('AWS::SNS::Topic', 0);
     other.hasResourceProperties('AWS::CloudWatch::CompositeAlarm', { AlarmActions: [TOPIC] });
   });
 
-  it('tells nobody when nobody is named', () => {
+  it('notify nothing without a topic and an email address', () => {
     const made = Object.values(deploy({}).findResources('AWS::CloudWatch::Alarm'));
 
-    const told = made.filter(({ Properties }) => Properties.AlarmActions !== undefined);
+    const notifying = made.filter(({ Properties }) => Properties.AlarmActions !== undefined);
 
-    expect(told).toEqual([]);
+    expect(notifying).toEqual([]);
   });
 });
 
 describe('the dashboard', () => {
-  it('shows metrics that are published, and events that are logged', () => {
+  it('shows published metrics and logged events', () => {
     const graphs = dashboardOf(handlers, 'dev').flat();
     const own = graphs.flatMap(({ lines }) => Object.values(lines)).filter(({ namespace }) => namespace === 'Millrace');
     const searched = graphs.flatMap(({ search }) => search?.match(/(?<=MetricName=")\w+/) ?? []);
@@ -173,7 +174,7 @@ describe('the dashboard', () => {
     expect(events?.filter((event) => event in LOG_EVENTS)).toHaveLength(2);
   });
 
-  it('fits into the columns of CloudWatch', () => {
+  it('fits the columns of CloudWatch', () => {
     const [board] = Object.values(deploy({}).findResources('AWS::CloudWatch::Dashboard'));
     const text = JSON.stringify(board?.Properties.DashboardBody).replaceAll('\\', '');
 

@@ -12,111 +12,111 @@ function proving(handlers: readonly HandlerPlan[], maxConnections?: number, apiC
   return () => prove({ stage: 'prod', handlers, drain: [], apiConcurrency, maxConnections });
 }
 
-it('has nothing against a handler with what is usual', () => {
+it('accepts a handler with default options', () => {
   expect(proving([GOOD])).not.toThrow();
 });
 
-it('lets go of no handler that stays', () => {
+it('refuses drain for a handler that stays', () => {
   const draining = (drain: string[]) => () =>
     prove({ stage: 'prod', handlers: [GOOD], drain, apiConcurrency: 0, maxConnections: undefined });
 
   expect(draining(['old_report'])).not.toThrow();
   expect(draining(['old_report', 'send_invoice'])).toThrow(
-    'drain: send_invoice is not removed, its file is there; remove the file or leave drain out',
+    'drain: the handler send_invoice still has a file; remove the file, or remove send_invoice from drain',
   );
 });
 
-describe('names handler, numbers and fix of', () => {
+describe('prove names handler, numbers and fix for', () => {
   it.each<[string, Partial<HandlerPlan>, string]>([
     [
-      "a function's name that Lambda refuses",
+      'a function name that Lambda refuses',
       { queueName: `millrace-prod-${'x'.repeat(51)}` },
-      `send_invoice: its function's name millrace-prod-${'x'.repeat(51)} has 65 characters and Lambda takes 64; shorten the job type, the routing key or the stage`,
+      `send_invoice: its function name millrace-prod-${'x'.repeat(51)} has 65 characters, and Lambda allows 64; shorten the job type, the routing key or the stage`,
     ],
     [
-      'a name that SQS refuses',
+      'a queue name that SQS refuses',
       { deadLetterQueueName: 'millrace-prod-a.b-dlq' },
-      'send_invoice: SQS refuses the name millrace-prod-a.b-dlq (21 characters): it takes 80 letters, digits, - and _; shorten the job type, the routing key or the stage',
+      'send_invoice: SQS refuses the queue name millrace-prod-a.b-dlq (21 characters): it allows 80 letters, digits, - and _; shorten the job type, the routing key or the stage',
     ],
     [
-      'a timeout and margin over 900 s',
+      'a timeout and margin above 900 s',
       { timeout: 895, functionTimeout: 905, runningLease: 910, dispatchedLease: 9999, visibilityTimeout: 5430 },
-      'send_invoice: its timeout of 895 s makes a function timeout of 905 s and Lambda stops at 900 s; set timeout to 890s or less',
+      'send_invoice: its timeout of 895 s gives a function timeout of 905 s, and Lambda allows 900 s; set timeout to 890s or less',
     ],
     [
-      'a function that is killed before the outcome is written',
+      'a function that Lambda stops before the outcome is stored',
       { functionTimeout: 37 },
-      "send_invoice: a run of 30 s needs 37 s with its outcome written and the function is killed after 37 s; raise the function's margin",
+      'send_invoice: an attempt of 30 s requires 37 s until its outcome is stored, and Lambda stops the function after 37 s; raise the margin of the function timeout',
     ],
     [
       'a lease that ends before the function does',
       { runningLease: 40 },
-      'send_invoice: its job would be rescued after 40 s while its function may run for 40 s; make the lease longer than the function timeout',
+      'send_invoice: its jobs are rescued after 40 s, and its function can run for 40 s; make the lease longer than the function timeout',
     ],
     [
       'a visibility timeout below six times the function timeout',
       { visibilityTimeout: 239 },
-      "send_invoice: its queue's visibility timeout is 239 s and 6 times the function timeout of 40 s and the window of 0 s are 240 s; derive it from the timeout",
+      'send_invoice: the visibility timeout of its queue is 239 s, and 6 times the function timeout of 40 s plus the batch window of 0 s is 240 s; derive the visibility timeout from the timeout',
     ],
     [
-      'a window that the visibility timeout forgot',
+      'a visibility timeout that ignores the batch window',
       { batchWindow: 30, dispatchedLease: 9999 },
-      "send_invoice: its queue's visibility timeout is 240 s and 6 times the function timeout of 40 s and the window of 30 s are 270 s; derive it from the timeout",
+      'send_invoice: the visibility timeout of its queue is 240 s, and 6 times the function timeout of 40 s plus the batch window of 30 s is 270 s; derive the visibility timeout from the timeout',
     ],
     [
       'a visibility timeout that SQS refuses',
       { visibilityTimeout: 43_201 },
-      "send_invoice: its queue's visibility timeout is 43201 s and SQS takes 43200 s; shorten the timeout or the window",
+      'send_invoice: the visibility timeout of its queue is 43201 s, and SQS allows 43200 s; shorten the timeout or the batch window',
     ],
     [
       'a lease that ends while the message waits in the queue',
       { dispatchedLease: 400 },
-      'send_invoice: the last of 1000 jobs in flight waits 400 s in the queue and is taken to be lost after 400 s; lower maxInFlight or raise concurrency',
+      'send_invoice: the last of 1000 jobs in flight waits 400 s in the queue, and the dispatcher treats it as lost after 400 s; lower maxInFlight or raise concurrency',
     ],
     [
-      'a wait that is longer than SQS keeps a message',
+      'a wait longer than SQS keeps a message',
       { dispatchedLease: 345_600 },
-      'send_invoice: a job may lie in its queue for 345600 s and SQS drops the message after 345600 s; lower maxInFlight or raise concurrency',
+      'send_invoice: a message can wait in its queue for 345600 s, and SQS deletes it after 345600 s; lower maxInFlight or raise concurrency',
     ],
     [
-      'a queue that keeps messages for too long',
+      'a queue that keeps messages too long',
       { retention: 345_601 },
-      'send_invoice: its queue keeps messages for 345601 s and 345600 s is the most that leaves a dead letter its ten days; lower the retention',
+      'send_invoice: its queue keeps messages for 345601 s, and more than 345600 s leaves a dead letter less than ten days; lower the retention',
     ],
     [
       'a dead-letter queue that does not keep its messages for 14 days',
       { deadLetterRetention: 345_600 },
-      'send_invoice: its dead-letter queue keeps messages for 345600 s, its queue for 345600 s, and their age is counted from the sending; keep dead letters 1209600 s (14 days)',
+      'send_invoice: its dead-letter queue keeps messages for 345600 s and its queue for 345600 s, and SQS counts both from the time of sending; keep dead letters for 1209600 s (14 days)',
     ],
     [
-      'a receive count that throttling can use up',
+      'a receive count that throttling can exhaust',
       { maxReceiveCount: 4 },
-      'send_invoice: its messages are moved to the dead-letter queue after 4 receives, and throttled ones need 5; raise maxReceiveCount',
+      'send_invoice: SQS moves its messages to the dead-letter queue after 4 receives, and throttled messages can require 5; raise maxReceiveCount',
     ],
     [
-      'concurrency 1',
+      'a concurrency of 1',
       { concurrency: 1, dispatchedLease: 9999 },
-      'send_invoice: its concurrency is 1 and AWS takes a whole number from 2 to 1000; set concurrency within that',
+      'send_invoice: its concurrency is 1, and AWS requires a whole number from 2 to 1000; change concurrency',
     ],
     [
-      'batch 0',
+      'a batch size of 0',
       { batchSize: 0, dispatchedLease: Number.POSITIVE_INFINITY },
-      'send_invoice: its batch.size is 0 and AWS takes a whole number from 1 to 10000; set batch.size within that',
+      'send_invoice: its batch.size is 0, and AWS requires a whole number from 1 to 10000; change batch.size',
     ],
     [
-      'a window of more than five minutes',
+      'a batch window above five minutes',
       { batchWindow: 301, visibilityTimeout: 541, dispatchedLease: 9999 },
-      'send_invoice: its batch.window is 301 and AWS takes a whole number from 0 to 300; set batch.window within that',
+      'send_invoice: its batch.window is 301, and AWS requires a whole number from 0 to 300; change batch.window',
     ],
     [
-      'a batch over 10 without a window',
+      'a batch above 10 without a window',
       { batchSize: 11 },
-      'send_invoice: its batch of 11 is over 10 and its window is 0 s; set batch.window to 1s or more',
+      'send_invoice: its batch size of 11 is above 10, and its batch window is 0 s; set batch.window to 1s or more',
     ],
     [
-      'memory 64',
+      'a memory of 64 MB',
       { memoryMb: 64 },
-      'send_invoice: its memory is 64 and AWS takes a whole number from 128 to 10240; set memory within that',
+      'send_invoice: its memory is 64, and AWS requires a whole number from 128 to 10240; change memory',
     ],
   ])('%s', (_case, change, sentence) => {
     let message = '';
@@ -130,21 +130,24 @@ describe('names handler, numbers and fix of', () => {
   });
 });
 
-describe('CDK-01: visibility and timeout', () => {
-  // Function timeout: 120 s of work, and 10 s to write the outcome.
+describe('CDK-01: visibility timeout and function timeout', () => {
+  // Function timeout: 120 s for the attempt, and 10 s to store the outcome.
   const planned = planHandler('prod', {
     definition: defineHandler({ ...plainHandler, timeout: '120s' }),
     file: '/handlers/send-invoice.ts',
     name: 'send_invoice',
   });
 
-  it.each([30, 120, 700])('are refused at %i s, below six times a timeout of 130 s', (visibilityTimeout) => {
-    expect(proving([{ ...planned, visibilityTimeout }])).toThrow(
-      `send_invoice: its queue's visibility timeout is ${visibilityTimeout} s and 6 times the function timeout of 130 s and the window of 0 s are 780 s; derive it from the timeout`,
-    );
-  });
+  it.each([30, 120, 700])(
+    'a visibility timeout of %i s is refused, below six times a function timeout of 130 s',
+    (visibilityTimeout) => {
+      expect(proving([{ ...planned, visibilityTimeout }])).toThrow(
+        `send_invoice: the visibility timeout of its queue is ${visibilityTimeout} s, and 6 times the function timeout of 130 s plus the batch window of 0 s is 780 s; derive the visibility timeout from the timeout`,
+      );
+    },
+  );
 
-  it('follow from one another, with window and lease, so that a timeout is changed in one place', () => {
+  it('both, and the leases, are derived from the timeout and the batch window', () => {
     const definition = defineHandler({ ...plainHandler, timeout: '120s', batch: { size: 50, window: '30s' } });
 
     const waiting = planHandler('prod', { definition, file: '/handlers/send-invoice.ts', name: 'send_invoice' });
@@ -159,34 +162,34 @@ describe('CDK-01: visibility and timeout', () => {
 });
 
 describe('names', () => {
-  it('that two handlers would share are refused', () => {
+  it('shared by two handlers are refused', () => {
     const twin = { ...GOOD, name: 'send.invoice' };
 
     expect(proving([GOOD, twin])).toThrow(
-      'send.invoice: the name millrace-prod-send_invoice is that of send_invoice already; choose another jobType or routingKey',
+      'send.invoice: the name millrace-prod-send_invoice is already used by send_invoice; choose another jobType or routingKey',
     );
   });
 
-  it('that a function of our own has are refused', () => {
+  it('of our own functions are refused', () => {
     const named = { ...GOOD, name: 'dispatcher', queueName: 'millrace-prod-dispatcher' };
 
-    expect(proving([named])).toThrow('dispatcher: the name millrace-prod-dispatcher is that of dispatcher already');
+    expect(proving([named])).toThrow('dispatcher: the name millrace-prod-dispatcher is already used by dispatcher');
   });
 });
 
 describe('connections', () => {
-  it('that fit are let through', () => {
-    // 2 × 10 + 4 + 10 + 4 + 10 kept
+  it('within max_connections are accepted', () => {
+    // 2 × 10 + 4 + 10 + 4, and 10 reserved.
     expect(proving([GOOD], 48)).not.toThrow();
   });
 
-  it('that do not fit are refused with the sum and the widest handler', () => {
+  it('above max_connections are refused with the sum and the handler of the highest concurrency', () => {
     expect(proving([GOOD], 47)).toThrow(
-      "maxConnections: 38 connections may be open at once (twice the handlers' 10, the API's 10, others) and 47 leave 37; lower concurrency, first that of send_invoice (10), or raise max_connections",
+      'maxConnections: up to 38 connections can be open at once (2 × 10 for handlers, 10 for the API, the rest for other functions), and 47 leaves 37; lower concurrency, first that of send_invoice (10), or raise max_connections',
     );
   });
 });
 
-it('refuses to deploy nothing', () => {
-  expect(proving([])).toThrow('handlers: there is none');
+it('refuses a deployment without handlers', () => {
+  expect(proving([])).toThrow('handlers: no handler file was found; write one');
 });

@@ -9,14 +9,14 @@ it.each<[string, string]>([
   ['STRIPE_API_KEY', 'x'],
   ['SMTP_URL', 'smtps://user:hunter2@mail.example.com'],
   ['STRIPE', 'sk_live_hunter2'],
-])('refuses what looks like a secret in %s, without repeating it', (name, value) => {
+])('refuses the setting %s=%s, which looks like a secret, without repeating its value', (name, value) => {
   const read = () => readSettings({ ...EXISTING, stage: 'prod', settings: { [name]: value } });
 
   expect(read).toThrow(`settings.${name}: expected no secret`);
   expect(read).not.toThrow(/hunter2/);
 });
 
-it('takes the name of a secret', () => {
+it('accepts the ARN of a secret', () => {
   const named = { SMTP_PASSWORD_SECRET: ELSEWHERE, SMTP_URL: 'smtps://mail.example.com:465' };
 
   const { settings } = readSettings({ ...EXISTING, stage: 'prod', settings: named });

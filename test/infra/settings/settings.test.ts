@@ -15,12 +15,12 @@ const ELSEWHERE = 'arn:aws:secretsmanager:us-east-1:123456789012:secret:app-AbCd
 const JWT = { api: 'jwt', jwtAudience: 'x' };
 const iam = (scopes: object): Context => ({ api: 'iam', apiIamScopes: scopes });
 
-describe('one sentence for', () => {
+describe('readSettings names the setting for', () => {
   it.each<[string, Context, string]>([
-    ['a stage in capitals', { ...GOOD, stage: 'Prod' }, 'stage: expected lower-case letters and digits'],
-    ['a stage that makes names too long', { ...GOOD, stage: 'abcdefghijklm' }, 'stage: expected lower-case letters'],
-    ['no stage', EXISTING, 'stage: expected lower-case letters and digits, a letter first, at most 12, got nothing'],
-    ['an unknown name', { ...GOOD, datbase: 'x' }, 'context: expected only what there is (stage, handlers, '],
+    ['a stage in capitals', { ...GOOD, stage: 'Prod' }, 'stage: expected at most 12 lower-case letters'],
+    ['a stage of 13 letters', { ...GOOD, stage: 'abcdefghijklm' }, 'stage: expected at most 12 lower-case letters'],
+    ['no stage', EXISTING, 'stage: expected at most 12 lower-case letters and digits, a letter first, got nothing'],
+    ['an unknown name', { ...GOOD, datbase: 'x' }, 'context: expected one of stage, handlers, '],
     [
       'an unknown dispatch mode',
       { ...GOOD, dispatch: 'never' },
@@ -34,22 +34,22 @@ describe('one sentence for', () => {
     ['an unknown database', { ...GOOD, database: 'mine' }, 'database: expected one of create, existing, got "mine"'],
     ['an unknown egress', { ...GOOD, egress: 'vpn' }, 'egress: expected one of endpoints, nat, none, got "vpn"'],
     [
-      'an unknown way into the API',
+      'an unknown authentication mode of the API',
       { ...GOOD, api: 'open' },
       'api: expected one of api-key, iam, jwt, off, got "open"',
     ],
     [
-      'no secret of the owner',
+      'a missing secret of the owner',
       OWNERLESS,
-      'databaseOwnerSecret: expected the whole ARN of a secret in Secrets Manager, with the six characters at its end',
+      'databaseOwnerSecret: expected the full ARN of a secret in Secrets Manager, with the six characters at its end',
     ],
     [
-      'a secret by its name',
+      'a secret by name',
       { ...GOOD, databaseRuntimeSecret: 'runtime' },
-      'databaseRuntimeSecret: expected the whole ARN of a secret',
+      'databaseRuntimeSecret: expected the full ARN of a secret',
     ],
     ['iam without scopes', { ...GOOD, api: 'iam' }, 'apiIamScopes: expected JSON such as {"arn:aws:sts::'],
-    ['scopes that are no JSON', { ...GOOD, api: 'iam', apiIamScopes: '{' }, 'apiIamScopes: expected JSON such as'],
+    ['scopes that are not JSON', { ...GOOD, api: 'iam', apiIamScopes: '{' }, 'apiIamScopes: expected JSON such as'],
     [
       'jwt without an issuer',
       { ...GOOD, api: 'jwt' },
@@ -58,103 +58,131 @@ describe('one sentence for', () => {
     [
       'a VPC without subnets',
       { ...GOOD, vpcId: 'vpc-0123abcd' },
-      'subnetIds: expected names with commas between them, since vpcId is given',
+      'subnetIds: expected a comma-separated list, since vpcId is set',
     ],
     [
-      'a zone too few',
+      'fewer zones than subnets',
       { ...GOOD, ...IN_A_VPC, availabilityZones: 'a' },
-      'availabilityZones: expected one a subnet, 2, got 1',
+      'availabilityZones: expected one per subnet, 2 in total, got 1',
     ],
     [
       'subnets without a VPC',
       { ...GOOD, subnetIds: 'subnet-0123abcd' },
-      'vpcId: expected the id of a VPC, since subnetIds is given',
+      'vpcId: expected the id of a VPC, since subnetIds is set',
     ],
     [
-      'a number that is none',
+      'a maxConnections that is not a number',
       { ...GOOD, maxConnections: 'many' },
-      'maxConnections: expected a whole number from 1, got "many"',
+      'maxConnections: expected a whole number above 0, got "many"',
     ],
-    ['alarms that are on by half', { ...GOOD, alarms: 'some' }, 'alarms: expected one of on, off, got "some"'],
+    ['an unknown value for alarms', { ...GOOD, alarms: 'some' }, 'alarms: expected one of on, off, got "some"'],
     [
-      'somebody to tell of no alarms',
+      'an email address with alarms off',
       { ...GOOD, alarms: 'off', alarmEmail: 'on.call@example.com' },
-      'alarms: expected on, since alarmTopicArn or alarmEmail is given, got "off"',
+      'alarms: expected on, since alarmTopicArn or alarmEmail is set, got "off"',
     ],
     [
-      'numbers by something else',
+      'an unknown value for metricsByJobType',
       { ...GOOD, metricsByJobType: 'queue' },
       'metricsByJobType: expected one of on, off, got "queue"',
     ],
-    ['settings that are no object', { ...GOOD, settings: '[]' }, 'settings: expected JSON such as'],
-    ['a setting that is no text', { ...GOOD, settings: '{"AB": 1}' }, 'settings.AB: expected text'],
+    ['settings that are not an object', { ...GOOD, settings: '[]' }, 'settings: expected JSON such as'],
+    ['a setting that is not a string', { ...GOOD, settings: '{"AB": 1}' }, 'settings.AB: expected a string'],
     [
-      'a setting of ours',
+      'a reserved setting of Millrace',
       { ...GOOD, settings: '{"MILLRACE_STAGE": "x"}' },
-      'settings.MILLRACE_STAGE: expected a name that neither Lambda nor the app uses',
+      'settings.MILLRACE_STAGE: expected a name that neither Lambda nor Millrace uses',
     ],
   ])('%s', (_case, context, sentence) => {
     expect(() => readSettings(context)).toThrow(sentence);
   });
 
   it.each<[string, Context, string]>([
-    ['one secret for two', { databaseRuntimeSecret: databaseOwnerSecret }, 'databaseRuntimeSecret: expected another'],
-    ['a secret of elsewhere', { databaseAppSecret: ELSEWHERE }, 'databaseAppSecret: expected a secret of the account'],
-    ['a host with a login', { databaseHost: 'postgres://u:p@db' }, 'databaseHost: expected a host alone'],
-    ['a port too high', { databasePort: '99999' }, 'databasePort: expected a port from 1 to 65535'],
-    ['no certificates', { databaseCa: 'package.json' }, 'databaseCa: expected the path of a PEM file'],
-    ['certificates that are not there', { databaseCa: '/no.pem' }, 'databaseCa: expected the path of a PEM file with'],
-    ['a VPC that is none', { ...IN_A_VPC, vpcId: 'vpc-1' }, 'vpcId: expected the id of a VPC, such as vpc-0123'],
-    ['a group that is none', { ...IN_A_VPC, securityGroupIds: 'sg' }, 'securityGroupIds: expected ids such as sg-0'],
-    ['a topic of SQS', { alarmTopicArn: 'arn:aws:sqs:x:123456789012:q' }, 'alarmTopicArn: expected the ARN of an SNS'],
-    ['an address without a host', { alarmEmail: 'nobody' }, 'alarmEmail: expected an address such as'],
     [
-      'an issuer without TLS',
-      { ...JWT, jwtIssuer: 'http://x' },
-      'jwtIssuer: expected an address that begins with https',
+      'the same secret twice',
+      { databaseRuntimeSecret: databaseOwnerSecret },
+      'databaseRuntimeSecret: expected a secret other',
     ],
-    ['an issuer for nobody', { api: 'off', jwtIssuer: 'https://x' }, 'jwtIssuer: expected nothing, since api is off'],
-    ['a scope that there is not', iam({ 'arn:aws:iam::1:user/x': ['root'] }), 'apiIamScopes: expected scopes or roles'],
-    ['everybody', iam({ '*': ['admin'] }), 'apiIamScopes: expected patterns of ARNs, which begin with arn:'],
-    ['a drain that is no handler', { drain: 'Old Report!' }, 'drain: expected names of handlers, such as old_report'],
-    ['a new database with secrets', { database: 'create' }, 'databaseOwnerSecret: expected nothing, since database is'],
+    [
+      'a secret in another region',
+      { databaseAppSecret: ELSEWHERE },
+      'databaseAppSecret: expected a secret in the account',
+    ],
+    ['a host with a login', { databaseHost: 'postgres://u:p@db' }, 'databaseHost: expected a host name alone'],
+    ['a port above 65535', { databasePort: '99999' }, 'databasePort: expected a port from 1 to 65535'],
+    ['a file without certificates', { databaseCa: 'package.json' }, 'databaseCa: expected the path of a PEM file'],
+    ['a missing certificate file', { databaseCa: '/no.pem' }, 'databaseCa: expected the path of an existing PEM file'],
+    ['an invalid VPC id', { ...IN_A_VPC, vpcId: 'vpc-1' }, 'vpcId: expected the id of a VPC, such as vpc-0123'],
+    [
+      'an invalid security group id',
+      { ...IN_A_VPC, securityGroupIds: 'sg' },
+      'securityGroupIds: expected ids such as sg-0',
+    ],
+    ['a topic of SQS', { alarmTopicArn: 'arn:aws:sqs:x:123456789012:q' }, 'alarmTopicArn: expected the ARN of an SNS'],
+    ['an email address without a host', { alarmEmail: 'oncall' }, 'alarmEmail: expected an email address such as'],
+    ['an issuer without TLS', { ...JWT, jwtIssuer: 'http://x' }, 'jwtIssuer: expected a URL that begins with https'],
+    [
+      'an issuer without an API',
+      { api: 'off', jwtIssuer: 'https://x' },
+      'jwtIssuer: expected no value, since api is off',
+    ],
+    ['an unknown scope', iam({ 'arn:aws:iam::1:user/x': ['root'] }), 'apiIamScopes: expected known scopes or roles'],
+    [
+      'an IAM pattern for all callers',
+      iam({ '*': ['admin'] }),
+      'apiIamScopes: expected ARN patterns, which begin with arn:',
+    ],
+    ['an invalid handler name in drain', { drain: 'Old Report!' }, 'drain: expected handler names such as old_report'],
+    [
+      'a new database with secrets',
+      { database: 'create' },
+      'databaseOwnerSecret: expected no value, since database is',
+    ],
     [
       'one subnet for Aurora',
       { ...NEW, subnetIds: 'subnet-0123abcd' },
-      'subnetIds: expected two at least, in two zones',
+      'subnetIds: expected at least two, in two zones',
     ],
-    ['a setting with a hyphen', { settings: '{"a-b": "x"}' }, 'settings.a-b: expected a name of letters, digits and _'],
-    ['a setting of Lambda', { settings: '{"AWS_REGION": "x"}' }, 'settings.AWS_REGION: expected a name that neither'],
-    ['options of Node', { settings: '{"NODE_OPTIONS": "x"}' }, 'settings.NODE_OPTIONS: expected a name that neither'],
+    ['a setting with a hyphen', { settings: '{"a-b": "x"}' }, 'settings.a-b: expected a name of at least two'],
     [
-      'large settings',
+      'a reserved setting of Lambda',
+      { settings: '{"AWS_REGION": "x"}' },
+      'settings.AWS_REGION: expected a name that neither',
+    ],
+    [
+      'a setting with options of Node',
+      { settings: '{"NODE_OPTIONS": "x"}' },
+      'settings.NODE_OPTIONS: expected a name that neither',
+    ],
+    [
+      'settings above 3 kB',
       { settings: { LONG: 'x'.repeat(3100) } },
-      'settings: expected at most 3072 bytes in all, got 31',
+      'settings: expected at most 3072 bytes in total, got 31',
     ],
   ])('%s', (_case, context, sentence) => {
     expect(() => readSettings({ ...GOOD, ...context })).toThrow(sentence);
   });
 
   it.each<[string, Context, string]>([
-    ['no folder', { handlers: '/nowhere' }, 'handlers: there is no folder /nowhere'],
+    ['a missing handlers folder', { handlers: '/nowhere' }, 'handlers: the folder /nowhere does not exist'],
     [
-      'keys of an issuer out of reach',
+      'an egress that does not reach the issuer',
       { ...IN_A_VPC, api: 'jwt', jwtIssuer: 'https://a.b', jwtAudience: 'x', egress: 'endpoints' },
       'egress: expected none, since the API fetches the keys of jwtIssuer, got "endpoints"',
     ],
     [
-      'a new database that nothing reaches',
+      'a new VPC without egress',
       { ...NEW, egress: 'none' },
-      'egress: expected endpoints or nat, since the VPC of a new database has no way of its own, got "none"',
+      'egress: expected endpoints or nat, since the VPC of a new database has no other route, got "none"',
     ],
-    ['an egress for nothing', { egress: 'nat', database: 'existing' }, 'egress: expected nothing without a VPC'],
+    ['an egress without a VPC', { egress: 'nat', database: 'existing' }, 'egress: expected no value without a VPC'],
   ])('%s', async (_case, context, sentence) => {
     await expect(synthesise({ ...EXISTING, ...context })).rejects.toThrow(sentence);
   });
 });
 
-describe('settings', () => {
-  it('are taken from context values', () => {
+describe('readSettings', () => {
+  it('reads settings from context values', () => {
     const settings = readSettings({
       ...GOOD,
       ...IN_A_VPC,
@@ -174,7 +202,7 @@ describe('settings', () => {
     });
   });
 
-  it('leave alone what CDK itself puts into the context', () => {
+  it('ignores the values that CDK itself puts into the context', () => {
     const context = {
       ...GOOD,
       'aws:cdk:enable-path-metadata': true,

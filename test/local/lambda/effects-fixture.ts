@@ -6,7 +6,7 @@ import {
   SendMessageBatchCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import type { FunctionSpec, MappingSpec, RunnerEvent } from '../../../local/lambda/runner.ts';
+import type { FunctionSpec, MappingSpec, RunnerEvent } from '../../../local/lambda/specs.ts';
 import { startSqs } from '../../../local/sqs/server.ts';
 import { openRunner } from './runner-fixture.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FunctionPool, type PoolOptions } from '../../../local/lambda/function-pool.ts';
 import { FunctionTable } from '../../../local/lambda/function-table.ts';
-import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/runner.ts';
+import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/specs.ts';
 import { type Children, openChildren } from '../../../local/processes/children.ts';
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

@@ -1,7 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { backoff } from '../../../local/lambda/pause.ts';
-import type { MappingSpec } from '../../../local/lambda/runner.ts';
+import { retryDelayMs } from '../../../local/lambda/retry-throttled.ts';
+import type { MappingSpec } from '../../../local/lambda/specs.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openQueue, type QueueFixture } from './queue-fixture.ts';
 import { handler, openRunner, type RunnerFixture } from './runner-fixture.ts';
@@ -137,7 +137,7 @@ test('a server that is gone for a while is told once and costs no message', asyn
   expect(told).toEqual(['poll-error', 'poll-recovered']);
 });
 
-test('a function that cannot start is tried again, after pauses that double up to two seconds', async () => {
+test('a function that cannot start is tried again, after delays that double up to two seconds', async () => {
   await fixture.add('broken', "throw new Error('broken');");
   const { url: queueUrl, arn: queueArn } = queue;
   fixture.runner.addMapping({
@@ -148,7 +148,7 @@ test('a function that cannot start is tried again, after pauses that double up t
 
   const failures = () => fixture.events.filter(({ kind }) => kind === 'init-failed');
   await eventually(() => expect(failures().length).toBeGreaterThanOrEqual(6));
-  expect([1, 2, 3, 7, 20].map(backoff)).toEqual([50, 100, 200, 2_000, 2_000]);
+  expect([1, 2, 3, 7, 20].map(retryDelayMs)).toEqual([50, 100, 200, 2_000, 2_000]);
 });
 
 test('five thousand messages pass, each once', async () => {

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FunctionSpec, type Runner, type RunnerEvent, startRunner } from '../../../local/lambda/runner.ts';
+import { type Runner, startRunner } from '../../../local/lambda/runner.ts';
+import type { FunctionSpec, RunnerEvent } from '../../../local/lambda/specs.ts';
 import { openChildren } from '../../../local/processes/children.ts';
 
 export interface RunnerFixture {

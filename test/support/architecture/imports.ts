@@ -36,6 +36,8 @@ const OWNERS = [
 const CONNECTS =
   /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
 
+const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace|stack)\.ts$))/;
+
 /** What a folder keeps away from, whoever owns it. */
 const APART = [
   {
@@ -43,6 +45,8 @@ const APART = [
     module: /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions)\.ts)$/,
     why: 'it knows SQL and not SQS',
   },
+  { folder: 'infra/plan', module: CDK, why: 'it is plain data, without CDK' },
+  { folder: 'infra/settings', module: CDK, why: 'it is plain data, without CDK' },
   { folder: 'infra', module: CONNECTS, why: 'it opens no connection' },
 ];
 

@@ -18,6 +18,8 @@ export interface Import {
   /** What stands between the quotes; undefined when it is computed. */
   readonly target: string | undefined;
   readonly start: number;
+  /** Whether the other module is loaded with this one, by a call, or never since it is asked for types only. */
+  readonly when: 'load' | 'call' | 'never';
 }
 
 export interface Text {
@@ -61,7 +63,12 @@ const IMPORTING = new Set([
 export function importsOf(syntax: Syntax | undefined): Import[] {
   return (syntax?.places ?? [])
     .filter(({ node }) => IMPORTING.has(node.type) && isNode(node.source))
-    .map(({ node }) => ({ target: textOf(node.source), start: node.start }));
+    .map(({ node }) => ({ target: textOf(node.source), start: node.start, when: whenLoaded(node) }));
+}
+
+function whenLoaded({ type, importKind, exportKind }: Node): Import['when'] {
+  if (type === 'ImportExpression') return 'call';
+  return type === 'TSImportType' || importKind === 'type' || exportKind === 'type' ? 'never' : 'load';
 }
 
 /** The text of a string, or of a template with an ellipsis where something is filled in; else undefined. */

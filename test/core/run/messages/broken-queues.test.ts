@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DeadLetter } from '../../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../../core/handler/chosen-outcome.ts';
 import { openEngine } from '../../../support/engine.ts';
 import { arnOf, removeRedrivePolicy } from './standings.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';

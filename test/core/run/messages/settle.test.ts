@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DeadLetter } from '../../../../core/handler/outcome.ts';
+import { DeadLetter } from '../../../../core/handler/chosen-outcome.ts';
 import { timingOf } from '../../../../core/handler/timing.ts';
 import type { Database } from '../../../../core/postgres/database.ts';
 import { systemTime, type Time } from '../../../../core/time.ts';
@@ -108,13 +108,13 @@ function losingAnswer(hasRun: () => boolean): Database {
   return { ...engine.db, query: query as Database['query'] };
 }
 
-const ENDINGS = [
+const OUTCOMES = [
   { what: 'a success', work: () => 'well', status: 'succeeded', depth: GONE },
   { what: 'a failure', work: () => Promise.reject(new Error('boom')), status: 'failed', depth: GONE },
   { what: 'a death', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
 ];
 
-it.each(ENDINGS)('$what on record whose answer was lost is answered as usual', async ({ work, status, depth }) => {
+it.each(OUTCOMES)('$what on record whose answer was lost is answered as usual', async ({ work, status, depth }) => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   engine.work = work;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { Cancel, DeadLetter, Skip, Snooze } from '../../../../core/handler/outcome.ts';
+import { Cancel, DeadLetter, Skip, Snooze } from '../../../../core/handler/chosen-outcome.ts';
 import { MAX_RECEIVE_COUNT, timingOf } from '../../../../core/handler/timing.ts';
 import type { SqsRecord } from '../../../../core/run/sqs-event.ts';
 import { eventually } from '../../../support/eventually.ts';

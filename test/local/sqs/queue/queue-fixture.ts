@@ -1,4 +1,4 @@
-import { type Message, newMessage } from '../../../../local/sqs/queue/message.ts';
+import { type Message, newMessage } from '../../../../local/sqs/message/message.ts';
 import { createQueue, putMessage, type Queue } from '../../../../local/sqs/queue/queue.ts';
 import { receiveMessages } from '../../../../local/sqs/queue/queue-operations.ts';
 import { readSettings } from '../../../../local/sqs/queue/queue-settings.ts';

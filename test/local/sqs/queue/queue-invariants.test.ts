@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Message, newMessage } from '../../../../local/sqs/queue/message.ts';
+import { type Message, newMessage } from '../../../../local/sqs/message/message.ts';
+import type { Receipt } from '../../../../local/sqs/message/receipt-handle.ts';
 import { advanceQueue, createQueue, putMessage, type Queue } from '../../../../local/sqs/queue/queue.ts';
 import {
   changeVisibility,
@@ -10,7 +11,6 @@ import {
   undoReceive,
 } from '../../../../local/sqs/queue/queue-operations.ts';
 import { readSettings } from '../../../../local/sqs/queue/queue-settings.ts';
-import type { Receipt } from '../../../../local/sqs/queue/receipt-handle.ts';
 
 /** A run of a queue and what must be true of it: where each message is, and who may still see it. */
 interface Run {

@@ -1,0 +1,73 @@
+import { type HandlerAddress, handlerName, queueNameOf } from '../handler/naming.ts';
+import { errorField, type LogFields } from '../log.ts';
+import type { LogEvent } from '../log-table.ts';
+import type { AttemptResult, SettledStatus } from '../outcome.ts';
+import type { BatchDeps } from './batch.ts';
+import type { Delivery } from './decide.ts';
+
+/** A message speaks of its error in one glance; the field `error` has all of it. */
+const LONGEST_REASON = 500;
+
+/** On every line that a batch writes. */
+export function batchFields({ definition, queueUrl }: Pick<BatchDeps, 'definition' | 'queueUrl'>): LogFields {
+  return { ...handlerFields(definition), queue: queueNameOf(queueUrl) };
+}
+
+export function handlerFields({ jobType, routingKey }: HandlerAddress): LogFields {
+  return { job_type: jobType, ...(routingKey !== '' && { routing_key: routingKey }) };
+}
+
+export function deliveryFields({ message, messageId, receiveCount }: Delivery): LogFields {
+  const { jobId, claimNo } = message;
+  return { job_id: jobId, dispatch_id: claimNo, sqs_message_id: messageId, receive_count: receiveCount };
+}
+
+/** The classic form for people, and numbers for queries. */
+export function attemptFields({ number, max }: { number: number; max: number }) {
+  return { attempt: `${number}/${max}`, attempt_number: number, max_attempts: max };
+}
+
+/** An attempt that was settled. */
+export interface SettledRun {
+  readonly delivery: Delivery;
+  readonly result: AttemptResult;
+  /** From due to start. */
+  readonly waitSeconds: number | null;
+}
+
+/** Logs the outcome of an attempt and what follows. */
+export function logOutcome(
+  { log, definition }: BatchDeps,
+  { delivery, result, waitSeconds }: SettledRun,
+  { status, dueAt }: { readonly status: SettledStatus; readonly dueAt?: Date | null | undefined },
+): void {
+  const { outcome, number, max, durationMs } = result;
+  const { event, words } = LINES[status];
+  const again = status === 'failed' || status === 'pending';
+  const delay = again && 'delaySeconds' in outcome ? outcome.delaySeconds : undefined;
+  const error = 'error' in outcome ? outcome.error : undefined;
+  const reason = error === undefined ? '' : `: ${`${error.name}: ${error.message}`.slice(0, LONGEST_REASON)}`;
+  const next = delay === undefined ? '' : ` Due again in ${Number(delay.toPrecision(3))} s.`;
+  const fields = {
+    message: `${handlerName(definition)} ${words} on attempt ${number}/${max}${reason}.${next}`,
+    ...deliveryFields(delivery),
+    ...attemptFields(result),
+    status,
+    duration_ms: Math.round(durationMs),
+    ...(waitSeconds !== null && { wait_ms: Math.round(waitSeconds * 1000) }),
+    ...(error && { error: errorField(error), error_fingerprint: error.fingerprint }),
+    ...(delay !== undefined && { retry_delay_s: delay }),
+    ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
+  };
+  if (status === 'failed' || status === 'dead_letter') log.warn(event, fields);
+  else log.info(event, fields);
+}
+
+const LINES = {
+  succeeded: { event: 'job_succeeded', words: 'succeeded' },
+  failed: { event: 'job_failed', words: 'failed' },
+  dead_letter: { event: 'job_dead_letter', words: 'failed for good' },
+  pending: { event: 'job_snoozed', words: 'snoozed' },
+  skipped: { event: 'job_skipped', words: 'was skipped' },
+  cancelled: { event: 'job_cancelled', words: 'was cancelled' },
+} as const satisfies Record<SettledStatus, { event: LogEvent; words: string }>;

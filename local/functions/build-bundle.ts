@@ -1,0 +1,56 @@
+import { relative, resolve } from 'node:path';
+import { type BuildFailure, build, type Message } from 'esbuild';
+import { bundleOptions } from '../../infra/bundle/options.ts';
+
+export interface BundleRequest {
+  /** The file whose exports the runner calls, absolute or relative to the working folder. */
+  entry: string;
+  /** Ends in `.mjs`; its source map is put beside it. */
+  outFile: string;
+  /** Import specifier to absolute path, e.g. `#handler` to one handler file. */
+  alias?: Readonly<Record<string, string>>;
+  /** Packages with machine code, which are taken from `node_modules` when it runs. */
+  nativeModules?: readonly string[] | undefined;
+}
+
+export interface Bundle {
+  /** Absolute paths of the sources in it, outside `node_modules`: what to watch. */
+  sources: string[];
+  bytes: number;
+}
+
+/** Bundles one function as a deployment would. Throws `BundleError` with the file and line of what does not compile. */
+export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
+  try {
+    const { metafile } = await build({
+      ...bundleOptions(nativeModules),
+      entryPoints: [entry],
+      outfile: outFile,
+      alias: { ...alias },
+      metafile: true,
+      absWorkingDir: process.cwd(),
+    });
+    return {
+      sources: Object.keys(metafile.inputs)
+        .filter((path) => !/(^|\/)node_modules\//.test(path) && !path.startsWith('<'))
+        .map((path) => resolve(path)),
+      bytes: metafile.outputs[relative(process.cwd(), resolve(outFile))]?.bytes ?? 0,
+    };
+  } catch (cause) {
+    if (!isBuildFailure(cause)) throw cause;
+    throw new BundleError(cause.errors.map(describe).join('\n'), { cause });
+  }
+}
+
+class BundleError extends Error {
+  override readonly name = 'BundleError';
+  readonly code = 'BUNDLE_FAILED';
+}
+
+function isBuildFailure(error: unknown): error is BuildFailure {
+  return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
+}
+
+function describe({ location, text }: Message): string {
+  return location ? `${location.file}:${location.line}:${location.column + 1} ${text}` : text;
+}

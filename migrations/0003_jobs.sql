@@ -1,0 +1,119 @@
+-- One logical table of jobs. Slot 0 holds live jobs; slots 1 to 32 are a ring of days for finished ones. A row never
+-- moves by UPDATE: a statement that waits for such a row fails with 40001, even with SKIP LOCKED. millrace.finish
+-- (0009) deletes and inserts instead.
+
+create sequence millrace.job_ids as bigint;
+grant usage on sequence millrace.job_ids to millrace_app, millrace_runtime;
+grant select on sequence millrace.job_ids to millrace_runtime, millrace_operator;
+
+create table millrace.jobs (
+  -- The columns are ordered for size: WAL of an update covers the bytes from the first to the last that changed, so
+  -- columns that never change come first or last; eight-byte columns are adjacent, without padding.
+  id bigint not null default nextval('millrace.job_ids'),
+  run_at timestamptz not null default millrace.clock(),
+  created_at timestamptz not null default millrace.clock(),
+  max_attempts integer not null,
+  priority smallint not null default 5,
+  slot smallint not null default 0,
+  -- How many messages of this job were lost while later ones of its handler started.
+  losses smallint not null default 0,
+  -- The last attempt ended by rescue: the job runs alone until it settles an attempt itself.
+  suspect boolean not null default false,
+  in_flight boolean generated always as (status in ('dispatched', 'running')) stored,
+  attempts integer not null default 0,
+  updated_at timestamptz not null default millrace.clock(),
+  due_at timestamptz generated always as (
+    case status when 'pending' then greatest(run_at, hold_until) when 'failed' then next_retry_at end) stored,
+  -- Not claimed before this time, whatever run_at is: set when SQS refused its message.
+  hold_until timestamptz,
+  next_retry_at timestamptz,
+  claim_no bigint,
+  lease_expires_at timestamptz,
+  dispatched_at timestamptz,
+  started_at timestamptz,
+  finished_at timestamptz,
+  -- The SQS delivery that started the attempt, and the Lambda request that runs it.
+  message_sent_at timestamptz,
+  message_id text,
+  request_id text,
+  status text not null default 'pending',
+  job_type text not null,
+  routing_key text not null default '',
+  payload jsonb not null default '{}',
+  unique_key text,
+  group_key text,
+  last_error text,
+  result jsonb,
+  progress jsonb,
+  traceparent text,
+  constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
+  constraint "routing_key is empty or lower-case letters, digits and _" check (routing_key ~ '^([a-z][a-z0-9_]*)?$'),
+  constraint "job_type and routing_key have at most 60 characters together"
+    check (char_length(job_type) + char_length(routing_key) <= 60),
+  constraint "payload is at most 1 MiB" check (pg_column_size(payload) <= 1048576),
+  constraint "status is one of the eight"
+    check (status in ('pending', 'dispatched', 'running', 'failed', 'dead_letter', 'succeeded', 'skipped', 'cancelled')),
+  constraint "priority is 0 to 9" check (priority between 0 and 9),
+  constraint "max_attempts is 1 to 1000" check (max_attempts between 1 and 1000),
+  constraint "run_at is finite" check (isfinite(run_at)),
+  constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
+  constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),
+  constraint "failed has a finite next_retry_at"
+    check (status <> 'failed' or (next_retry_at is not null and isfinite(next_retry_at))),
+  constraint "dispatched and running have a claim and a lease"
+    check ((status in ('dispatched', 'running')) = (lease_expires_at is not null)
+      and (status not in ('dispatched', 'running') or claim_no is not null)),
+  constraint "a job that was tried and is dead has the claim it died under"
+    check (status <> 'dead_letter' or claim_no is not null or attempts = 0),
+  constraint "running has a start" check (status <> 'running' or started_at is not null),
+  constraint "finished has finished_at and a slot, others neither"
+    check ((status in ('succeeded', 'skipped', 'cancelled')) = (slot > 0)
+      and (slot > 0) = (finished_at is not null))
+) partition by list (slot);
+
+-- A row is updated twice in its life here: free space on the page keeps those updates out of the indexes.
+create table millrace.jobs_live partition of millrace.jobs for values in (0) with (
+  fillfactor = 60,
+  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.05);
+alter table millrace.jobs_live add constraint jobs_live_pkey primary key (id);
+
+create table millrace.jobs_finished partition of millrace.jobs
+  for values in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32)
+  partition by list (slot);
+
+do $$
+begin
+  for slot in 1..32 loop
+    execute format('create table millrace.jobs_finished_%1$s partition of millrace.jobs_finished for values in (%2$s)
+                    with (autovacuum_vacuum_insert_scale_factor = 0.5)', lpad(slot::text, 2, '0'), slot);
+    execute format('alter table millrace.jobs_finished_%1$s add constraint jobs_finished_%1$s_pkey primary key (id)',
+                   lpad(slot::text, 2, '0'));
+  end loop;
+end $$;
+
+-- For the claim: a range scan per handler and priority.
+create index jobs_live_due on millrace.jobs_live (job_type, routing_key, priority, due_at, id) where due_at is not null;
+-- For counting jobs in flight and for rescue. No column of it changes at start, so that update writes no index.
+create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, claim_no) where in_flight;
+create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
+  where unique_key is not null;
+
+-- For lists of dead and failed jobs. The conditions name no column that changes at start: with `status` in one of them,
+-- that update would write every index. A live job that is neither waiting nor in flight is dead.
+create index jobs_live_dead on millrace.jobs_live (id) where due_at is null and not in_flight;
+create index jobs_live_failed on millrace.jobs_live (id) where next_retry_at is not null;
+
+-- The slot of a day in the ring.
+create function millrace.slot_of(at timestamptz) returns smallint
+  language sql immutable parallel safe
+  as $$ select (1 + floor(extract(epoch from at) / 86400)::bigint % 32)::smallint $$;
+revoke execute on function millrace.slot_of(timestamptz) from public;
+grant execute on function millrace.slot_of(timestamptz) to millrace_runtime, millrace_operator;
+
+grant select, insert, update, delete on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_runtime;
+grant select on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_operator;
+-- Applications set what they request, never what the engine decides.
+grant insert (job_type, routing_key, payload, priority, max_attempts, run_at, unique_key, group_key, traceparent),
+      select (id) on millrace.jobs to millrace_app;

@@ -1,0 +1,132 @@
+-- How a job is enqueued: a plain insert, millrace.enqueue and millrace.enqueue_many. core/jobs/enqueue.ts calls the
+-- functions. SECURITY DEFINER functions pin their search path and qualify every name.
+
+-- Fills in max_attempts of a plain insert from the handler, or 5 if the handler is unknown.
+create function millrace.fill_in_max_attempts() returns trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  new.max_attempts := coalesce((select h.max_attempts from millrace.handlers h
+    where h.job_type = new.job_type and h.routing_key = new.routing_key), 5);
+  return new;
+end $$;
+create trigger fill_in_max_attempts before insert on millrace.jobs_live
+  for each row when (new.max_attempts is null) execute function millrace.fill_in_max_attempts();
+
+create function millrace.count_enqueued() returns trigger
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  insert into millrace.job_events (event, job_type, status, count)
+    select 'enqueued', i.job_type, 'pending', count(*) from inserted i group by i.job_type;
+  return null;
+end $$;
+-- A statement trigger fires for the table that the statement names, so both tables have one.
+create trigger count_enqueued after insert on millrace.jobs
+  referencing new table as inserted for each statement execute function millrace.count_enqueued();
+create trigger count_enqueued after insert on millrace.jobs_live
+  referencing new table as inserted for each statement execute function millrace.count_enqueued();
+
+-- Enqueues one job in the caller's transaction. If a live job of the same handler has the unique_key, it inserts
+-- nothing and returns that job's id with deduplicated = true. Waits for an uncommitted job with the same key.
+create function millrace.enqueue(
+  job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
+  max_attempts integer default null, routing_key text default '', unique_key text default null,
+  group_key text default null, traceparent text default null
+) returns table (id bigint, deduplicated boolean)
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+#variable_conflict use_column
+declare
+  new_id bigint;
+begin
+  for attempt in 1..100 loop
+    insert into millrace.jobs_live as j
+        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent)
+      values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
+              coalesce(enqueue.priority, 5),
+              enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
+              enqueue.traceparent)
+      on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
+      returning j.id into new_id;
+    if found then
+      return query select new_id, false;
+      return;
+    end if;
+    select j.id into new_id from millrace.jobs_live j
+      where j.job_type = enqueue.job_type and j.routing_key = coalesce(enqueue.routing_key, '')
+        and j.unique_key = enqueue.unique_key;
+    if found then
+      return query select new_id, true;
+      return;
+    end if;
+    -- The job with the key finished between the two statements: the key is free, so insert again.
+  end loop;
+  raise exception 'enqueue: unique_key % changed hands a hundred times, try again', enqueue.unique_key
+    using errcode = 'serialization_failure';
+end $$;
+
+-- Enqueues an array of objects whose keys are the arguments of enqueue. All or none. `position` counts from 0.
+create function millrace.enqueue_many(jobs jsonb)
+  returns table ("position" bigint, id bigint, deduplicated boolean)
+  -- Memoize would reuse the answer to one item for an equal item after it, and both would be new.
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off
+  as $$
+#variable_conflict use_column
+declare
+  unknown text;
+begin
+  if jsonb_typeof(enqueue_many.jobs) is distinct from 'array' then
+    raise exception 'enqueue_many: expected a JSON array of jobs, got %', coalesce(jsonb_typeof(enqueue_many.jobs), 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  select format('enqueue_many: job %s: expected an object with job_type, got %s', e.ord - 1, left(e.value::text, 80))
+    into unknown from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
+    where jsonb_typeof(e.value) <> 'object' or jsonb_typeof(e.value -> 'job_type') is distinct from 'string' limit 1;
+  if unknown is null then
+    select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
+      where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
+                      'group_key', 'traceparent') limit 1;
+  end if;
+  if unknown is not null then
+    raise exception '%', unknown using errcode = 'invalid_parameter_value';
+  end if;
+  -- Jobs without a key cannot collide: one statement inserts them, with ids in their order.
+  return query
+    with wanted as materialized (
+      select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, r.*
+        from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
+             jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz, priority integer,
+               max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text)
+        where e.value ->> 'unique_key' is null
+    ), inserted as (
+      insert into millrace.jobs_live
+          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent)
+        select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
+               coalesce(w.priority, 5), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
+               w.group_key, w.traceparent
+          from wanted w
+          left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = coalesce(w.routing_key, '')
+          order by w.pos
+    )
+    select w.pos, w.new_id, false from wanted w;
+  -- In key order, so that two callers with the same keys cannot deadlock.
+  return query
+    select e.ord - 1, q.id, q.deduplicated
+      from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord)
+              where a.value ->> 'unique_key' is not null
+              order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
+                       a.ord) e,
+           lateral (select * from jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz,
+             priority integer, max_attempts integer, routing_key text, unique_key text, group_key text,
+             traceparent text)) r,
+           lateral millrace.enqueue(r.job_type, coalesce(r.payload, '{}'), r.run_at, coalesce(r.priority, 5),
+             r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent) q;
+end $$;
+
+revoke execute on all functions in schema millrace from public;
+
+grant execute on function
+  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text),
+  millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;

@@ -1,0 +1,164 @@
+-- How attempts start and settle, for core/jobs/start.ts and core/jobs/settle.ts. They are functions because Postgres
+-- keeps the plans of a function's statements for the life of the session: planning was two fifths of their cost. They
+-- keep no state that a pooler could mix up.
+
+-- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
+-- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
+-- The other jobs are unchanged. One probe of a key per message, also with a plan that Postgres made while the table was
+-- small.
+create function millrace.start_jobs(
+  job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
+  of_type text, of_key text, request text, with_suspects boolean
+) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
+                 wait_seconds double precision, traceparent text)
+  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+#variable_conflict use_column
+begin
+  return query
+  with locked as materialized (
+    select j.id, i.ord, i.message_id, i.sent_ms
+      from (select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
+              with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
+              where i.epoch = (select n.epoch from millrace.installation n)
+                and not exists (select from millrace.cancel_requests c where c.job_id = i.job_id)
+              order by job_id) i
+      cross join lateral (
+        select k.id from millrace.jobs_live k
+          where k.id = i.job_id and k.claim_no = i.claim_no and k.status = 'dispatched' and k.job_type = of_type
+            and k.routing_key = of_key and (not k.suspect or with_suspects)
+          for update skip locked
+      ) j
+  ), started as (
+    update millrace.jobs_live j
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, started_at = millrace.clock(),
+          updated_at = millrace.clock(),
+          lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
+          message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
+          request_id = request
+      from locked l, millrace.handlers h
+      where j.id = l.id and h.job_type = of_type and h.routing_key = of_key
+      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy, j.traceparent,
+                extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
+  ), seen as (
+    -- Only if it rises, and only if no other transaction has the row: it tells a lost message from a slow queue.
+    update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
+      where s.ctid = (select t.ctid from millrace.handler_starts t
+                        where t.job_type = of_type and t.routing_key = of_key
+                          and t.claim_no < (select max(claim_no) from started)
+                        for update skip locked)
+  )
+  select s.ord::integer, s.payload::text, s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+    from started s;
+end $$;
+
+-- An attempt that settle ends: its row, and the outcome that the runtime or rescue reported.
+create type millrace.ended_attempt as (
+  id bigint, claim_no bigint, job_type text, attempts integer, started_at timestamptz, request_id text,
+  wait_seconds double precision, kind text, status text, result text, error_name text, error_message text,
+  error_stack text, fingerprint text, delay double precision
+);
+
+-- Settles attempts: ends each under its claim with its outcome, and returns those that it ended. `kind` is the outcome
+-- as the runtime or rescue saw it; the row's max_attempts and a request to cancel decide the status. With a request,
+-- only attempts of that Lambda request; without one this is a rescue, and only attempts whose lease has expired. Locked
+-- jobs are skipped. Another transaction may have locked a dead letter or a request to cancel: the function then fails
+-- within 200 ms, and the caller settles row by row. A batch that has all succeeded calls millrace.finish alone.
+create function millrace.settle(
+  job_ids bigint[], claim_nos bigint[], kinds text[], results text[], error_names text[], error_messages text[],
+  error_stacks text[], fingerprints text[], delays double precision[], request text
+) returns table (id bigint, status text, due_at timestamptz)
+  language plpgsql set lock_timeout = '200ms'
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+#variable_conflict use_column
+declare
+  ended millrace.ended_attempt[];
+begin
+  ended := array(
+    select row(j.id, j.claim_no, j.job_type, j.attempts, j.started_at, j.request_id,
+               extract(epoch from j.started_at - j.due_at)::float8, i.kind,
+               case when i.kind = 'succeeded' then 'succeeded'
+                    when i.kind = 'skipped' then 'skipped'
+                    when i.kind = 'cancelled' or c.job_id is not null then 'cancelled'
+                    when i.kind = 'snoozed' then 'pending'
+                    when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
+                    else 'failed' end,
+               i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay)::millrace.ended_attempt
+      from (select * from unnest(job_ids, claim_nos, kinds, results, error_names, error_messages, error_stacks,
+                     fingerprints, delays)
+                   as u(job_id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
+              order by job_id) i
+      cross join lateral (
+        select k.id, k.claim_no, k.job_type, k.attempts, k.max_attempts, k.started_at, k.request_id,
+               greatest(k.run_at, k.next_retry_at) as due_at
+          from millrace.jobs_live k
+          where k.id = i.job_id and k.claim_no = i.claim_no and k.status = 'running'
+            and (k.request_id = request or request is null and k.lease_expires_at < millrace.clock())
+          for update skip locked
+      ) j
+      left join millrace.cancel_requests c on c.job_id = j.id);
+  perform millrace.finish(array_agg(e.id), null, array_agg(e.status), array_agg(e.result), array_agg(e.error_message),
+      array_agg(e.kind in ('failed', 'dead_letter')), null)
+    from unnest(ended) e where e.status in ('succeeded', 'skipped', 'cancelled') having count(*) > 0;
+  perform millrace.die(array_agg(e.id), array_agg(e.error_name), array_agg(e.error_message), array_agg(e.error_stack),
+      array_agg(e.fingerprint), suspects => request is null)
+    from unnest(ended) e where e.status = 'dead_letter' having count(*) > 0;
+  perform millrace.wait_again(ended, suspects => request is null);
+  return query
+    select e.id, e.status,
+           case when e.status in ('failed', 'pending') then millrace.clock() + make_interval(secs => e.delay) end
+      from unnest(ended) e;
+end $$;
+
+-- The rest of settle: jobs that failed or snoozed wait for their next attempt; every attempt that neither succeeded nor
+-- died gets its row in job_attempts; and attempts of jobs that did not finish are timed (millrace.finish times its
+-- own).
+create function millrace.wait_again(ended millrace.ended_attempt[], suspects boolean) returns void
+  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+begin
+  with waiting as (
+    update millrace.jobs_live j
+      set status = e.status, last_error = e.error_message, lease_expires_at = null, updated_at = millrace.clock(),
+          suspect = suspects,
+          attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
+          run_at = case when e.status = 'pending' then millrace.clock() + make_interval(secs => e.delay)
+                        else j.run_at end,
+          next_retry_at = case when e.status = 'failed' then millrace.clock() + make_interval(secs => e.delay) end
+      from unnest(ended) e
+      where j.id = e.id and e.status in ('failed', 'pending')
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select v.event, e.job_type, 'failed', count(*)
+        from unnest(ended) e, (values ('failed'), ('retried')) as v(event)
+        where e.status = 'failed'
+        group by 1, 2
+  ), timed as (
+    insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
+      select t.job_type, case t.status when 'pending' then 'snoozed' else t.status end,
+             width_bucket(t.wait_seconds, b.bounds), width_bucket(t.run_seconds, b.bounds), count(*),
+             sum(t.wait_seconds), sum(t.run_seconds)
+        from (select e.job_type, e.status, e.wait_seconds,
+                     extract(epoch from millrace.clock() - e.started_at)::float8 as run_seconds
+                from unnest(ended) e where e.status in ('failed', 'pending', 'dead_letter')) t,
+             (select millrace.timing_bounds() as bounds) b
+        group by 1, 2, 3, 4
+  )
+  insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, error_stacktrace,
+      fingerprint, started_at, delay_seconds, request_id)
+    select e.id, e.claim_no, e.attempts, case e.status when 'pending' then 'snoozed' else e.status end, e.error_name,
+           e.error_message, e.error_stack, e.fingerprint, e.started_at,
+           case when e.status in ('failed', 'pending') then e.delay end, e.request_id
+      from unnest(ended) e where e.status in ('failed', 'pending', 'skipped', 'cancelled')
+    on conflict do nothing;
+end $$;
+
+revoke execute on function
+  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
+  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], text),
+  millrace.wait_again(millrace.ended_attempt[], boolean) from public;
+grant execute on function
+  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
+  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], text),
+  millrace.wait_again(millrace.ended_attempt[], boolean) to millrace_runtime;

@@ -1,0 +1,131 @@
+-- How a job ends, and how it dies: each is written here once, for every statement that does it.
+
+-- Finishes jobs: moves their rows from jobs_live to today's slot of the ring, and returns their ids. The arrays are
+-- parallel: `statuses` is succeeded, skipped or cancelled, `results` is JSON text, `errors` replaces last_error, and
+-- `failed` marks a cancelled job whose attempt failed, which counts as failed. A null array stands for nulls. With a
+-- request, only running attempts of that Lambda request under these claims: core/jobs/settle.ts calls it for batches
+-- that have all succeeded. Without one, the caller has locked the rows and checked their state. Locked rows are
+-- skipped.
+create function millrace.finish(
+  job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
+) returns setof bigint
+  -- One probe of a key per job, also with a plan that Postgres made while the tables were small.
+  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+begin
+  if request is not null then
+    -- Another transaction may have locked a request to cancel: fail soon, so that the caller settles row by row.
+    perform set_config('lock_timeout', '200ms', true);
+  end if;
+  return query
+  with locked as materialized (
+    select j.id, e.status, e.result, e.error, e.failed
+      from (select * from unnest(job_ids, claim_nos, statuses, results, errors, failed)
+                   as u(job_id, claim_no, status, result, error, failed)
+              order by job_id) e
+      cross join lateral (
+        select k.id from millrace.jobs_live k
+          where k.id = e.job_id
+            and (request is null or k.claim_no = e.claim_no and k.status = 'running' and k.request_id = request)
+          for update skip locked
+      ) j
+  ), gone as (
+    delete from millrace.jobs_live j using locked l where j.id = l.id
+      returning j.*, l.status as new_status, l.result as new_result, l.error, l.failed
+  ), kept as (
+    insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
+        max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
+        created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent)
+      select g.id, (select millrace.slot_of(millrace.clock())), g.job_type, g.routing_key, g.payload, g.new_status,
+        g.priority, g.attempts, g.max_attempts, g.run_at, g.claim_no, g.message_id, g.message_sent_at, g.request_id,
+        g.dispatched_at, g.started_at, millrace.clock(), g.created_at, millrace.clock(), g.unique_key, g.group_key,
+        case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb, g.progress,
+        g.traceparent
+        from gone g
+  ), answered as (
+    delete from millrace.cancel_requests c using gone g where c.job_id = g.id
+  ), discarded as (
+    update millrace.dead_letters d
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.error
+      from gone g where g.status = 'dead_letter' and d.job_id = g.id and d.status = 'open'
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select case when g.failed then 'failed' else g.new_status end, g.job_type, g.new_status, count(*)
+        from gone g where g.failed or g.new_status = 'succeeded'
+        group by 1, 2, 3
+  ), timed as (
+    insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
+      select t.job_type, t.new_status, width_bucket(t.wait, b.bounds), width_bucket(t.run, b.bounds), count(*),
+             sum(t.wait), sum(t.run)
+        from (select g.job_type, g.new_status,
+                     extract(epoch from g.started_at - greatest(g.run_at, g.next_retry_at))::float8 as wait,
+                     extract(epoch from millrace.clock() - g.started_at)::float8 as run
+                from gone g where g.status = 'running') t,
+             (select millrace.timing_bounds() as bounds) b
+        group by 1, 2, 3, 4
+  )
+  select g.id from gone g;
+end $$;
+
+-- Finishes jobs as cancelled, for one reason. Every caller has locked the rows of waiting, dispatched or dead jobs.
+create function millrace.finish_cancelled(job_ids bigint[], reason text) returns setof bigint
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  select millrace.finish(job_ids, null, array_fill('cancelled'::text, array[cardinality(job_ids)]), null,
+    array_fill(reason, array[cardinality(job_ids)]), null, null)
+$$;
+
+-- Makes jobs dead letters. Every caller has locked the rows and checked their state. The arrays are parallel; a job
+-- whose error_name is null dies without an attempt and gets no row in job_attempts, and one without a fingerprint gets
+-- that of its message. `suspects`: the attempts ended by rescue. `lost`: SQS lost the messages once more. Returns the
+-- ids.
+create function millrace.die(
+  job_ids bigint[], error_names text[], messages text[], stacks text[] default null, fingerprints text[] default null,
+  suspects boolean default null, lost boolean default false
+) returns setof bigint
+  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  as $$
+begin
+  return query
+  with dying as materialized (
+    select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, e.error_name, e.message, e.stack, e.fingerprint,
+           case when j.status = 'running' then j.started_at end as started_at,
+           case when j.status = 'running' then j.request_id end as request_id
+      from unnest(job_ids, error_names, messages, stacks, fingerprints)
+             as e(id, error_name, message, stack, fingerprint)
+      join millrace.jobs_live j on j.id = e.id
+  ), died as (
+    update millrace.jobs_live j
+      set status = 'dead_letter', last_error = d.message, suspect = coalesce(suspects, j.suspect),
+          losses = j.losses + lost::integer, lease_expires_at = null, next_retry_at = null, hold_until = null,
+          updated_at = millrace.clock()
+      from dying d where j.id = d.id
+  ), recorded as (
+    insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, error_stacktrace,
+        fingerprint)
+      select d.id, d.claim_no, d.job_type, d.routing_key, d.message, d.stack, coalesce(d.fingerprint, md5(d.message))
+        from dying d
+      on conflict (job_id) where status = 'open' do nothing
+  ), attempted as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message, error_stacktrace,
+        fingerprint, started_at, request_id)
+      select d.id, d.claim_no, d.attempts, 'dead_letter', d.error_name, d.message, d.stack, d.fingerprint, d.started_at,
+             d.request_id
+        from dying d where d.error_name is not null
+      on conflict do nothing
+  ), counted as (
+    -- A dead job counts as failed even if no attempt of it did, so that the sums over the counters are exact.
+    insert into millrace.job_events (event, job_type, status, count)
+      select e.event, d.job_type, 'dead_letter', count(*)
+        from dying d, (values ('failed'), ('dead_lettered')) as e(event)
+        group by 1, 2
+  )
+  select d.id from dying d;
+end $$;
+
+revoke execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
+  millrace.finish_cancelled(bigint[], text), millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean)
+  from public;
+grant execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
+  millrace.finish_cancelled(bigint[], text), millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean)
+  to millrace_runtime;

@@ -1,0 +1,282 @@
+-- How dead letters are put back to work: one statement behind every door, and redrives by filter.
+
+-- The redrive of single jobs: a job that is dead_letter under this claim becomes pending with fresh attempts. A null
+-- claim matches any. A second redrive finds nothing to do and returns no row. A suspect stays one: what killed its
+-- process once may do so again, and its batch-mates with it.
+create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  with wanted as materialized (
+    select j.id, j.claim_no, j.job_type, j.attempts
+      from millrace.jobs_live j
+      join unnest(job_ids, claim_nos) as w(id, claim_no) on w.id = j.id
+      where j.status = 'dead_letter' and (w.claim_no is null or w.claim_no = j.claim_no)
+      order by j.id for update of j skip locked
+  ), revived as (
+    update millrace.jobs_live j
+      set status = 'pending', run_at = millrace.clock(), hold_until = null, attempts = 0, losses = 0,
+          updated_at = millrace.clock()
+      from wanted w where j.id = w.id
+      returning j.id
+  ), mirrored as (
+    update millrace.dead_letters d
+      set status = 'redriven', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = door
+      from wanted w where d.job_id = w.id and d.status = 'open'
+  ), remembered as (
+    insert into millrace.job_attempts (job_id, claim_no, attempt, outcome)
+      select w.id, w.claim_no, w.attempts, 'redriven' from wanted w
+  ), audited as (
+    insert into millrace.audit_log (action, job_id, details)
+      select 'redrive', w.id, jsonb_build_object('door', door) from wanted w
+  ), counted as (
+    insert into millrace.job_events (event, job_type, status, count)
+      select 'manual_retry', w.job_type, 'pending', count(*) from wanted w group by w.job_type
+  )
+  select id from revived
+$$;
+
+-- Makes a job due now. Returns 'redriven' (it was dead and has fresh attempts), 'due' (it had failed and no longer
+-- waits), 'busy' (another transaction has locked its row: call again), 'not_dead' (any other state) or 'not_found'.
+create function millrace.retry(id bigint) returns text
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  found_type text;
+begin
+  if exists (select from millrace.redrive(array[retry.id], array[null::bigint], 'sql')) then
+    return 'redriven';
+  end if;
+  update millrace.jobs_live j set next_retry_at = millrace.clock(), updated_at = millrace.clock()
+    where j.id = (select k.id from millrace.jobs_live k where k.id = retry.id and k.status = 'failed'
+                    for update skip locked)
+    returning j.job_type into found_type;
+  if found then
+    insert into millrace.audit_log (action, job_id) values ('retry', retry.id);
+    insert into millrace.job_attempts (job_id, attempt, outcome)
+      select j.id, j.attempts, 'retried' from millrace.jobs_live j where j.id = retry.id;
+    insert into millrace.job_events (event, job_type, status, count) values ('manual_retry', found_type, 'failed', 1);
+    return 'due';
+  end if;
+  if exists (select from millrace.jobs_live j where j.id = retry.id and j.status in ('dead_letter', 'failed')) then
+    return 'busy';
+  end if;
+  if exists (select from millrace.jobs j where j.id = retry.id) then
+    return 'not_dead';
+  end if;
+  return 'not_found';
+end $$;
+
+-- Long work that the dispatcher does step by step, such as a redrive. Kept for 90 days.
+create table millrace.operations (
+  id bigint generated always as identity primary key,
+  kind text not null check (kind in ('redrive')),
+  filter jsonb not null,
+  rate_per_second double precision check (rate_per_second > 0),
+  status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
+  -- The last dead letter that a step examined.
+  cursor_id bigint not null default 0,
+  expected_count bigint not null default 0,
+  done_count bigint not null default 0,
+  -- Dead letters that matched and were still open at the end: strays, or without a handler.
+  skipped_count bigint not null default 0,
+  -- The rate is used up until this time.
+  stepped_at timestamptz not null default millrace.clock(),
+  requested_by text not null default millrace.actor(),
+  created_at timestamptz not null default millrace.clock(),
+  updated_at timestamptz not null default millrace.clock(),
+  finished_at timestamptz
+);
+
+-- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
+
+-- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
+-- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
+  language sql stable
+  as $$
+  select d.* from millrace.dead_letters d
+    where d.status = 'open'
+      and (filter -> 'job_types' is null
+        or d.job_type in (select jsonb_array_elements_text(filter -> 'job_types')))
+      and (filter -> 'routing_key' is null or d.routing_key = filter ->> 'routing_key')
+      and (filter -> 'job_ids' is null
+        or d.job_id in (select jsonb_array_elements_text(filter -> 'job_ids')::bigint))
+      and (filter -> 'since' is null or d.died_at >= (filter ->> 'since')::timestamptz)
+      and (filter -> 'error' is null or position(lower(filter ->> 'error') in lower(d.last_error)) > 0)
+      and (filter -> 'group' is null or starts_with(d.fingerprint, filter ->> 'group'))
+      and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint)
+$$;
+
+-- The matching dead letters that a redrive can move: their job is dead and has a handler.
+create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
+  language sql stable
+  as $$
+  select d.* from millrace.matching_dead_letters(filter) d
+    where exists (select from millrace.jobs_live j where j.id = d.job_id and j.status = 'dead_letter')
+      and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
+$$;
+
+-- Returns whether a text is a valid time: the cast of an invalid one fails.
+create function millrace.is_time(value text) returns boolean
+  language plpgsql stable
+  as $$
+begin
+  return value ~ '^\d{4}-\d\d-\d\d' and value::timestamptz is not null;
+exception when others then
+  return false;
+end $$;
+
+-- Returns what is wrong with the filter of a redrive, or null. An empty filter is refused: it must not mean everything.
+create function millrace.redrive_filter_fault(filter jsonb) returns text
+  language plpgsql stable
+  as $$
+declare
+  key text;
+  value jsonb;
+  expected text;
+  fits boolean;
+begin
+  if filter is null or jsonb_typeof(filter) <> 'object' then
+    return format('filter: expected an object such as {"job_types": ["send_reminder"]} or {"all": true}, got %s',
+      coalesce(filter::text, 'null'));
+  end if;
+  for key, value in select * from jsonb_each(filter) loop
+    expected := case key
+      when 'job_types' then 'an array of job types'
+      when 'job_ids' then 'an array of jobs'' ids, at most 100000'
+      when 'routing_key' then 'a text'
+      when 'error' then 'a part of the error''s text, of 1 to 500 characters'
+      when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
+      when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
+      when 'all' then 'true, or leave it out' end;
+    if expected is null then
+      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
+    end if;
+    fits := case
+        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
+          and not value @? 'strict $[*] ? (@.type() <> "string")'
+        when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array") ? (@.size() <= 100000)' and not exists (
+          select from jsonb_array_elements(case jsonb_typeof(value) when 'array' then value else '[]' end) e
+            where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
+        when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
+        when key = 'all' then value = 'true'
+        when key = 'since' then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
+          and value #>> '{}' ~ '\S'
+        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
+        else jsonb_typeof(value) = 'string' end;
+    if not fits then
+      return format('%s: expected %s, got %s', key, expected,
+        case when length(value::text) > 200 then left(value::text, 200) || '…' else value::text end);
+    end if;
+  end loop;
+  if filter ? 'all' and (filter - 'all' - 'limit') <> '{}' then
+    return format('all: this means every dead letter; leave it out, or %s',
+      (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
+  end if;
+  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
+    return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
+  end if;
+  return null;
+end $$;
+
+-- Starts a redrive of the dead letters that match now; later deaths are not included. With a rate, the dispatcher moves
+-- that many jobs a second; without one, the caller of step_redrive does it at once, or the dispatcher in its next
+-- round. Besides the keys of matching_dead_letters, the filter accepts `limit`, the most jobs, and `all`: true, alone.
+create function millrace.start_redrive(filter jsonb, rate_per_second double precision default null) returns bigint
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  fault text := millrace.redrive_filter_fault(filter);
+  meant jsonb;
+  operation_id bigint;
+begin
+  if fault is not null then
+    raise exception 'start_redrive: %', fault using errcode = 'invalid_parameter_value';
+  end if;
+  if not coalesce(rate_per_second > 0 and rate_per_second <= 10000, true) then
+    raise exception 'start_redrive: rate_per_second: expected more than 0 and at most 10000 jobs a second, got %',
+      rate_per_second using errcode = 'invalid_parameter_value';
+  end if;
+  meant := filter || jsonb_build_object('until_id', (select coalesce(max(id), 0) from millrace.dead_letters));
+  insert into millrace.operations (kind, filter, rate_per_second, expected_count)
+    select 'redrive', meant, start_redrive.rate_per_second, least(count(*), (filter ->> 'limit')::bigint)
+      from millrace.redrivable_dead_letters(meant)
+    returning id into operation_id;
+  insert into millrace.audit_log (action, details)
+    values ('redrive_started', jsonb_build_object('operation', operation_id, 'filter', filter, 'rate', rate_per_second));
+  return operation_id;
+end $$;
+
+-- Moves the next jobs of a redrive: up to `most`, as its rate and limit allow. Returns its row. Does not wait for a
+-- step that another transaction is making.
+create function millrace.step_redrive(operation_id bigint, most integer) returns setof millrace.operations
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  o millrace.operations;
+  picked record;
+  allowed bigint := most;
+  room bigint;
+  earned_from timestamptz;
+  moved bigint := 0;
+begin
+  select * into o from millrace.operations
+    where id = operation_id and kind = 'redrive' and status = 'running' for update skip locked;
+  if found then
+    -- After a break, the redrive makes up for at most five seconds, or one job, so that no burst follows.
+    earned_from := greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second)));
+    allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)));
+    room := (o.filter ->> 'limit')::bigint - o.done_count;
+    select count(*) as jobs, max(d.id) as last_id, array_agg(d.job_id) as job_ids, array_agg(d.claim_no) as claim_nos
+      into picked
+      from (select * from millrace.redrivable_dead_letters(o.filter) r where r.id > o.cursor_id
+              order by r.id limit least(allowed, room)) d;
+    if picked.jobs > 0 then
+      moved := (select count(*) from millrace.redrive(picked.job_ids, picked.claim_nos,
+        format('redrive %s of %s', o.id, o.requested_by)));
+    end if;
+    update millrace.operations u
+      set done_count = o.done_count + moved, updated_at = millrace.clock(),
+          cursor_id = coalesce(picked.last_id, case when allowed > 0 then 0 else o.cursor_id end),
+          stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock())
+      where u.id = o.id;
+    -- A walk that starts at 0 and moves nothing is the last: earlier ones may have skipped rows that were locked.
+    if room - moved <= 0 or (picked.jobs = 0 and allowed > 0 and o.cursor_id = 0) then
+      update millrace.operations u
+        set status = 'done', finished_at = millrace.clock(),
+            skipped_count = (select count(*) from millrace.matching_dead_letters(o.filter))
+        where u.id = o.id;
+    end if;
+  end if;
+  return query select * from millrace.operations u where u.id = operation_id;
+end $$;
+
+-- Ends a redrive; jobs that it moved stay moved. Returns false if it was not running.
+create function millrace.cancel_redrive(operation_id bigint) returns boolean
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  update millrace.operations o set status = 'cancelled', finished_at = millrace.clock(), updated_at = millrace.clock()
+    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running';
+  if not found then
+    return false;
+  end if;
+  insert into millrace.audit_log (action, details)
+    values ('redrive_cancelled', jsonb_build_object('operation', operation_id));
+  return true;
+end $$;
+
+grant select, insert, update, delete on millrace.operations to millrace_runtime;
+grant select on millrace.operations to millrace_operator;
+
+revoke execute on function millrace.redrive(bigint[], bigint[], text), millrace.retry(bigint),
+  millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
+  millrace.is_time(text), millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
+  millrace.step_redrive(bigint, integer), millrace.cancel_redrive(bigint) from public;
+grant execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
+  millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
+  millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;
+grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
+grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;

@@ -1,0 +1,24 @@
+-- What the HTTP API stores: keys and answers to idempotent requests.
+
+-- Secrets are stored as SHA-256 only. Revoked keys are kept for 400 days.
+create table millrace.api_keys (
+  id bigint generated always as identity primary key,
+  name text not null,
+  secret_sha256 text not null unique,
+  scopes text[] not null,
+  created_at timestamptz not null default millrace.clock(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz
+);
+
+-- The answers to requests with an Idempotency-Key. Kept for 24 hours.
+create table millrace.idempotency_keys (
+  caller text not null,
+  key text not null,
+  request_sha256 text not null,
+  response jsonb not null,
+  created_at timestamptz not null default millrace.clock(),
+  primary key (caller, key)
+);
+grant select, insert, update, delete on millrace.api_keys, millrace.idempotency_keys to millrace_runtime;

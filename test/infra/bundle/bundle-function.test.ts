@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Architecture } from 'aws-cdk-lib/aws-lambda';
+import { expect, it } from 'vitest';
+import { bundleFunction, installNative } from '../../../infra/bundle/bundle-function.ts';
+import { handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
+
+const ROOT = new URL('../../..', import.meta.url).pathname;
+const PLAIN = join(mkdtempSync(join(tmpdir(), 'millrace-plain-')), 'send-invoice.ts');
+writeFileSync(
+  PLAIN,
+  `import { defineHandler } from ${JSON.stringify(join(ROOT, 'core/handler/handler.ts'))};
+  const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
+  export default defineHandler({ jobType: 'send_invoice', payload, run: async () => undefined });`,
+);
+
+function bundle(entry = handlerEntry, alias: Record<string, string> = { [handlerAlias]: PLAIN }): string {
+  const folder = join(mkdtempSync(join(tmpdir(), 'millrace-bundle-')), 'function');
+  bundleFunction(folder, Architecture.ARM_64, { entry, alias });
+  return folder;
+}
+
+it('keeps the bundle of a handler without libraries below 700 kB and 800 modules', () => {
+  const folder = bundle();
+
+  const bytes = statSync(join(folder, 'index.mjs')).size;
+  const { sources } = JSON.parse(readFileSync(join(folder, 'index.mjs.map'), 'utf8'));
+
+  expect(bytes).toBeLessThan(700_000);
+  expect(sources.length).toBeLessThanOrEqual(800);
+});
+
+it('gives the same bytes in any folder', () => {
+  const [one, other] = [bundle(), bundle()];
+
+  expect(readdirSync(one).sort()).toEqual(['index.mjs', 'index.mjs.map']);
+  for (const name of readdirSync(one)) {
+    expect(readFileSync(join(one, name), 'utf8')).toBe(readFileSync(join(other, name), 'utf8'));
+  }
+});
+
+it('names sources by their paths in the repository, without a folder of the build machine', () => {
+  const map = JSON.parse(readFileSync(join(bundle('functions/dispatcher.ts', {}), 'index.mjs.map'), 'utf8'));
+
+  expect(map.sources).toContain('core/dispatch/dispatch.ts');
+  expect(map.sources.filter((source: string) => source.startsWith('/') || source.startsWith('..'))).toEqual([]);
+  expect(map.sourcesContent).toBeUndefined();
+});
+
+it('names file and line of a source that does not compile', () => {
+  const broken = join(mkdtempSync(join(tmpdir(), 'millrace-broken-')), 'broken.ts');
+  writeFileSync(broken, 'export default missing(;');
+
+  expect(() => bundle(handlerEntry, { [handlerAlias]: broken })).toThrow(/broken\.ts:1: Unexpected ";"/);
+});
+
+// The installation itself requires the network: test/rehearsal covers it.
+it('names the native package to install when the project lacks it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-native-'));
+  const install = () => installNative(folder, process.cwd(), ['oxc-parser', 'no-such-module'], Architecture.ARM_64);
+
+  expect(install).toThrow(
+    'nativeModules: expected installed packages; run npm install no-such-module, got "no-such-module"',
+  );
+});
