@@ -8,7 +8,8 @@ work=$(mktemp -d)
 npm=
 finish() {
   if [ -n "$npm" ]; then
-    kill -INT "$npm" 2>/dev/null || true
+    # To the whole group, as a terminal does.
+    kill -INT -- "-$npm" 2>/dev/null || true
     wait "$npm" || true
   fi
   rm -rf "$work"
@@ -22,8 +23,10 @@ PATH=${PATH#"$PWD/node_modules/.bin:"}
 chmod 755 "$work"
 git clone --quiet . "$work/clone"
 cd "$work/clone"
+set -m
 npm start >"$work/out" 2>&1 &
 npm=$!
+set +m
 until grep -q 'Ctrl-C lets running jobs finish' "$work/out"; do
   kill -0 "$npm" 2>/dev/null || { cat "$work/out"; exit 1; }
   sleep 0.5
