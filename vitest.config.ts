@@ -1,17 +1,17 @@
 import { defineConfig } from 'vitest/config';
+import { Progress } from './test/support/progress.ts';
+import { projectsOf, WORKERS } from './test/support/projects.ts';
 
-// A minute each by the clock: .ci/sqs-servers.sh. The emulator's own tests state the same with a clock of their own.
-const ONLY_IN_CI = ['test/contract/sqs-minute.test.ts'];
-
+/** `npm test`. What takes long or waits is called *.story.ts: `npm run stories`. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Minutes each, one after another: npm run faults, npm run rehearse, .ci/moto-template.sh.
-    exclude: ['test/faults/**', 'test/rehearsal/**', 'test/moto/**', 'test/synth/**', ...ONLY_IN_CI],
+    projects: projectsOf('test/**/*.test.ts'),
     globalSetup: ['test/support/postgres-server.ts', 'test/support/cli-bundle.ts'],
-    // One more than vitest takes on two cores: much of the time is waiting for processes and leases.
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    reporters: [new Progress(), 'minimal'],
+    maxWorkers: WORKERS,
+    // Ten times what the longest need, and more: a limit is for what never ends, not for a machine that is busy.
+    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

@@ -10,8 +10,9 @@ stories=(dead-letters handlers move-task outage poison samples)
 
 # run_story <story> <names>: runs the tests that match <names>, and lists the queues of the server.
 run_story() {
-  local answer queues
-  AWS_ENDPOINT_URL_SQS=$ELASTICMQ_URL npx vitest run "test/life/$1.test.ts" --testNamePattern "$2"
+  local answer queues suite=test/support/stories.config.ts
+  [ -e "test/life/$1.story.ts" ] || suite=vitest.config.ts
+  AWS_ENDPOINT_URL_SQS=$ELASTICMQ_URL npx vitest run --config "$suite" "test/life/$1." --testNamePattern "$2"
   answer=$(curl -fsS -d 'Action=ListQueues&Version=2012-11-05' "$ELASTICMQ_URL/")
   queues=$(grep -oE 'millrace-local-[a-z_]+-dlq' <<<"$answer")
   echo "ElasticMQ served $1 through:" $queues

@@ -3,4 +3,4 @@
 set -euo pipefail
 
 .ci/apt-install.sh /usr/lib/postgresql/15/bin/postgres:postgresql-15
-MILLRACE_TEST_POSTGRES=15 vitest run test/core test/migrations
+MILLRACE_TEST_POSTGRES=15 vitest run --project database --project process test/core test/migrations

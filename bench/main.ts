@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runLoad } from './load.ts';
 import { runBench } from './run-bench.ts';
 import { runSqs } from './sqs.ts';
 import { runStack } from './stack.ts';
@@ -26,6 +27,7 @@ if (values.sqs) {
   await runSqs({ messages: jobs, runs, print });
 } else {
   await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });
+  await runLoad(print);
   if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
 }
 

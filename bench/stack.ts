@@ -43,8 +43,10 @@ export async function runStack(options: StackOptions): Promise<void> {
   try {
     const { signal } = new AbortController();
     const quiet = { onEvent: () => undefined, printLine: () => undefined, stop: signal, halt: signal };
+    const begun = performance.now();
     const stack = await openStack({ children, project, retryFactor: 1, ...quiet });
-    options.print(`\nthe whole local stack, ${options.jobs} jobs`);
+    const seconds = (performance.now() - begun) / 1000;
+    options.print(`\nthe whole local stack, up after ${seconds.toFixed(1)} s, ${options.jobs} jobs`);
     const read = () => readCounts(counts);
     for (const { jobType } of [noOp, noOpWide]) {
       await drain(stack.db, { ...options, jobs: 200, print: () => undefined, jobType, read });

@@ -81,14 +81,14 @@ const READ_CLAIMS = `
     left join millrace.jobs_live j on j.id = w.id`;
 
 /** How jobs stand that a settle did not change: null status means no live row. */
-export interface ClaimState {
+interface ClaimState {
   readonly jobId: string;
   readonly status: JobStatus | null;
   readonly ours: boolean | null;
   readonly requestId: string | null;
 }
 
-export async function readClaims(
+async function readClaims(
   db: Database,
   claims: readonly { readonly jobId: string; readonly claimNo: string }[],
 ): Promise<ClaimState[]> {

@@ -15,8 +15,7 @@ export async function watchSources(
   reload: () => Promise<void>,
   printLine: (line: string) => void,
 ): Promise<() => Promise<void>> {
-  const reportFailure = (error: unknown) =>
-    printLine(`reload failed: ${messageOf(error)}`);
+  const reportFailure = (error: unknown) => printLine(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   const folders = watchFolders(folder, () => {

@@ -18,7 +18,7 @@ export interface Scene {
   relieve(terminal: Terminal, stood: Stood): Promise<void>;
 }
 
-export const PATIENCE = { timeout: 30_000, interval: 100 };
+export const PATIENCE = { interval: 100 };
 
 const HOUR = `now() + interval '1 hour'`;
 const REMINDER = { to: 'ada@example.com', subject: 'Hello', text: 'A reminder' };
@@ -76,7 +76,7 @@ export async function silenceDispatcher(terminal: Terminal): Promise<void> {
   const age = `update millrace.dispatcher_runs set last_round_at = now() - interval '3 minutes'
     where last_round_at > now() - interval '2 minutes' returning run_no`;
   await eventually(async () => expect(await terminal.stack.query(age)).toEqual([]), {
-    timeout: 30_000,
+    timeout: 60_000,
     interval: 3000,
   });
 }

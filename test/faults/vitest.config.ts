@@ -1,12 +1,25 @@
 import { defineConfig } from 'vitest/config';
 
-/** Whole stacks that are killed again and again: minutes each, one after another. */
+const MEASURED = 'test/faults/api-scale.test.ts';
+
+/** Whole stacks that are killed again and again: minutes each, and most of it waits. What is measured runs alone. */
 export default defineConfig({
   test: {
-    include: ['test/faults/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'measured', include: [MEASURED], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: 'killed',
+          include: ['test/faults/**/*.test.ts'],
+          exclude: [MEASURED],
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
     globalSetup: ['test/support/postgres-server.ts'],
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 600_000,
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
   },
 });

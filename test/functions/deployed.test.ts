@@ -100,7 +100,7 @@ it('the deployed functions migrate an empty database and run a job, each with th
     const { rows } = await admin.query('select status, result from millrace.jobs');
     expect(rows).toEqual([{ status: 'succeeded', result: { say: 'hello' } }]);
   });
-}, 120_000);
+});
 
 it('the API function creates the first key when it is invoked directly', async () => {
   await add('api', 'runtime', { MILLRACE_API_AUTH: 'api-key', MILLRACE_DISPATCHER_FUNCTION: 'dispatcher' });

@@ -35,7 +35,7 @@ it('follows the rules of AWS Solutions in another app, among other resources', (
   const violations = report.pluginReports.flatMap((one: { violations: unknown[] }) => one.violations);
   expect(violations).toEqual([]);
   Template.fromStack(stack).resourceCountIs('AWS::SQS::Queue', 2 * handlers.length + 2);
-}, 120_000);
+});
 
 it('exposes its parts to the other app', () => {
   expect(millrace.handlers.map(({ plan }) => plan.queueName)).toEqual([

@@ -1,58 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Validations } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { describe, expect, it } from 'vitest';
-import type { Context } from '../../infra/settings/context.ts';
+import { expect, it } from 'vitest';
+import { expectNoViolation } from './nag-report.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
-interface Report {
-  readonly pluginReports: readonly { readonly violations: readonly { readonly ruleName: string }[] }[];
-}
+it('follows the rules of AWS Solutions, or acknowledges exceptions, with a new database behind endpoints', async () => {
+  const counts = { 'AWS::EC2::VPCEndpoint': 3, 'AWS::EC2::NatGateway': 0, 'AWS::RDS::DBCluster': 1 };
 
-const IN_A_VPC = {
-  vpcId: 'vpc-0123abcd',
-  subnetIds: 'subnet-0123abcd,subnet-4567abcd',
-  availabilityZones: 'a,b',
-  securityGroupIds: 'sg-0123abcd',
-};
-const SCOPES = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';
-const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: 'jobs' };
-
-describe.each<[string, Context, Readonly<Record<string, number>>]>([
-  [
-    'a new database behind endpoints',
-    {},
-    { 'AWS::EC2::VPCEndpoint': 3, 'AWS::EC2::NatGateway': 0, 'AWS::RDS::DBCluster': 1 },
-  ],
-  [
-    'a new database behind a NAT gateway',
-    { egress: 'nat', ...JWT },
-    { 'AWS::EC2::VPCEndpoint': 0, 'AWS::EC2::NatGateway': 1 },
-  ],
-  [
-    'a database with a public address, and callers authenticated by IAM',
-    { ...EXISTING, api: 'iam', apiIamScopes: SCOPES },
-    { 'AWS::EC2::VPC': 0, 'AWS::RDS::DBCluster': 0 },
-  ],
-  [
-    'a database in a VPC, and no API',
-    { ...EXISTING, ...IN_A_VPC, egress: 'endpoints', api: 'off' },
-    { 'AWS::EC2::VPC': 0, 'AWS::EC2::VPCEndpoint': 3, 'AWS::ApiGatewayV2::Api': 0 },
-  ],
-])('%s', (_case, context, counts) => {
-  it('follows the rules of AWS Solutions, or acknowledges exceptions', async () => {
-    const { app, stack } = await synthesise(context);
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-
-    app.synth();
-
-    const report = JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8')) as Report;
-    const template = Template.fromStack(stack);
-    expect(report.pluginReports.flatMap(({ violations }) => violations.map(({ ruleName }) => ruleName))).toEqual([]);
-    for (const [type, count] of Object.entries(counts)) template.resourceCountIs(type, count);
-  }, 300_000);
+  await expectNoViolation({}, counts);
 });
 
 it('fails the synthesis when a resource breaks a rule', async () => {

@@ -59,7 +59,7 @@ export async function untilOthersAreDone(stack: RunningStack, poison: readonly s
       const open = await stack.query(`select from millrace.jobs_live where status <> 'dead_letter'`);
       expect(open, stack.output()).toHaveLength(0);
     },
-    { timeout: 60_000, interval: 200 },
+    { interval: 200 },
   );
   return stack.query<Other>(
     'select id::text, status, attempts from millrace.jobs where id <> all($1::bigint[]) order by id',

@@ -1,12 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import suite from '../../vitest.config.ts';
+import { DATABASE_PROJECTS, projectsOf } from './projects.ts';
 
 /** The database suite on a container instead of the server that the tests bring along: `npm run containers`. */
 export default defineConfig({
   ...suite,
   test: {
     ...suite.test,
-    include: ['test/core/**/*.test.ts', 'test/migrations/**/*.test.ts'],
+    projects: projectsOf('test/{core,migrations}/**/*.test.ts', DATABASE_PROJECTS),
     globalSetup: ['test/support/containers.ts'],
   },
 });

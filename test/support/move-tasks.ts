@@ -9,7 +9,7 @@ import { eventually } from './eventually.ts';
 import type { RunningStack } from './project.ts';
 import { openSqs } from './stack-doors.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 100 };
+const PATIENCE = { interval: 100 };
 
 /**
  * What the redrive of the SQS console does, again until the dead-letter queue is empty: a task leaves alone what

@@ -34,9 +34,9 @@ function isOpen(port: number): Promise<boolean> {
   });
 }
 
-/** That a stack which has ended left no process and no port behind, within `timeout` ms. */
-export async function expectNothingLeft(folder: string, state: DevState, timeout = 2_000): Promise<void> {
-  await expectNoProcess(folder, timeout);
+/** That a stack which has ended leaves no process and no port behind. */
+export async function expectNothingLeft(folder: string, state: DevState): Promise<void> {
+  await expectNoProcess(folder);
   const addresses = [
     state.databaseUrl,
     state.sqsEndpoint,
@@ -50,6 +50,6 @@ export async function expectNothingLeft(folder: string, state: DevState, timeout
   expect(open.filter(Boolean).length).toBeLessThan(addresses.length);
 }
 
-export async function expectNoProcess(folder: string, timeout = 2_000): Promise<void> {
-  await eventually(async () => expect(await processesOf(folder)).toEqual([]), { timeout });
+export async function expectNoProcess(folder: string): Promise<void> {
+  await eventually(async () => expect(await processesOf(folder)).toEqual([]));
 }

@@ -58,7 +58,7 @@ export async function makeProject(handlers?: Readonly<Record<string, string>>): 
     for (const child of processes.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
       child.kill('SIGKILL');
     }
-    await eventually(() => rm(folder, { recursive: true, force: true }), { timeout: 20_000, interval: 200 });
+    await eventually(() => rm(folder, { recursive: true, force: true }), { interval: 200 });
   };
   const millrace = (...args: readonly string[]) => runMillrace(folder, args);
   return { folder, processes, writeHandler, removeHandler, millrace, remove };
@@ -118,7 +118,7 @@ export async function whenUp(project: Project, launched: Launched): Promise<Runn
       if (!output().includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output()}`);
       return (await readState(project.folder)) as DevState;
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
   const state = await Promise.race([standing, ended]);
   return {

@@ -50,7 +50,7 @@ export async function enableMapping(stack: RunningStack, jobType: string, enable
   await client.send(new UpdateEventSourceMappingCommand({ UUID: (await read())?.UUID, Enabled: enabled }));
   // A receive that is under way still takes what comes.
   await eventually(async () => expect((await read())?.State).toBe(enabled ? 'Enabled' : 'Disabled'), {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   client.destroy();
 }
@@ -88,7 +88,7 @@ export async function readJob(stack: RunningStack, id: string): Promise<Row> {
 }
 
 /** Waits for a job to get there; the story that the stack told is in the message when it does not. */
-export function untilJob(stack: RunningStack, id: string, wanted: Partial<Row>, timeout = 20_000): Promise<Row> {
+export function untilJob(stack: RunningStack, id: string, wanted: Partial<Row>, timeout = 120_000): Promise<Row> {
   return eventually(
     async () => {
       const job = await readJob(stack, id);
@@ -132,7 +132,7 @@ export async function findDeadMessage(stack: RunningStack, jobType: string, id: 
         expect(found, stack.output()).toBeDefined();
         return found as Message;
       },
-      { timeout: 10_000, interval: 50 },
+      { interval: 50 },
     );
   } finally {
     client.destroy();

@@ -111,7 +111,7 @@ describe('CLI-01: dlq discard', () => {
         );
         expect(rows).toHaveLength(1);
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     // The signal arrives before the result, for which the database has 999 more rows to update.
     child.kill('SIGINT');

@@ -16,7 +16,7 @@ const dispatch = () => workOffRedrives({ db, log: recordLog() });
 
 /** Retries for longer than usual, since a command starts slowly on a busy machine. */
 function eventually<T>(assert: () => Promise<T>): Promise<T> {
-  return tryFor(assert, { timeout: 20_000 });
+  return tryFor(assert);
 }
 
 interface Operation {

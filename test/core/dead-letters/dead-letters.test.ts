@@ -3,12 +3,13 @@ import { groupDeadLetters } from '../../../core/dead-letters/group-dead-letters.
 import { listDeadLetters } from '../../../core/dead-letters/list-dead-letters.ts';
 import { previewRedrive } from '../../../core/dead-letters/preview-redrive.ts';
 import { exportDeadLetters } from '../../../core/dead-letters/show-dead-letter.ts';
-import { type Database, openDatabase } from '../../../core/postgres/database.ts';
-import { createLogin, deploy, openEngine } from '../../support/runtime-engine.ts';
+import type { Database } from '../../../core/postgres/database.ts';
+import { pagesOf } from '../../support/plans.ts';
+import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const DEAD = 40_000;
-/** A person waits for it. Measured: 0.1 to 0.4 s, on a machine with ten times more to do than it has processors. */
-const PATIENCE_MS = 5_000;
+/** A look at each letter and its job costs a few pages; a look at all for each page of an answer, 800 times that. */
+const MOST_PAGES = 10 * DEAD;
 
 // A third of them have an error of its own kind each; the stacks are as long as real ones.
 const BURY = `
@@ -25,44 +26,38 @@ const BURY = `
       from buried order by id`;
 
 const engine = await openEngine();
-const login = await createLogin(engine.test, 'millrace_operator');
-const operator: Database = openDatabase({ connectionString: login.url, max: 1, name: 'test', log: engine.log });
+const operator = { url: engine.test.url, role: 'millrace_operator' };
 beforeAll(async () => {
   await deploy(engine.db, { jobType: 'mail' });
   await engine.pool.query(BURY, [DEAD]);
-}, 60_000);
-afterAll(async () => {
-  await operator.close();
-  await engine.close();
-  await login.drop();
+  await engine.pool.query('vacuum analyze millrace.dead_letters, millrace.jobs_live');
 });
+afterAll(() => engine.close());
 
 it.each([
-  ['the groups', () => groupDeadLetters(operator, {}, 50), 50],
-  ['the newest', () => listDeadLetters(operator, {}, 20), 20],
-  ['those with a text in their error', () => listDeadLetters(operator, { error: 'BOOM 777' }, 100), 11],
-  ['what a redrive would do', () => previewRedrive(operator, {}), 1],
-  ['what a redrive of one error would do', () => previewRedrive(operator, { error: 'boom' }), 1],
-])('answers %s of 40,000 dead letters before a person is tired of waiting', async (_name, ask, rows) => {
-  const before = performance.now();
+  ['the groups', (db: Database) => groupDeadLetters(db, {}, 50), 50],
+  ['the newest', (db: Database) => listDeadLetters(db, {}, 20), 20],
+  ['those with a text in their error', (db: Database) => listDeadLetters(db, { error: 'BOOM 777' }, 100), 11],
+  ['what a redrive would do', (db: Database) => previewRedrive(db, {}), 1],
+  ['what a redrive of one error would do', (db: Database) => previewRedrive(db, { error: 'boom' }), 1],
+])('answers %s of 40,000 dead letters from a few pages each', async (_name, ask, rows) => {
+  const pages = await pagesOf(operator, async (db) => expect(await ask(db)).toHaveLength(rows));
 
-  const answer = await ask();
-
-  expect(performance.now() - before).toBeLessThan(PATIENCE_MS);
-  expect(answer).toHaveLength(rows);
+  expect(pages).toBeGreaterThan(0);
+  expect(pages).toBeLessThan(MOST_PAGES);
 });
 
 it('exports 40,000 in order, each once, without reading all of them for each page', async () => {
   let last = 0n;
   let count = 0;
-  const before = performance.now();
 
-  for await (const { id } of exportDeadLetters(operator, {})) {
-    if (BigInt(id) > last) count += 1;
-    last = BigInt(id);
-  }
+  const pages = await pagesOf(operator, async (db) => {
+    for await (const { id } of exportDeadLetters(db, {})) {
+      if (BigInt(id) > last) count += 1;
+      last = BigInt(id);
+    }
+  });
 
   expect(count).toBe(DEAD);
-  // 800 pages that each read everything took 26 s.
-  expect(performance.now() - before).toBeLessThan(15_000);
+  expect(pages).toBeLessThan(MOST_PAGES);
 });

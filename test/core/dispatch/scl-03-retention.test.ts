@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { pruneFinished, pruneHistory } from '../../../core/dispatch/prune.ts';
+import { pagesOf } from '../../support/plans.ts';
 import { openEngine, shiftClock } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
@@ -8,11 +9,7 @@ afterAll(() => engine.close());
 
 const DAY = 86_400;
 const ROWS = 60_000;
-const timed = async (work: () => Promise<unknown>): Promise<number> => {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
-};
+const prune = (days: number) => pagesOf(engine.test, (database) => pruneFinished(database, days * DAY));
 
 describe('SCL-03', () => {
   it('drops days past the retention at once however many rows they have, and nothing that is not over', async () => {
@@ -30,25 +27,25 @@ describe('SCL-03', () => {
         from unnest(array['pending', 'failed', 'dispatched', 'running', 'dead_letter']) s`);
     await pool.query(`insert into millrace.dead_letters (job_id, died_at)
       select id, now() - interval '99 days' from millrace.jobs_live where status = 'dead_letter'`);
-    const idle = await timed(() => pruneFinished(db, 30 * DAY));
+    const idle = await prune(30);
 
-    const took = await timed(() => pruneFinished(db, 7 * DAY));
+    const pages = await prune(7);
     await pruneHistory(db, 7 * DAY);
 
     const { rows } = await pool.query(`select (select count(*)::int from millrace.jobs_finished) as finished,
       (select count(*)::int from millrace.jobs_live) as live,
       (select count(*)::int from millrace.dead_letters) as letters`);
     expect(rows).toEqual([{ finished: 0, live: 5, letters: 1 }]);
-    expect(took).toBeLessThan(5000);
-    expect(idle).toBeLessThan(3000);
+    expect(Math.min(pages, idle)).toBeGreaterThan(0);
+    expect(Math.max(pages, idle)).toBeLessThan(ROWS / 2);
   });
 
   it('costs next to nothing when there is nothing to do', async () => {
     await pruneFinished(db, 7 * DAY);
 
-    const took = await timed(() => pruneFinished(db, 7 * DAY));
+    const pages = await prune(7);
 
-    expect(took).toBeLessThan(500);
+    expect(pages).toBeLessThan(ROWS / 10);
   });
 
   it('drops history in batches, each committed alone, until none is left', async () => {

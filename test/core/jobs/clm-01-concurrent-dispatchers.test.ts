@@ -92,7 +92,7 @@ it.each([
   const watching = sample(finished);
   const workers = Array.from({ length: 3 }, () => work(queues, finished));
   await Promise.all(loops);
-  await expect.poll(() => statuses(pool), { timeout: 10_000 }).toEqual({ succeeded: total });
+  await expect.poll(() => statuses(pool)).toEqual({ succeeded: total });
   over = true;
   await Promise.all(workers);
   const most = await watching;
@@ -113,15 +113,12 @@ it('CLM-01: no dispatcher waits for another, nor draws a number for handlers tha
   await other.query('select from millrace.handlers for update');
   const before = await number();
 
-  const started = performance.now();
   const meanwhile = await claim(db, 100);
-  const waited = performance.now() - started;
   const after = await number();
   await other.query('commit');
   const then = await claim(db, 100);
 
   expect([meanwhile, after]).toEqual([[], before]);
-  expect(waited).toBeLessThan(1000);
   expect(then).toHaveLength(10);
   expect(BigInt(then[0]!.claimNo)).toBeGreaterThan(BigInt(before));
 });

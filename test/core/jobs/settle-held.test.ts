@@ -25,7 +25,7 @@ async function running(count: number) {
 it.each([
   ['its open dead letter', dead, 'dead_letter', 'insert into millrace.dead_letters (job_id) values ($1)'],
   ['its request to cancel', succeeded, 'succeeded', 'insert into millrace.cancel_requests (job_id) values ($1)'],
-])('ends the others of a batch soon while somebody holds one job by %s', async (_what, outcome, status, hold) => {
+])('ends the others of a batch while another session holds one job by %s', async (_what, outcome, status, hold) => {
   const log = recordLog();
   const jobs = await running(3);
   const holder = await createClient(engine.database.url);
@@ -33,7 +33,6 @@ it.each([
   await engine.sql(hold, [jobs[1]!.jobId]);
   await holder.query('begin');
   await holder.query(`delete from ${table} where job_id = $1`, [jobs[1]!.jobId]);
-  const begun = performance.now();
 
   const settled = await settle(
     engine.db,
@@ -41,11 +40,9 @@ it.each([
     { requestId: 'r', log },
   );
 
-  const seconds = (performance.now() - begun) / 1000;
   await holder.query('rollback');
   const again = await settle(engine.db, [{ ...jobs[1]!, outcome }], { requestId: 'r', log });
   expect(settled.map((one) => one.status)).toEqual([status, null, status]);
   expect(log.events('settle_refused')).toMatchObject([{ job_id: jobs[1]!.jobId, sqlstate: '55P03' }]);
   expect(again).toMatchObject([{ status }]);
-  expect(seconds).toBeLessThan(10);
 });

@@ -8,7 +8,7 @@ import { folderWith } from './migrations-folder.ts';
 const database = await createDatabase();
 afterAll(database.drop);
 
-/** What later releases may bring, each while a reader keeps its table busy for a while. */
+/** What later releases may bring. */
 const LATER = {
   '9001_column.sql': 'alter table millrace.jobs add column later text',
   '9002_check.sql': `alter table millrace.jobs add constraint later check (later <> 'x') not valid`,
@@ -17,39 +17,23 @@ const LATER = {
 };
 
 describe('MIG-03', () => {
-  it('no insert and no completion waits longer than a second while later files are applied', async () => {
-    await database.pool.query(`insert into millrace.jobs (job_type) select 'mail' from generate_series(1, 20000)`);
+  it('inserts and completions pass while a later file waits for a reader that stays', async () => {
+    await database.pool.query(`insert into millrace.jobs (job_type) select 'mail' from generate_series(1, 100)`);
     const folder = await folderWith(LATER);
-    let done = false;
-    const waits: number[] = [];
-    const timed = async (sql: string) => {
-      const started = performance.now();
-      await database.pool.query(sql);
-      waits.push(performance.now() - started);
-      await new Promise((next) => setTimeout(next, 20));
-    };
-    const load = [
-      async () => {
-        while (!done) await timed(`insert into millrace.jobs (job_type) values ('mail')`);
-      },
-      async () => {
-        while (!done) await timed('select millrace.cancel((select min(id) from millrace.jobs_live))');
-      },
-      async () => {
-        const reader = await createClient(database.url);
-        while (!done) {
-          await reader.query('begin; select count(*) from millrace.jobs_live; select pg_sleep(0.5); commit');
-          await new Promise((next) => setTimeout(next, 200));
-        }
-      },
-    ].map((run) => run());
+    const reader = await createClient(database.url);
+    await reader.query('begin; select count(*) from millrace.jobs_live');
 
-    await eventually(() => expect(waits.length).toBeGreaterThan(5));
-    const { applied } = await migrate({ connectionString: database.url, folder, log: recordLog() });
-    done = true;
-    await Promise.all(load);
+    const migration = migrate({ connectionString: database.url, folder, log: recordLog() });
+    await eventually(async () => {
+      const { rows } = await database.pool.query('select from pg_locks where not granted');
+      expect(rows).toHaveLength(1);
+    });
+    // Would the migration stay in the queue for its lock, these would stand behind it until the reader ends: for ever.
+    await database.pool.query(`insert into millrace.jobs (job_type) values ('mail')`);
+    await database.pool.query('select millrace.cancel((select min(id) from millrace.jobs_live))');
+    await reader.query('commit');
+    const { applied } = await migration;
 
     expect(applied).toHaveLength(4);
-    expect(Math.max(...waits)).toBeLessThan(1000);
   });
 });

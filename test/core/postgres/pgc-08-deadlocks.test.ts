@@ -16,7 +16,8 @@ const engine = await openEngine({ connections: 8 });
 const { pool, db } = engine;
 afterAll(() => engine.close());
 
-const SECONDS = 3;
+/** How often each session does its work. */
+const ROUNDS = 12;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const OUTCOMES: Outcome[] = [
   { kind: 'succeeded', result: null },
@@ -38,7 +39,6 @@ describe('PGC-08', () => {
     const ids = await insertJobs(pool, 'mail', 200);
     const successes = new Map<string, number>();
     const failures: unknown[] = [];
-    const until = performance.now() + SECONDS * 1000;
     let requests = 0;
 
     const worker = async () => {
@@ -104,7 +104,7 @@ describe('PGC-08', () => {
     ];
     await Promise.all(
       roles.map(async (role) => {
-        while (performance.now() < until) await role().catch((failure: unknown) => failures.push(failure));
+        for (let round = 0; round < ROUNDS; round++) await role().catch((failure: unknown) => failures.push(failure));
       }),
     );
 
@@ -121,5 +121,5 @@ describe('PGC-08', () => {
          where (j.status = 'dead_letter') <> (d.id is not null)`,
     );
     expect(letters.rows).toEqual([]);
-  }, 30_000);
+  });
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await useTls(server, tls);
   admin = new pg.Client(server.url);
   await admin.connect();
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(opened.map((db) => db.close()));
@@ -153,7 +153,7 @@ describe('what is wrong with it is said in a sentence', () => {
 
     await expect(asking).rejects.toThrow('The server does not support SSL connections');
     await plain.stop();
-  }, 60_000);
+  });
 
   it('a server that is not there', async () => {
     await expect(open({ port: '1' }).query(WHO)).rejects.toThrow('ECONNREFUSED');

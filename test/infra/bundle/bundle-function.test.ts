@@ -21,10 +21,14 @@ function bundle(entry = handlerEntry, alias: Record<string, string> = { [handler
   return folder;
 }
 
-it('keeps the bundle of a handler without libraries below 700 kB', () => {
-  const bytes = statSync(join(bundle(), 'index.mjs')).size;
+it('keeps the bundle of a handler without libraries below 700 kB and 800 modules', () => {
+  const folder = bundle();
+
+  const bytes = statSync(join(folder, 'index.mjs')).size;
+  const { sources } = JSON.parse(readFileSync(join(folder, 'index.mjs.map'), 'utf8'));
 
   expect(bytes).toBeLessThan(700_000);
+  expect(sources.length).toBeLessThanOrEqual(800);
 });
 
 it('gives the same bytes in any folder', () => {

@@ -11,7 +11,7 @@ import { startSqs } from '../../../local/sqs/server.ts';
 import { openRunner } from './runner-fixture.ts';
 
 /** Longer than the start of a process on a loaded machine, and short enough for a test to wait for. */
-export const VISIBILITY_SECONDS = 3;
+export const VISIBILITY_SECONDS = 10;
 
 export interface EffectsOptions {
   /** Body of the handler; `first` is true at the first receive of the messages. */

@@ -136,18 +136,15 @@ it('invoke rejects for an unknown function', async () => {
 it('close waits for running invocations within the grace period and kills longer ones', async () => {
   const own = await openRunner();
   await own.add('short', handler("await new Promise((r) => setTimeout(r, 200)); return 'done';"));
-  await own.add('long', handler('await new Promise((r) => setTimeout(r, 4000));'));
+  await own.add('long', handler('await new Promise((r) => setTimeout(r, 600_000));'));
   const short = own.runner.invoke('short', {}, 'RequestResponse');
   const long = own.runner.invoke('long', {}, 'RequestResponse');
   await eventually(() => expect(own.runner.environments()).toHaveLength(2));
 
-  const started = Date.now();
   await own.runner.close({ graceMs: 1_000 });
-  const took = Date.now() - started;
 
   expect((await short).payload).toBe('done');
   expect((await long).payload).toMatchObject({ errorType: 'Runtime.ExitError' });
-  expect(took).toBeLessThan(3_000);
   expect(own.runner.environments()).toEqual([]);
   await own.close();
 });

@@ -186,7 +186,7 @@ describe('a deleted queue', () => {
     await world.sqs.deleteQueue({ QueueUrl: target });
 
     const newest = async () => (await world.sqs.listMessageMoveTasks({ SourceArn: dlqArn })).Results?.[0];
-    await expect.poll(newest, { timeout: 3000 }).toMatchObject({
+    await expect.poll(newest).toMatchObject({
       Status: 'FAILED',
       FailureReason: 'AWS.SimpleQueueService.NonExistentQueue',
     });

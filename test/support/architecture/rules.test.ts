@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
@@ -74,6 +75,8 @@ const PLANTED: Case[] = [
   [modeWords, 'infra/stack.ts', 'const EMULATOR_URL = 1;'],
   [modeWords, 'functions/api.ts', '// The emulator answers differently.'],
   [modeWords, 'core/local-queue.ts', ''],
+  [elapsedTime, 'test/core/claim.test.ts', 'expect(performance.now() - begun).toBeLessThan(80);'],
+  [elapsedTime, 'test/life/kill.story.ts', 'const took = Date.now() - begun;'],
 ];
 
 it.each(PLANTED.map(([rule, path, text]) => ({ rule, path, text })))(
@@ -129,6 +132,8 @@ const RIGHT: Case[] = [
   [modeWords, 'core/postgres/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
   [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
+  [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
+  [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],
 ];
 
 it.each(RIGHT.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name" accepts $path: $text', (right) => {

@@ -1,3 +1,4 @@
+import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
@@ -23,4 +24,5 @@ export const RULES: readonly Rule[] = [
   environmentReader,
   consoleWriter,
   modeWords,
+  elapsedTime,
 ];

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects } from './effects-fixture.ts';
 
-const PATIENT = { timeout: 15_000 };
+const PATIENT = { timeout: 60_000 };
 const received = (effects: Effects) => effects.seen().map(({ body, receives }) => `${body}${receives}`);
 const slow = (seconds: number) => `await new Promise((r) => setTimeout(r, ${seconds * 1_000}));`;
 

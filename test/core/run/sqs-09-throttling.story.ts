@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 const MESSAGES = Array.from({ length: 30 }, (_, n) => String(n));
 const TWO_SECONDS = 'await new Promise((r) => setTimeout(r, 2_000));';
 const ONE_SLOT = { reservedConcurrency: 1, timeoutSeconds: 20 };
-const PATIENT = { timeout: 60_000, interval: 200 };
+const PATIENT = { interval: 200 };
 
 it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were never run', async () => {
   const effects = await openEffects({
@@ -30,7 +30,7 @@ it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were
   expect(everRun).toBeLessThanOrEqual(20);
   expect(await effects.deadCount()).toBeGreaterThanOrEqual(30 - everRun);
   await effects.close();
-}, 90_000);
+});
 
 it.concurrent('SQS-09: with the settings of the product no good message is dead, or received twice', async () => {
   const definition = defineHandler({
@@ -62,4 +62,4 @@ it.concurrent('SQS-09: with the settings of the product no good message is dead,
   expect(visibilityTimeout).toBeGreaterThanOrEqual(6 * functionTimeout);
   expect(MAX_RECEIVE_COUNT).toBeGreaterThanOrEqual(5);
   await effects.close();
-}, 90_000);
+});

@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type Effects, type EffectsOptions, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
-const PATIENT = { timeout: 15_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** Sends messages to a function that returns `expression` at the first invocation, later that all succeeded. */
 async function answerOnce(expression: string, options: EffectsOptions = {}): Promise<Effects> {

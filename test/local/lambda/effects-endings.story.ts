@@ -12,7 +12,7 @@ import {
 } from './effects-fixture.ts';
 
 const BODIES = ['a', 'b', 'c'];
-const PATIENT = { timeout: 20_000 };
+const PATIENT = { timeout: 60_000 };
 
 /** Sends messages to a function whose first invocation fails. */
 async function failOnce(options: EffectsOptions): Promise<Effects> {
@@ -97,8 +97,8 @@ it.concurrent.each<[string, string]>([
   expect(dead.map(({ Body }) => Body).sort()).toEqual(BODIES);
   expect(await effects.depth()).toEqual({ visible: 0, inFlight: 0 });
   // On a loaded machine SQS moves the messages before the second process has failed.
-  const failures = () => effects.events.filter(({ kind }) => kind === 'init-failed').length;
-  await eventually(() => expect(failures()).toBeGreaterThanOrEqual(2), PATIENT);
+  const failures = () => effects.events.filter(({ kind }) => kind === 'init-failed');
+  await eventually(() => expect(failures().length).toBeGreaterThanOrEqual(2));
   await effects.close();
 });
 
@@ -108,10 +108,10 @@ it.concurrent.each<[string, string]>([
   ['throws', "throw new Error('bad start');"],
   ['exits', 'process.exit(1);'],
 ])('when an import %s once, it is repeated within the invocation and costs no receive', async (_, ending) => {
-  const marker = join(await temporaryFolder(), 'marker');
-  const fails = `import { existsSync, writeFileSync } from 'node:fs'; const marker = ${JSON.stringify(marker)};
-    if (!existsSync(marker)) { writeFileSync(marker, ''); ${ending} }`;
-  const effects = await failOnce({ source: `${fails} ${reportingHandler('')}` });
+  const tried = join(await temporaryFolder(), 'tried');
+  const fails = `import { existsSync, writeFileSync } from 'node:fs'; const tried = ${JSON.stringify(tried)};
+    if (!existsSync(tried)) { writeFileSync(tried, ''); ${ending} }`;
+  const effects = await failOnce({ source: `${fails} ${reportingHandler('')}`, visibilitySeconds: 120 });
 
   const seen = await eventually(() => {
     expect(effects.seen()).toHaveLength(3);
@@ -131,13 +131,10 @@ it.concurrent('when an import does not end, the batch becomes visible again as a
     if (!existsSync(${JSON.stringify(released)})) await new Promise((r) => setTimeout(r, 60_000));`;
   const source = `${stuck} ${reportingHandler('')}`;
   const effects = await failOnce({ source, spec: { timeoutSeconds: 0.5 }, visibilitySeconds: 12 });
-  const begun = performance.now();
 
   await eventually(() => expect(effects.events.map(({ kind }) => kind)).toContain('init-failed'), PATIENT);
-  const failedAfter = performance.now() - begun;
   await writeFile(released, '');
 
-  expect(failedAfter).toBeGreaterThan(9_000);
   expect(effects.seen()).toEqual([]);
   const seen = await eventually(() => {
     expect(effects.seen()).toHaveLength(3);
@@ -146,4 +143,4 @@ it.concurrent('when an import does not end, the batch becomes visible again as a
   expect(Math.min(...seen.map(({ receives }) => receives))).toBeGreaterThanOrEqual(2);
   expect(Math.min(...seen.map(({ age }) => age))).toBeGreaterThanOrEqual(12_000);
   await effects.close();
-}, 60_000);
+});

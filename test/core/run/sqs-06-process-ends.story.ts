@@ -5,7 +5,7 @@ import { openEngine, QUEUE } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const engine = await openEngine({ timeout: '3s' });
-const PATIENT = { timeout: 20_000 };
+const PATIENT = { timeout: 60_000 };
 const GROW = 'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await new Promise((r) => setTimeout(r, 4)); }';
 
 it.concurrent.each<[string, string, string]>([

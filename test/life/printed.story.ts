@@ -17,7 +17,7 @@ const WORK = `
   if (payload.end === 'snooze') throw new Snooze('1h');
 `;
 const ENDS = ['succeed', 'fail', 'die', 'skip', 'cancel', 'snooze'];
-const PATIENCE = { timeout: 60_000, interval: 100 };
+const PATIENCE = { interval: 100 };
 
 let project: Project;
 let stack: RecordedStack;
@@ -29,11 +29,11 @@ beforeAll(async () => {
   });
   stack = await openRecordedStack(project);
   await provokeAll();
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.close();
   await project?.remove();
-}, 60_000);
+});
 
 const post = async (path: string, body?: unknown) => {
   const init = body === undefined ? {} : { headers: { 'content-type': 'application/json' } };

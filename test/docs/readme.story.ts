@@ -12,7 +12,7 @@ const readme = readDocument('README.md');
 const lines = commandLines(readme);
 /** Those within sentences, but for the ones that leave something to fill in. */
 const spoken = inlineCode(readme).flatMap((code) => /npx millrace [^)…]*(?=[)]|$)/.exec(code) ?? []);
-const patience = { timeout: 30_000, interval: 100 };
+const patience = { interval: 100 };
 
 let terminal: Terminal;
 let project: Terminal['project'];
@@ -49,7 +49,7 @@ it('does in the second terminal, word for word, what the README says', async () 
   expect(answers[0]).toMatch(/^6\tsucceeded\t1\t/);
   expect(answers[1]).toMatch(/status\tsucceeded/);
   expect(answers[2]?.split('\n')).toHaveLength(3);
-}, 60_000);
+});
 
 it('has run the four sample jobs as the README says', async () => {
   const jobs = await eventually(async () => {
@@ -86,7 +86,7 @@ it('deploys the handler when its file is saved, and runs what an application enq
   expect(result).toEqual({ charged: 4200, reference: `charge-${id}` });
   expect(key).toBe('charge-A-1');
   expect(await stack.query('select * from orders')).toEqual([{ name: 'A-1', cents: 4200 }]);
-}, 60_000);
+});
 
 it('takes a job over HTTP, word for word', async () => {
   const [address, post, show, stats] = commandLines(section(readme, 'Over HTTP')) as [string, string, string, string];
@@ -97,7 +97,7 @@ it('takes a job over HTTP, word for word', async () => {
 
   expect(JSON.parse(await type(show))).toMatchObject({ id: '1', status: 'succeeded' });
   expect(JSON.parse(await type(stats))).toHaveProperty('throughput');
-}, 60_000);
+});
 
 const TRY = `
 import pg from 'pg';

@@ -4,7 +4,7 @@ import { redriveBySqs } from '../support/move-tasks.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 import { findDeadMessage, insertJob, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 
 let project: Project;
 let stack: RunningStack;

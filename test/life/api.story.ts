@@ -54,7 +54,7 @@ describe('the API of npm start', () => {
         expect(reply.body.status, stack.output()).toBe('succeeded');
         return reply;
       },
-      { timeout: 20_000, interval: 50 },
+      { interval: 50 },
     );
 
     expect(status).toBe(201);
@@ -71,7 +71,7 @@ describe('the API of npm start', () => {
         expect(reply.status, stack.output()).toBe(201);
         return reply;
       },
-      { timeout: 20_000, interval: 200 },
+      { interval: 200 },
     );
 
     expect(before).toMatchObject({ status: 422, body: { errors: [{ pointer: '/payload/name' }] } });

@@ -7,7 +7,7 @@ import { enableMapping, openSqs } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
 /** On a machine that does much else, a command takes its time. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 let project: Project;
 let stack: RunningStack;

@@ -27,7 +27,7 @@ afterAll(async () => {
 it('a handler that is throttled for a while costs its jobs nothing but time', async () => {
   await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }));
   const ids = await Promise.all(Array.from({ length: 15 }, () => insertJob(stack, 'braked', {})));
-  await eventually(async () => expect(await countHidden()).toBe(15), { timeout: 20_000 });
+  await eventually(async () => expect(await countHidden()).toBe(15));
   const whileThrottled = await Promise.all(ids.map((id) => readJob(stack, id)));
   await lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName }));
 

@@ -22,7 +22,7 @@ async function untilDead(effects: Effects, count: number) {
       expect(messages).toHaveLength(count);
       return messages;
     },
-    { timeout: 20_000, interval: 100 },
+    { interval: 100 },
   );
   return dead.map(({ Body, Attributes }) => ({ Body, from: Attributes?.DeadLetterQueueSourceArn }));
 }

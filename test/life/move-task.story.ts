@@ -9,7 +9,7 @@ import { handlerSource } from './sources.ts';
 
 /** More than one receive brings. */
 const JOBS = 12;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 600_000;
 /** Fails until the file is there, and then leaves a line in it. */
 const BODY = `
     const { appendFile, stat } = await import('node:fs/promises');
@@ -110,7 +110,7 @@ async function untilAllDead(times: number): Promise<void> {
     await eventually(async () => expect(await readDeadLetters(stack, id)).toHaveLength(times));
   }
   await eventually(async () => expect(await countDeadMessages(stack, 'fragile'), stack.output()).toBe(JOBS), {
-    timeout: 20_000,
+    timeout: 60_000,
   });
 }
 

@@ -17,14 +17,12 @@ it('Postgres restarts on the same port with every committed row after kill -9', 
   await ask(first.url, 'create table kept as select generate_series(1, 1000) as id');
   process.kill(first.pid, 'SIGKILL');
   const exit = await first.exited;
-  const began = performance.now();
 
   const second = await start(first.folder, first.port);
 
   expect(exit.signal).toBe('SIGKILL');
   expect(second.port).toBe(first.port);
   expect(await ask(second.url, 'select count(*) from kept')).toBe('1000');
-  expect(performance.now() - began).toBeLessThan(10_000);
 });
 
 it('a start ends a backend of the killed server that is too busy to notice', async () => {
@@ -85,11 +83,9 @@ it('a start treats a zombie server as dead', async () => {
     join(first.folder, `.s.PGSQL.${first.port}.lock`),
     `${zombie}\n${first.folder}\n1\n${first.port}\n.\n`,
   );
-  const began = performance.now();
 
   const second = await start(first.folder, first.port);
 
   expect(await ask(second.url, 'select 1')).toBe('1');
-  expect(performance.now() - began).toBeLessThan(10_000);
   expect(() => process.kill(Number(zombie), 0)).not.toThrow();
 });

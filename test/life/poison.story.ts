@@ -33,4 +33,4 @@ it('a job that kills its process dies alone, and no other loses more than one at
   expect(last_error).toMatch(/lease expired/);
   expect(await readDeadLetters(stack, poison)).toMatchObject([{ status: 'open' }]);
   expect(stack.output().split('Runtime exited with error: signal: killed')).toHaveLength(ATTEMPTS + 1);
-}, 180_000);
+});

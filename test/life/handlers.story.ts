@@ -150,7 +150,7 @@ it('SQS-06 runs that never end, or end the process, fail alone and as the design
   expect(stack.output()).toMatch(/spins +timed out after \d+ s and was killed/);
   expect(stack.output()).toMatch(/exhausts_memory +used more than its 128 MB and was killed/);
   expect(stack.output()).toMatch(/exits_badly +Runtime exited with error: exit status 1/);
-}, 80_000);
+});
 
 it('ends although a file left a timer behind', async () => {
   expect(await stack.stop()).toBe(0);

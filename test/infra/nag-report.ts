@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { expect } from 'vitest';
+import type { Context } from '../../infra/settings/context.ts';
+import { synthesise } from './synthesise.ts';
+
+interface Report {
+  readonly pluginReports: readonly { readonly violations: readonly { readonly ruleName: string }[] }[];
+}
+
+/** Synthesises with cdk-nag and expects that no rule is broken, and so many resources of each type. */
+export async function expectNoViolation(context: Context, counts: Readonly<Record<string, number>>): Promise<void> {
+  const { app, stack } = await synthesise(context);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+
+  app.synth();
+
+  const report = JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8')) as Report;
+  const template = Template.fromStack(stack);
+  expect(report.pluginReports.flatMap(({ violations }) => violations.map(({ ruleName }) => ruleName))).toEqual([]);
+  for (const [type, count] of Object.entries(counts)) template.resourceCountIs(type, count);
+}
