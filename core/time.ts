@@ -20,3 +20,22 @@ export const systemTime: Time = {
       signal?.addEventListener('abort', end, { once: true });
     }),
 };
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Calls `work` until it returns true, with pauses that double from 50 ms to 2 s. Returns false when it is not done and
+ * there is no time for another pause of so many milliseconds.
+ */
+export async function retryUntilDone(
+  time: Time,
+  hasTime: (pauseMs: number) => boolean,
+  work: () => Promise<boolean>,
+): Promise<boolean> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    if (await work()) return true;
+    if (!hasTime(pause)) return false;
+    await time.sleep(pause);
+  }
+}

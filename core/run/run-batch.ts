@@ -3,6 +3,7 @@ import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../h
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
 import type { AttemptResult } from '../outcome.ts';
+import { retryUntilDone } from '../time.ts';
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
@@ -15,7 +16,6 @@ import { findSuspects } from './suspects.ts';
 
 /** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
 const SUSPECT_FIRST_AT = 3;
-const FIRST_PAUSE_MS = 50;
 
 /**
  * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
@@ -129,15 +129,19 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
 
 /** Asks again when there was no answer: from one request it is one start, and what was started must be run. */
 async function startSurely(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
-  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
-    try {
-      return await start(deps.db, batch);
-    } catch (error) {
+  let started: Started | undefined;
+  let failure: unknown;
+  const hasTime = (pauseMs: number) => fits(deps, invocation, pauseMs);
+  await retryUntilDone(deps.time, hasTime, async () => {
+    started = await start(deps.db, batch).catch((error: unknown) => {
       deps.log.warn('start_failed', { error, jobs: batch.requests.length });
-      await deps.time.sleep(pause);
-      if (!fits(deps, invocation)) throw error;
-    }
-  }
+      failure = error;
+      return undefined;
+    });
+    return started !== undefined;
+  });
+  if (started === undefined) throw failure;
+  return started;
 }
 
 function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
@@ -153,9 +157,9 @@ function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answe
 }
 
 /** No job starts with less than its timeout and the reserve left. */
-function fits({ definition }: BatchDeps, invocation: Invocation): boolean {
+function fits({ definition }: BatchDeps, invocation: Invocation, pauseMs = 0): boolean {
   const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
-  return invocation.getRemainingTimeInMillis() >= needed * 1000;
+  return invocation.getRemainingTimeInMillis() - pauseMs >= needed * 1000;
 }
 
 async function suspectToGoFirst(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {

@@ -2,13 +2,12 @@ import type { JobStatus } from '../job.ts';
 import { settle } from '../jobs/settle.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
+import { retryUntilDone } from '../time.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
 
-/** Time that the last words of an invocation may take, in milliseconds. */
-const LAST_WORDS_MS = 1_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+/** Time that the answer of an invocation may take, in milliseconds. */
+const ANSWER_MS = 1_000;
 
 /**
  * Writes the outcomes back, again and again while the invocation has time: a database that is away for a moment, or a
@@ -20,15 +19,14 @@ export async function settleBatch(
   ended: readonly SettledRun[],
 ): Promise<void> {
   let open = ended;
-  for (let pause = FIRST_PAUSE_MS; open.length > 0; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  const hasTime = (pauseMs: number) => invocation.getRemainingTimeInMillis() >= pauseMs + ANSWER_MS;
+  await retryUntilDone(deps.time, hasTime, async () => {
     open = await settleOpen(deps, { invocation, disposal }, open).catch((error: unknown) => {
       deps.log.warn('settle_failed', { error, jobs: open.length });
       return open;
     });
-    if (open.length === 0) return;
-    if (invocation.getRemainingTimeInMillis() < pause + LAST_WORDS_MS) break;
-    await deps.time.sleep(pause);
-  }
+    return open.length === 0;
+  });
   // The lease ends them, as it ends the work of a crashed process.
   for (const { delivery } of open) {
     deps.log.error('settle_given_up', deliveryFields(delivery));

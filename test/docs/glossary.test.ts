@@ -3,22 +3,31 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LIVE_STATUSES } from '../../core/job.ts';
 import { LOG_EVENTS } from '../../core/log-table.ts';
-import { readDocument, ROOT } from './documents.ts';
+import { ROOT, readDocument } from './documents.ts';
 
 const { text } = readDocument('docs/glossary.md');
 const [table = '', after = ''] = text.split(/\n\n(?=Statuses:)/);
 const rows = [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \| ([^|]*)\|$/gm)].slice(2);
-const defined = rows.flatMap(([, words = '']) => words.toLowerCase().match(/[a-z]+/g) ?? []);
+const defined: readonly string[] = rows.flatMap(([, words = '']) => words.toLowerCase().match(/[a-z]+/g) ?? []);
 
 const namesIn = (sentence: string) => [...(paragraph(sentence).matchAll(/`(\w+)`/g) ?? [])].map(([, name]) => name);
-const plain = paragraph('Other words').split(': ')[1]?.match(/[a-z]+/g) ?? [];
+const plain: readonly string[] =
+  paragraph('Other words')
+    .split(': ')[1]
+    ?.match(/[a-z]+/g) ?? [];
 
 function paragraph(start: string): string {
   return after.split('\n\n').find((one) => one.startsWith(start)) ?? '';
 }
 
 function isKnown(word: string): boolean {
-  const stems = [word, word.replace(/s$/, ''), word.replace(/ed$/, ''), word.replace(/d$/, ''), word.replace(/ing$/, '')];
+  const stems = [
+    word,
+    word.replace(/s$/, ''),
+    word.replace(/ed$/, ''),
+    word.replace(/d$/, ''),
+    word.replace(/ing$/, ''),
+  ];
   return stems.some((stem) => defined.includes(stem)) || plain.includes(word) || namesIn('Statuses').includes(word);
 }
 
@@ -40,7 +49,11 @@ function outcomes(): string[] {
 const inEvents = Object.keys(LOG_EVENTS).flatMap((event) => event.split('_'));
 const sources = globSync('cli/**/*.ts', { cwd: ROOT }).map((file) => readFileSync(join(ROOT, file), 'utf8'));
 const lists = sources.flatMap((source) => source.match(/\[(?:'[A-Z]{2}[A-Z ]*'(?:, )?){2,}\]/g) ?? []);
-const inHeadings = lists.join(' ').toLowerCase().match(/[a-z]+/g) ?? [];
+const inHeadings =
+  lists
+    .join(' ')
+    .toLowerCase()
+    .match(/[a-z]+/g) ?? [];
 
 it('knows every word of the log events and column headings', () => {
   expect(lists.length).toBeGreaterThan(8);
