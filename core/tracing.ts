@@ -89,7 +89,7 @@ function traceparentOf(span: Span): string | undefined {
   return isSpanContextValid(span.spanContext()) ? toTraceparent(span.spanContext()) : undefined;
 }
 
-/** Returns a caller's header `traceparent` for `jobs.traceparent`; undefined for an invalid header, which is ignored. */
+/** Returns a caller's header `traceparent` for `jobs.traceparent`; undefined if the header is invalid. */
 export function readTraceparent(header: string): string | undefined {
   const context = parseTraceparent(header);
   return context && toTraceparent(context);

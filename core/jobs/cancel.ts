@@ -18,7 +18,8 @@ export async function cancel(db: Queryable, jobId: string): Promise<CancelAnswer
   return rows[0]?.answer ?? 'not_found';
 }
 
-// Requests whose job is no longer dispatched or running: applied when the job waits or is dead, deleted when it is gone.
+// Handles requests for jobs that are neither dispatched nor running: cancels the job, or deletes the request of a
+// finished or deleted one.
 const APPLY_CANCEL_REQUESTS = `
   with open as materialized (
     select job_id from millrace.cancel_requests order by job_id limit $1

@@ -25,7 +25,7 @@ export interface EnqueueOptions {
   readonly maxAttempts?: number | undefined;
   /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
   readonly uniqueKey?: string | undefined;
-  /** Key of 1 to 500 characters. SQS interleaves jobs of different groups, so a large group does not delay the others. */
+  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
   readonly groupKey?: string | undefined;
   /** W3C trace context of the producer. Default: the active OpenTelemetry trace, if any. */
   readonly traceparent?: string | undefined;

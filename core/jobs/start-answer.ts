@@ -32,7 +32,7 @@ export interface StartAnswer {
   readonly row: LiveRow | null;
   /** Whether this database ever issued the job's id. */
   readonly issued: boolean;
-  /** Whether the message carries this database's epoch; if not, it is from another database or from before a restore. */
+  /** Whether the message has this database's epoch; if not, it is from another database or from before a restore. */
   readonly native: boolean;
   /** The payload of a started job as JSON text, so that no digit is lost before the check. */
   readonly payload: string | null;
