@@ -1,6 +1,6 @@
-/** Waiting, and measuring how long something took. What time it is, only the database knows. */
+/** Waits and measures durations. The time of day comes from the database only. */
 export interface Time {
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Returns milliseconds from an arbitrary start; never decreases. */
   now(): number;
   /** Resolves after `ms`, or as soon as the signal fires; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

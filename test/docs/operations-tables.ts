@@ -14,7 +14,7 @@ import {
   wakeDispatcher,
 } from './operations-scene.ts';
 
-const FOREIGN = 'message of a later claim or of another database';
+const FOREIGN = 'message from a later claim or another database';
 
 const messageUnexpected: Scene = {
   async provoke(terminal) {
