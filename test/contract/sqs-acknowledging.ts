@@ -14,7 +14,7 @@ async function outlast({ queue, receive }: World, seconds: number): Promise<void
 
 export const ACKNOWLEDGING: Behaviour[] = [
   {
-    name: 'changing the visibility to 0 gives a message back at once',
+    name: 'a visibility of 0 makes a message visible at once',
     run: async (world) => {
       const QueueUrl = await world.queue();
       const ReceiptHandle = await handleOf(world, QueueUrl);

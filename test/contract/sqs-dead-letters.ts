@@ -32,7 +32,7 @@ export const DEAD_LETTERS: Behaviour[] = [
     },
   },
   {
-    name: 'the move to the dead-letter queue keeps id, send time and attributes, and goes on counting',
+    name: 'the move to the dead-letter queue keeps id, send time and attributes, and continues the receive count',
     run: async ({ sqs, pair, receive }) => {
       const { source, dlq } = await pair(1);
       const MessageAttributes = { kind: { DataType: 'String', StringValue: 'x' } };

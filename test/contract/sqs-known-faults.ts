@@ -16,11 +16,11 @@ export const KNOWN_FAULTS: Readonly<Record<string, readonly string[]>> = {
 /** What comes out one way or the other on a server, so it can be neither demanded nor called a fault. */
 export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
   // It looks for a hang-up only now and then.
-  ministack: ['a long poll whose client has gone takes nothing'],
+  ministack: ['a long poll of a disconnected client receives no message'],
   // It moves in the order of its receives, which are at random.
   // Nor does a receive with a visibility timeout of 0 always bring a message to its dead-letter queue.
   'local-aws-sqs': [
-    'a move begins with the oldest message, also when it was looked at and given back',
+    'a move starts with the oldest message, even after it was received and made visible',
     'retention in a dead-letter queue counts from the first send',
   ],
 };
