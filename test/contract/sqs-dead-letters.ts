@@ -24,7 +24,7 @@ export const DEAD_LETTERS: Behaviour[] = [
       await bodies(source, { VisibilityTimeout: 0 });
 
       const poll = bodies(dlq, { WaitTimeSeconds: 5 });
-      // The poll must be waiting by the time of the move.
+      // The poll must be waiting before the move.
       await bodies(await queue(), { WaitTimeSeconds: 1 });
       await bodies(source);
 

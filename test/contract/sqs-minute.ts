@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type Behaviour, pause } from './sqs-world.ts';
 
-/** Behaviours that take a minute by the clock. */
+/** Behaviours that take a minute each. */
 export const MINUTE_LONG: Behaviour[] = [
   {
     name: 'a message is deleted after its retention period of 60 seconds',

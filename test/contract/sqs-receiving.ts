@@ -103,7 +103,7 @@ export const RECEIVING: Behaviour[] = [
       const gone = createWorld(endpoint);
       const abort = new AbortController();
       const poll = gone.sqs.receiveMessage({ QueueUrl: url, WaitTimeSeconds: 5 }, { abortSignal: abort.signal });
-      // By the time the server has answered another request on another connection, the poll is waiting.
+      // When the server has answered a request on another connection, the poll is waiting.
       await Promise.race([poll, bodies(await queue(), { WaitTimeSeconds: 1 })]);
 
       abort.abort();

@@ -111,7 +111,7 @@ export const SENDING: Behaviour[] = [
           ({ length }) => length > 0,
         );
         expect(seen).toEqual([body]);
-        // A clock may be a few milliseconds off another.
+        // Two clocks may differ by a few milliseconds.
         expect(performance.now() - start).toBeGreaterThan(980);
       }
     },

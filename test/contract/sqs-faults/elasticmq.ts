@@ -1,4 +1,4 @@
-/** What ElasticMQ 1.7.1 does otherwise than SQS. */
+/** The behaviours in which ElasticMQ 1.7.1 differs from SQS. */
 export const ELASTICMQ_FAULTS: readonly string[] = [
   'FIFO: a repeated deduplication id sends one message, sends are numbered, and a group id is required',
   'FIFO: a standard queue cannot be the dead-letter queue',

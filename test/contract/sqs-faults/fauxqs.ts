@@ -1,4 +1,4 @@
-/** What fauxqs 2.4.1 does otherwise than SQS. */
+/** The behaviours in which fauxqs 2.4.1 differs from SQS. */
 export const FAUXQS_FAULTS: readonly string[] = [
   'FIFO: a message that moves to a FIFO dead-letter queue gets its id as deduplication id',
   'FIFO: a standard queue cannot be the dead-letter queue',

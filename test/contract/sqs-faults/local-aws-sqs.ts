@@ -1,4 +1,4 @@
-/** What local-aws-sqs 2.0.2 does otherwise than SQS. */
+/** The behaviours in which local-aws-sqs 2.0.2 differs from SQS. */
 export const LOCAL_AWS_SQS_FAULTS: readonly string[] = [
   'FIFO: a group keeps its order and is blocked while one of its messages is in flight',
   'FIFO: a message that moves to a FIFO dead-letter queue gets its id as deduplication id',

@@ -1,4 +1,4 @@
-/** What MiniStack 1.5.33 does otherwise than SQS. */
+/** The behaviours in which MiniStack 1.5.33 differs from SQS. */
 export const MINISTACK_FAULTS: readonly string[] = [
   'FIFO: a message that moves to a FIFO dead-letter queue gets its id as deduplication id',
   'FIFO: a standard queue cannot be the dead-letter queue',

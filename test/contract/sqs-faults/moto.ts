@@ -1,4 +1,4 @@
-/** What moto 5.2.5 does otherwise than SQS. */
+/** The behaviours in which moto 5.2.5 differs from SQS. */
 export const MOTO_FAULTS: readonly string[] = [
   'FIFO: a message that moves to a FIFO dead-letter queue gets its id as deduplication id',
   'FIFO: a repeated deduplication id sends one message, sends are numbered, and a group id is required',
