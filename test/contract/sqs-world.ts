@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Message, type ReceiveMessageCommandInput, SQS } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 
-/** One behaviour of SQS, tested with the unmodified SDK client. Each creates its own queues and does its own waiting. */
+/** One behaviour of SQS, tested with the unmodified SDK client. Each creates its own queues. */
 export interface Behaviour {
   readonly name: string;
   readonly run: (world: World) => Promise<void>;
@@ -131,10 +131,14 @@ export function pause(seconds: number): Promise<void> {
 }
 
 /** Repeats a request until its answer satisfies the condition, for at most `seconds`. */
-export async function eventually<T>(send: () => Promise<T>, satisfies: (answer: T) => boolean, seconds = 5): Promise<T> {
+export async function eventually<T>(
+  call: () => Promise<T>,
+  satisfies: (answer: T) => boolean,
+  seconds = 5,
+): Promise<T> {
   const end = performance.now() + seconds * 1000;
   for (;;) {
-    const answer = await send();
+    const answer = await call();
     if (satisfies(answer)) return answer;
     if (performance.now() > end) throw new Error(`Not within ${seconds} s; last answer: ${JSON.stringify(answer)}`);
     await pause(0.05);

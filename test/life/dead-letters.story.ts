@@ -97,7 +97,7 @@ function insertReminder(subject: string, maxAttempts?: number): Promise<string> 
   return insertJob(stack, 'send_reminder', { to: RECIPIENT, subject, text: 'once' }, maxAttempts);
 }
 
-/** Enqueues a reminder that dies while the mailbox is stopped; returns its id when its dead-letter queue has the message. */
+/** Enqueues a reminder that dies while the mailbox is stopped; returns its id when its message is in the DLQ. */
 async function failReminder(subject: string): Promise<string> {
   await millrace('mail', 'stop');
   const id = await insertReminder(subject, 2);
