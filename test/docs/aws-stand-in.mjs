@@ -1,5 +1,5 @@
-// Runs the `aws sqs …` of a page on a machine without the AWS command line: one call of the SDK, with the options of the
-// command line. An unknown option, or a refusal by SQS, ends it with exit code 1.
+// Runs the `aws sqs …` of a page on a machine without the AWS command line: one call of the SDK, with the same options.
+// An unknown option, or a refusal by SQS, ends it with exit code 1.
 import { SQS } from '@aws-sdk/client-sqs';
 
 const [service, operation, ...options] = process.argv.slice(2);

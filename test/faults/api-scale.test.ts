@@ -3,7 +3,7 @@ import { openApi } from '../api/world.ts';
 
 const { ask, pool } = await openApi();
 
-/** Two million jobs, a third of them finished, and 40,000 dead letters of 300 kinds that are older than 200,000 jobs. */
+/** Two million jobs, a third of them finished. 40,000 dead letters of 300 kinds are older than 200,000 jobs. */
 const FILL = [
   `insert into millrace.jobs_live (job_type, max_attempts, run_at, payload)
      select 'type_' || n % 40, 5, now() + (n % 1000 - 500) * interval '1 minute', jsonb_build_object('n', n)

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const MEASURED = 'test/faults/api-scale.test.ts';
 
-/** Tests that repeatedly kill whole stacks. Each takes minutes, mostly waiting; the one that measures time runs alone. */
+/** Tests that repeatedly kill whole stacks. Each takes minutes, mostly waiting. The one that measures runs alone. */
 export default defineConfig({
   test: {
     projects: [
