@@ -10,48 +10,48 @@ import { sqlConstant, sqlHome } from './support/architecture/sql.ts';
 
 const ROOT = new URL('../', import.meta.url).pathname;
 
-/** Where a rule does not hold, and the reason that would convince a stranger. Each must still be needed. */
+/** Exceptions from the rules, each with its reason. A test fails for an exception that is no longer necessary. */
 const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reason: string }[] = [
   {
     rule: moduleOwner.name,
     path: 'local/postgres/ready.ts',
-    reason: 'asks a server whether it answers, before there is a database or a configuration to connect by',
+    reason: 'checks whether a server answers before the database and its configuration exist',
   },
   {
     rule: sqlHome.name,
     path: 'local/postgres/ready.ts',
-    reason: 'creates the database that everything else finds',
+    reason: 'creates the database that all other code uses',
   },
   {
     rule: sqlConstant.name,
     path: 'local/postgres/ready.ts',
-    reason: 'the name of a database cannot be a parameter; it is quoted',
+    reason: 'the name of a database cannot be a parameter; the code quotes it',
   },
   {
     rule: environmentReader.name,
     path: 'cli/millrace.js',
-    reason: 'plain JavaScript for any Node, which asks whether npm started it before it can load anything of ours',
+    reason: 'is plain JavaScript for any Node, and checks whether npm started it before it can load other modules',
   },
   {
     rule: environmentReader.name,
     path: 'cli/set-up.js',
-    reason: 'plain JavaScript for any Node, which gives npm the environment without our own node_modules on its PATH',
+    reason: 'is plain JavaScript for any Node, and starts npm with a PATH without the node_modules of the project',
   },
   {
     rule: environmentReader.name,
     path: 'local/lambda/bootstrap.mjs',
-    reason: 'is a Lambda runtime, to which the environment is the protocol',
+    reason: 'is a Lambda runtime, which receives its parameters in the environment',
   },
   {
     rule: elapsedTime.name,
     path: 'test/faults/api-scale.test.ts',
-    reason: 'states what a page of the API may cost in time, by the fastest of seven answers; not part of npm test',
+    reason: 'limits the time of an API page by the fastest of seven answers; not part of npm test',
   },
 ];
 
 const tree = readTree(ROOT);
 
-it.each(RULES)('keeps to the rule "$name"', ({ name, check }) => {
+it.each(RULES)('every file follows the rule "$name"', ({ name, check }) => {
   const excepted = EXCEPTIONS.filter(({ rule }) => rule === name).map(({ path }) => path);
 
   const found = tree.flatMap(check).filter(({ path }) => !excepted.includes(path));
@@ -59,7 +59,7 @@ it.each(RULES)('keeps to the rule "$name"', ({ name, check }) => {
   expect(found.map(({ path, line, message }) => `${path}:${line} ${message}`)).toEqual([]);
 });
 
-it('has no exception that nothing needs', () => {
+it('every exception from a rule is necessary', () => {
   const needless = EXCEPTIONS.filter(({ rule, path }) => {
     const file = tree.find((candidate) => candidate.path === path);
     const { check } = RULES.find(({ name }) => name === rule)!;
@@ -88,13 +88,13 @@ it('says in CONTRIBUTING what each room holds and what each package may import',
   expect(packages.length).toBe(6);
 });
 
-it('looks at the whole tree', () => {
+it('the rules check the whole tree', () => {
   const folders = new Set(tree.map(({ path }) => path.split('/')[0]));
 
   expect([...folders]).toEqual(expect.arrayContaining(['core', 'infra', 'local', 'migrations', 'test']));
 });
 
-it('has at most fifteen npm scripts of one word each', () => {
+it('package.json has at most fifteen scripts, each of one word', () => {
   const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
 
   const names = Object.keys(scripts);
@@ -103,7 +103,7 @@ it('has at most fifteen npm scripts of one word each', () => {
   expect(names.filter((name) => !/^[a-z]+$/.test(name))).toEqual([]);
 });
 
-it('gives a reason for every dependency, at the version that is pinned', () => {
+it('docs/decisions/dependencies.md gives a reason for every dependency at its pinned version', () => {
   const manifest = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
   const table = readFileSync(`${ROOT}docs/decisions/dependencies.md`, 'utf8').split('\n');
   const packages = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies };

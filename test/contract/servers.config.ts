@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { SqsTable } from './sqs-table.ts';
 
-/** The contract of SQS against our emulator and against every server that a setting names. */
+/** Runs the contract of SQS against our emulator and against every server that a setting names. */
 export default defineConfig({
   test: {
     include: ['test/contract/*.test.ts', 'test/local/sqs/contract.test.ts'],

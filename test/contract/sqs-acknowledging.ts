@@ -7,14 +7,14 @@ async function handleOf({ send, receive }: World, url: string, VisibilityTimeout
   return (await receive(url, { VisibilityTimeout }))[0]!.ReceiptHandle!;
 }
 
-/** Waits by the server's own clock: on an empty queue. Counts of visible messages lag on AWS and elsewhere. */
+/** Waits by the server's clock, with a long poll of an empty queue: the counts of visible messages lag, on AWS too. */
 async function outlast({ queue, receive }: World, seconds: number): Promise<void> {
   await receive(await queue(), { WaitTimeSeconds: seconds + 1 });
 }
 
 export const ACKNOWLEDGING: Behaviour[] = [
   {
-    name: 'changing the visibility to 0 gives a message back at once',
+    name: 'a visibility of 0 makes a message visible at once',
     run: async (world) => {
       const QueueUrl = await world.queue();
       const ReceiptHandle = await handleOf(world, QueueUrl);
@@ -132,7 +132,7 @@ export const ACKNOWLEDGING: Behaviour[] = [
 
       await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle: stale });
 
-      // Whether the message stays is left open by AWS; the newest handle must do no harm either way.
+      // AWS does not specify whether the message stays. Deleting by the newest handle must succeed in both cases.
       await world.sqs.deleteMessage({ QueueUrl, ReceiptHandle: later!.ReceiptHandle });
       expect(await world.depth(QueueUrl)).toEqual([0, 0, 0]);
     },

@@ -32,7 +32,7 @@ export const BATCHES: Behaviour[] = [
     },
   },
   {
-    name: 'a batch id with a dot or of 81 characters is refused',
+    name: 'a batch id with a dot or 81 characters is refused',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
 
@@ -41,7 +41,7 @@ export const BATCHES: Behaviour[] = [
     },
   },
   {
-    name: 'a batch of more than 1 MiB in all is refused whole',
+    name: 'a batch of more than 1 MiB in total is refused as a whole',
     run: async ({ sqs, queue, depth }) => {
       const QueueUrl = await queue();
 

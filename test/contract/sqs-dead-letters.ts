@@ -24,7 +24,7 @@ export const DEAD_LETTERS: Behaviour[] = [
       await bodies(source, { VisibilityTimeout: 0 });
 
       const poll = bodies(dlq, { WaitTimeSeconds: 5 });
-      // The poll must be waiting by the time of the move.
+      // The poll must be waiting before the move.
       await bodies(await queue(), { WaitTimeSeconds: 1 });
       await bodies(source);
 
@@ -32,7 +32,7 @@ export const DEAD_LETTERS: Behaviour[] = [
     },
   },
   {
-    name: 'the move to the dead-letter queue keeps id, send time and attributes, and goes on counting',
+    name: 'the move to the dead-letter queue keeps id, send time and attributes, and continues the receive count',
     run: async ({ sqs, pair, receive }) => {
       const { source, dlq } = await pair(1);
       const MessageAttributes = { kind: { DataType: 'String', StringValue: 'x' } };

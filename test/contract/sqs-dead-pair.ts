@@ -1,14 +1,14 @@
 import type { ListMessageMoveTasksResultEntry } from '@aws-sdk/client-sqs';
 import { eventually, type Pair, type World } from './sqs-world.ts';
 
-/** A pair with these bodies dead in its dead-letter queue, by SQS's own move. */
+/** Creates a pair whose dead-letter queue contains these bodies, moved there by SQS. */
 export async function deadPair(world: World, ...bodies: string[]): Promise<Pair> {
   const pair = await world.pair(1);
   await kill(world, pair, bodies);
   return pair;
 }
 
-/** Lets SQS move these bodies to the dead-letter queue. */
+/** Makes SQS move these bodies to the dead-letter queue. */
 export async function kill(world: World, { source, dlq }: Pair, bodies: string[]): Promise<void> {
   const [before] = await world.depth(dlq);
   await world.send(source, ...bodies);
@@ -22,7 +22,7 @@ export async function kill(world: World, { source, dlq }: Pair, bodies: string[]
   );
 }
 
-/** The newest move task of a queue, when it has ended. */
+/** Waits until the newest move task of a queue has ended, and returns it. */
 export function ended({ sqs }: World, SourceArn: string): Promise<ListMessageMoveTasksResultEntry> {
   return eventually(
     async () => (await sqs.listMessageMoveTasks({ SourceArn })).Results![0]!,

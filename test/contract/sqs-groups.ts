@@ -17,7 +17,7 @@ const noisyEntries = (count: number, offset: number) =>
 
 export const GROUPS: Behaviour[] = [
   {
-    name: 'FIFO: a group keeps its order and is closed while a message of it is in flight',
+    name: 'FIFO: a group keeps its order and is blocked while one of its messages is in flight',
     run: async (world) => {
       const url = await world.fifo();
       await sendGrouped(world, url, ['A1', 'A2', 'B1']);
@@ -33,7 +33,7 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
-    name: 'FIFO: one receive brings several messages of a group',
+    name: 'FIFO: one receive returns several messages of a group',
     run: async (world) => {
       const url = await world.fifo();
       await sendGrouped(world, url, ['A1', 'A2', 'A3']);
@@ -42,7 +42,7 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
-    name: 'FIFO: a repeated deduplication id is one message, sends are numbered, a group id is required',
+    name: 'FIFO: a repeated deduplication id sends one message, sends are numbered, and a group id is required',
     run: async (world) => {
       const QueueUrl = await world.fifo({ ContentBasedDeduplication: 'true' });
       const request = { QueueUrl, MessageBody: 'A', MessageGroupId: 'A' };
@@ -65,7 +65,7 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
-    name: 'FIFO: on its move to a FIFO dead-letter queue a message gets its id as its deduplication id',
+    name: 'FIFO: a message that moves to a FIFO dead-letter queue gets its id as deduplication id',
     run: async (world) => {
       const dlq = await world.fifo();
       const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: await world.arn(dlq), maxReceiveCount: 1 });
@@ -88,7 +88,7 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
-    name: 'fair queue: a group id on a standard queue is accepted and comes back',
+    name: 'fair queue: a group id on a standard queue is accepted and returned',
     run: async ({ sqs, queue, receive }) => {
       const QueueUrl = await queue();
 
@@ -98,7 +98,7 @@ export const GROUPS: Behaviour[] = [
     },
   },
   {
-    name: 'fair queue: a group id in a batch on a standard queue is accepted and comes back',
+    name: 'fair queue: a group id in a batch on a standard queue is accepted and returned',
     run: async ({ sqs, queue, receive }) => {
       const QueueUrl = await queue();
 

@@ -4,7 +4,7 @@ import { LOCAL_AWS_SQS_FAULTS } from './sqs-faults/local-aws-sqs.ts';
 import { MINISTACK_FAULTS } from './sqs-faults/ministack.ts';
 import { MOTO_FAULTS } from './sqs-faults/moto.ts';
 
-/** What other servers do otherwise than SQS, by the behaviour's name. A fault that goes away fails the contract. */
+/** The behaviours in which other servers differ from SQS. A fault that a server no longer has fails the contract. */
 export const KNOWN_FAULTS: Readonly<Record<string, readonly string[]>> = {
   elasticmq: ELASTICMQ_FAULTS,
   ministack: MINISTACK_FAULTS,
@@ -13,14 +13,14 @@ export const KNOWN_FAULTS: Readonly<Record<string, readonly string[]>> = {
   'local-aws-sqs': LOCAL_AWS_SQS_FAULTS,
 };
 
-/** What comes out one way or the other on a server, so it can be neither demanded nor called a fault. */
+/** Behaviours that sometimes pass and sometimes fail on a server, so the contract does not run them there. */
 export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
-  // It looks for a hang-up only now and then.
-  ministack: ['a long poll whose client has gone takes nothing'],
-  // It moves in the order of its receives, which are at random.
-  // Nor does a receive with a visibility timeout of 0 always bring a message to its dead-letter queue.
+  // It checks only at intervals whether the client is connected.
+  ministack: ['a long poll of a disconnected client receives no message'],
+  // It moves messages in the order of its receives, which is random.
+  // A receive with a visibility timeout of 0 does not always move a message to the dead-letter queue.
   'local-aws-sqs': [
-    'a move begins with the oldest message, also when it was looked at and given back',
+    'a move starts with the oldest message, even after it was received and made visible',
     'retention in a dead-letter queue counts from the first send',
   ],
 };

@@ -5,7 +5,7 @@ import { MINUTE_LONG } from './sqs-minute.ts';
 import { OURS, otherServers } from './sqs-servers.ts';
 import { createWorld, type World } from './sqs-world.ts';
 
-describe('by the clock', { timeout: 90_000 }, () => {
+describe('behaviours that take a minute', { timeout: 90_000 }, () => {
   let emulator: SqsEmulator;
   const servers = [{ name: OURS, endpoint: () => emulator.endpoint }, ...otherServers()];
   const worlds: World[] = [];
@@ -13,13 +13,13 @@ describe('by the clock', { timeout: 90_000 }, () => {
 
   beforeAll(async () => {
     emulator = await startSqs();
-    // All servers at once, or each would take its minute.
+    // All servers at once; otherwise each would add a minute.
     for (const server of servers) {
       const world = createWorld(server.endpoint());
       worlds.push(world);
       for (const { name, run } of MINUTE_LONG) runs.set(`${server.name}: ${name}`, run(world));
     }
-    // Looked at one after another; until then a failure must not count as one that nobody looks at.
+    // The tests await the runs one after another; until then Node must not report a failure as an unhandled rejection.
     void Promise.allSettled(runs.values());
   });
   afterAll(async () => {

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import { type Behaviour, pause } from './sqs-world.ts';
 
-/** Behaviours that take a minute by the clock. */
+/** Behaviours that take a minute each. */
 export const MINUTE_LONG: Behaviour[] = [
   {
-    name: 'a message is gone after its retention period of 60 seconds',
+    name: 'a message is deleted after its retention period of 60 seconds',
     run: async ({ queue, send, depth, bodies }) => {
       const url = await queue({ MessageRetentionPeriod: '60' });
       await send(url, 'a');
@@ -36,7 +36,7 @@ export const MINUTE_LONG: Behaviour[] = [
     },
   },
   {
-    name: "a deleted queue's name and a purge are free again after 60 seconds",
+    name: 'after 60 seconds a deleted queue can be created again, and a purged queue purged again',
     run: async ({ sqs, queue, name }) => {
       const QueueName = name();
       const { QueueUrl } = await sqs.createQueue({ QueueName });

@@ -4,7 +4,7 @@ import { type Behaviour, eventually, refused } from './sqs-world.ts';
 
 export const MOVE_ENDINGS: Behaviour[] = [
   {
-    name: 'what a move has moved before it is cancelled stays moved',
+    name: 'a cancelled move leaves the moved messages at their destination',
     run: async (world) => {
       const { source, dlq, dlqArn } = await deadPair(world, '1', '2', '3', '4', '5');
       const { TaskHandle } = await world.sqs.startMessageMoveTask({
@@ -25,7 +25,7 @@ export const MOVE_ENDINGS: Behaviour[] = [
     },
   },
   {
-    name: 'a move whose destination is deleted in the middle fails and leaves the rest',
+    name: 'a move whose destination is deleted meanwhile fails and leaves the other messages',
     run: async (world) => {
       const { dlq, dlqArn } = await deadPair(world, '1', '2', '3', '4');
       const target = await world.queue();
@@ -46,7 +46,7 @@ export const MOVE_ENDINGS: Behaviour[] = [
     },
   },
   {
-    name: 'a message that dies again after a move names its source again and can go back again',
+    name: 'a message that dies again after a move names its source again and can be moved back again',
     run: async (world) => {
       const pair = await deadPair(world, 'a');
       await world.sqs.startMessageMoveTask({ SourceArn: pair.dlqArn });
@@ -65,7 +65,7 @@ export const MOVE_ENDINGS: Behaviour[] = [
     },
   },
   {
-    name: 'a message sent straight to the dead-letter queue can move to a destination that is named',
+    name: 'a message sent directly to the dead-letter queue can be moved to a named destination',
     run: async (world) => {
       const { source, sourceArn, dlq, dlqArn } = await world.pair(1);
       await world.send(dlq, 'a');
@@ -76,7 +76,7 @@ export const MOVE_ENDINGS: Behaviour[] = [
     },
   },
   {
-    name: 'a move begins with the oldest message, also when it was looked at and given back',
+    name: 'a move starts with the oldest message, even after it was received and made visible',
     run: async (world) => {
       const pair = await deadPair(world, 'older');
       await kill(world, pair, ['younger']);
@@ -94,7 +94,7 @@ export const MOVE_ENDINGS: Behaviour[] = [
     },
   },
   {
-    name: 'the last task is listed unless more are asked for, ten at most',
+    name: 'ListMessageMoveTasks lists one task by default, and ten at most',
     run: async (world) => {
       const { dlqArn } = await world.pair(1);
       for (let count = 0; count < 11; count += 1) {

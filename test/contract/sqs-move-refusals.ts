@@ -3,7 +3,7 @@ import { type Behaviour, refused } from './sqs-world.ts';
 
 export const MOVE_REFUSALS: Behaviour[] = [
   {
-    name: "a move from a queue that is nobody's dead-letter queue is refused",
+    name: 'a move from a queue that is not a dead-letter queue is refused',
     run: async ({ sqs, queue, arn }) => {
       const SourceArn = await arn(await queue());
 
@@ -11,7 +11,7 @@ export const MOVE_REFUSALS: Behaviour[] = [
     },
   },
   {
-    name: 'a move from a queue that does not exist is refused as ResourceNotFoundException',
+    name: 'a move from a missing queue is refused as ResourceNotFoundException',
     run: async ({ sqs, queue, arn }) => {
       const SourceArn = `${await arn(await queue())}-missing`;
 
@@ -19,7 +19,7 @@ export const MOVE_REFUSALS: Behaviour[] = [
     },
   },
   {
-    name: 'a rate of 501 is refused',
+    name: 'a move at a rate of 501 is refused',
     run: async (world) => {
       const { dlqArn } = await world.pair(1);
 
@@ -29,7 +29,7 @@ export const MOVE_REFUSALS: Behaviour[] = [
     },
   },
   {
-    name: 'cancelling by a bad handle or an ended task is refused',
+    name: 'cancelling a move by an invalid handle, or after its end, is refused',
     run: async (world) => {
       const { dlqArn } = await deadPair(world, 'a');
       const { TaskHandle } = await world.sqs.startMessageMoveTask({ SourceArn: dlqArn });

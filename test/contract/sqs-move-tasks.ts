@@ -4,7 +4,7 @@ import { type Behaviour, refused } from './sqs-world.ts';
 
 export const MOVE_TASKS: Behaviour[] = [
   {
-    name: 'a move task without destination brings messages back to their source and is COMPLETED',
+    name: 'a move task without a destination moves messages back to their source and ends COMPLETED',
     run: async (world) => {
       const { source, dlqArn, dlq } = await deadPair(world, 'a', 'b');
 
@@ -17,7 +17,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a task that has ended tells how many it had to move and moved, and has no handle any more',
+    name: 'an ended move task reports how many messages it found and moved, and has no handle',
     run: async (world) => {
       const { dlqArn } = await deadPair(world, 'a', 'b');
 
@@ -29,7 +29,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a moved message has a new id and send time, its attributes, and a receive count from 1',
+    name: 'a moved message keeps its attributes, and has a new id, a new send time and a receive count from 1',
     run: async (world) => {
       const { source, dlqArn, dlq } = await world.pair(1);
       const MessageAttributes = { kind: { DataType: 'String', StringValue: 'x' } };
@@ -48,7 +48,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a move task with a destination brings messages there',
+    name: 'a move task with a destination moves messages there',
     run: async (world) => {
       const { dlqArn } = await deadPair(world, 'a');
       const other = await world.queue();
@@ -59,7 +59,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'messages of two sources in one dead-letter queue go back each to its own',
+    name: 'a move task moves the messages of two sources each to its own',
     run: async (world) => {
       const one = await deadPair(world, 'one');
       const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: one.dlqArn, maxReceiveCount: 1 });
@@ -74,7 +74,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a rated move runs one task at a time, can be cancelled, and leaves the rest',
+    name: 'a move with a rate excludes a second task, can be cancelled, and leaves the other messages',
     run: async (world) => {
       const { source, dlqArn, dlq } = await deadPair(world, '1', '2', '3', '4');
       const start = () => world.sqs.startMessageMoveTask({ SourceArn: dlqArn, MaxNumberOfMessagesPerSecond: 1 });
@@ -93,7 +93,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a rate of 1 a second moves three messages in no less than two seconds',
+    name: 'a move at 1 message per second takes at least two seconds for three messages',
     run: async (world) => {
       const { dlqArn } = await deadPair(world, '1', '2', '3');
       const start = performance.now();
@@ -106,7 +106,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a move leaves the messages that are in flight',
+    name: 'a move leaves messages in flight',
     run: async (world) => {
       const { source, dlq, dlqArn } = await deadPair(world, 'a', 'b');
       const [held] = await world.bodies(dlq, { MaxNumberOfMessages: 1 });
@@ -119,7 +119,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'a move without destination of a message sent straight to the dead-letter queue fails and says why',
+    name: 'a move without a destination fails with a reason for a message sent directly to the dead-letter queue',
     run: async (world) => {
       const { dlq, dlqArn } = await world.pair(1);
       await world.send(dlq, 'a');
@@ -132,7 +132,7 @@ export const MOVE_TASKS: Behaviour[] = [
     },
   },
   {
-    name: 'the last tasks of a queue are listed, the newest first',
+    name: 'ListMessageMoveTasks lists the last tasks of a queue, the newest first',
     run: async (world) => {
       const { dlqArn } = await deadPair(world, 'a');
       const other = await world.arn(await world.queue());

@@ -4,11 +4,11 @@ import { KNOWN_FAULTS, UNSETTLED } from './sqs-known-faults.ts';
 import { otherServers } from './sqs-servers.ts';
 
 describe('the contract of SQS', () => {
-  it('names every behaviour once', () => {
+  it('gives every behaviour a unique name', () => {
     expect(new Set(BEHAVIOUR_NAMES).size).toBe(BEHAVIOUR_NAMES.length);
   });
 
-  it.each(Object.keys(KNOWN_FAULTS))('knows only behaviours as faults of %s', (server) => {
+  it.each(Object.keys(KNOWN_FAULTS))('lists only behaviours as faults of %s', (server) => {
     const named = [...(KNOWN_FAULTS[server] ?? []), ...(UNSETTLED[server] ?? [])];
 
     expect(named.filter((name) => !BEHAVIOUR_NAMES.includes(name))).toEqual([]);

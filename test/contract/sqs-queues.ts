@@ -7,7 +7,7 @@ const deadLetters = (arn: string, maxReceiveCount: number) =>
 
 export const QUEUES: Behaviour[] = [
   {
-    name: 'creating a queue again with the same attributes gives the same URL',
+    name: 'creating a queue again with the same attributes returns the same URL',
     run: async ({ sqs, name }) => {
       const request = { QueueName: name(), Attributes: { VisibilityTimeout: '7' } };
 
@@ -50,7 +50,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'a redrive policy to a queue that does not exist is refused',
+    name: 'a redrive policy with a missing queue is refused',
     run: async ({ queue, arn }) => {
       const missing = `${await arn(await queue())}-missing`;
 
@@ -64,7 +64,7 @@ export const QUEUES: Behaviour[] = [
     run: async ({ queue }) => refused(queue({ Colour: 'red' }), 'InvalidAttributeName'),
   },
   {
-    name: 'a new queue has the documented defaults, MaximumMessageSize 1 MiB among them',
+    name: 'a new queue has the documented defaults, such as a MaximumMessageSize of 1 MiB',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
 
@@ -90,7 +90,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'a name is not free for 60 seconds after its queue was deleted',
+    name: 'a queue cannot be created again within 60 seconds of its deletion',
     run: async ({ sqs, name }) => {
       const QueueName = name();
       const { QueueUrl } = await sqs.createQueue({ QueueName });
@@ -100,7 +100,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'ListQueues filters by prefix and gives pages',
+    name: 'ListQueues filters by prefix and returns pages',
     run: async ({ sqs, name }) => {
       const prefix = name();
       for (const end of ['a', 'b', 'c']) await sqs.createQueue({ QueueName: `${prefix}-${end}` });
@@ -120,7 +120,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'PurgeQueue empties a queue, in-flight messages too',
+    name: 'PurgeQueue deletes all messages, including those in flight',
     run: async ({ sqs, queue, send, receive, depth }) => {
       const QueueUrl = await queue();
       await send(QueueUrl, '1', '2');
@@ -141,7 +141,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'the depth attributes tell visible, in flight and delayed messages apart',
+    name: 'the depth attributes count visible, in-flight and delayed messages separately',
     run: async ({ sqs, queue, send, receive, depth }) => {
       const QueueUrl = await queue();
       await send(QueueUrl, '1', '2', '3');
@@ -164,7 +164,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'tags are set, listed and taken away',
+    name: 'tags can be set, listed and removed',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
       await sqs.tagQueue({ QueueUrl, Tags: { team: 'jobs', stage: 'dev' } });
@@ -174,7 +174,7 @@ export const QUEUES: Behaviour[] = [
     },
   },
   {
-    name: 'permissions are added to the policy and taken away',
+    name: 'permissions can be added to the policy and removed',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
       const policy = async () =>

@@ -3,7 +3,7 @@ import { type Behaviour, createWorld, eventually, refusal, refused, timed } from
 
 export const RECEIVING: Behaviour[] = [
   {
-    name: 'a receive brings send time, receive count, first receive and sender',
+    name: 'a receive returns send time, receive count, first receive and sender',
     run: async ({ queue, send, receive }) => {
       const url = await queue();
       const before = Date.now();
@@ -30,7 +30,7 @@ export const RECEIVING: Behaviour[] = [
     },
   },
   {
-    name: 'a receive of 11 or of 0 messages is refused',
+    name: 'a receive of 11 or 0 messages is refused',
     run: async ({ queue, receive }) => {
       const url = await queue();
 
@@ -49,7 +49,7 @@ export const RECEIVING: Behaviour[] = [
     },
   },
   {
-    name: 'an empty long poll waits its time, given by the call or by the queue',
+    name: 'an empty long poll waits for the time of the call, or else of the queue',
     run: async ({ queue, receive }) => {
       const [plain, patient] = await Promise.all([queue(), queue({ ReceiveMessageWaitTimeSeconds: '1' })]);
 
@@ -97,13 +97,13 @@ export const RECEIVING: Behaviour[] = [
     },
   },
   {
-    name: 'a long poll whose client has gone takes nothing',
+    name: 'a long poll of a disconnected client receives no message',
     run: async ({ queue, send, bodies, sqs, endpoint }) => {
       const url = await queue();
       const gone = createWorld(endpoint);
       const abort = new AbortController();
       const poll = gone.sqs.receiveMessage({ QueueUrl: url, WaitTimeSeconds: 5 }, { abortSignal: abort.signal });
-      // By the time the server has answered another request on another connection, the poll is waiting.
+      // When the server has answered a request on another connection, the poll is waiting.
       await Promise.race([poll, bodies(await queue(), { WaitTimeSeconds: 1 })]);
 
       abort.abort();
@@ -116,7 +116,7 @@ export const RECEIVING: Behaviour[] = [
     },
   },
   {
-    name: 'a message comes back when its visibility timeout ends, counted again',
+    name: 'a message is received again after its visibility timeout, with a higher receive count',
     run: async ({ queue, send, receive }) => {
       const url = await queue({ VisibilityTimeout: '1' });
       await send(url, 'a');
@@ -146,7 +146,7 @@ export const RECEIVING: Behaviour[] = [
     },
   },
   {
-    name: 'a receive with a visibility timeout of 0 brings a message once and leaves it visible',
+    name: 'a receive with a visibility timeout of 0 returns a message once and leaves it visible',
     run: async ({ queue, send, bodies, depth }) => {
       const url = await queue();
       await send(url, 'a');

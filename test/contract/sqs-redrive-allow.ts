@@ -3,7 +3,7 @@ import { type Behaviour, refused } from './sqs-world.ts';
 
 export const REDRIVE_ALLOW: Behaviour[] = [
   {
-    name: 'a RedriveAllowPolicy of allowAll lets every source in, and the policy is shown as it was set',
+    name: 'a RedriveAllowPolicy of allowAll accepts every source, and is returned as it was set',
     run: async ({ sqs, queue, arn }) => {
       const RedriveAllowPolicy = JSON.stringify({ redrivePermission: 'allowAll' });
       const dlq = await queue({ RedriveAllowPolicy });
@@ -24,7 +24,7 @@ export const REDRIVE_ALLOW: Behaviour[] = [
     },
   },
   {
-    name: 'a RedriveAllowPolicy of byQueue refuses all but the queues it names',
+    name: 'a RedriveAllowPolicy of byQueue accepts only the queues that it names',
     run: async ({ sqs, queue, arn }) => {
       const [friend, stranger] = [await queue(), await queue()];
       const allow = { redrivePermission: 'byQueue', sourceQueueArns: [await arn(friend)] };

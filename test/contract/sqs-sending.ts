@@ -7,7 +7,7 @@ const text = (StringValue: string) => ({ DataType: 'String', StringValue });
 
 export const SENDING: Behaviour[] = [
   {
-    name: "a queue's own MaximumMessageSize refuses what is longer, in a batch only the entry",
+    name: 'a queue refuses a message above its MaximumMessageSize, in a batch only that entry',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue({ MaximumMessageSize: '1024' });
       const long = 'x'.repeat(1025);
@@ -36,7 +36,7 @@ export const SENDING: Behaviour[] = [
     },
   },
   {
-    name: 'a body of 1 MiB and a byte is refused',
+    name: 'a body of one byte more than 1 MiB is refused',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
 
@@ -44,7 +44,7 @@ export const SENDING: Behaviour[] = [
     },
   },
   {
-    name: 'the size of a message is its UTF-8 bytes with its attributes',
+    name: 'the size of a message counts its UTF-8 bytes and its attributes',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue({ MaximumMessageSize: '1024' });
       const MessageAttributes = { name: text('x'.repeat(10)) };
@@ -95,7 +95,7 @@ export const SENDING: Behaviour[] = [
     },
   },
   {
-    name: "a delayed message is hidden until its time, by its own delay or the queue's",
+    name: "a delayed message is hidden until its own delay, or the queue's, ends",
     run: async ({ sqs, queue, bodies, send }) => {
       const [own, byQueue] = await Promise.all([queue(), queue({ DelaySeconds: '1' })]);
       const start = performance.now();
@@ -111,7 +111,7 @@ export const SENDING: Behaviour[] = [
           ({ length }) => length > 0,
         );
         expect(seen).toEqual([body]);
-        // A clock may be a few milliseconds off another.
+        // Two clocks may differ by a few milliseconds.
         expect(performance.now() - start).toBeGreaterThan(980);
       }
     },
@@ -139,7 +139,7 @@ export const SENDING: Behaviour[] = [
     },
   },
   {
-    name: 'a receive brings only the message attributes asked for',
+    name: 'a receive returns only the requested message attributes',
     run: async ({ sqs, queue, receive }) => {
       const QueueUrl = await queue();
       const MessageAttributes = { 'a.x': text('1'), 'a.y': text('2'), b: text('3') };
@@ -162,7 +162,7 @@ export const SENDING: Behaviour[] = [
     },
   },
   {
-    name: 'an attribute with a reserved name, an empty value or no number in a Number is refused',
+    name: 'an attribute with a reserved name, an empty value or a Number that is not a number is refused',
     run: async ({ sqs, queue }) => {
       const QueueUrl = await queue();
       const sendWith = (name: string, value: { DataType: string; StringValue: string }) =>

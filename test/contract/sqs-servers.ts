@@ -1,16 +1,16 @@
 import type { SqsServer } from './sqs.ts';
 import { KNOWN_FAULTS, UNSETTLED } from './sqs-known-faults.ts';
 
-/** Our emulator, by the name its behaviours run under. */
+/** The name under which the behaviours run against our emulator. */
 export const OURS = 'the SQS emulator';
 export const AWS = 'aws';
 
-/** The setting that says where a server listens, as SQS_CONTRACT_MOTO=http://127.0.0.1:5000. */
+/** Returns the name of the setting with the address of a server, such as SQS_CONTRACT_MOTO=http://127.0.0.1:5000. */
 export function settingOf(server: string): string {
   return `SQS_CONTRACT_${server.replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** The servers that settings name: AWS only when asked for in so many words, since it makes real queues. */
+/** Returns the servers that settings name. AWS requires SQS_CONTRACT_AWS=1, since its queues are real. */
 export function otherServers(): SqsServer[] {
   const servers: SqsServer[] = [];
   if (process.env[settingOf(AWS)] === '1') servers.push({ name: AWS, endpoint: () => undefined });

@@ -7,7 +7,7 @@ const CELLS = { passed: 'yes', failed: 'no', other: 'varies' } as const;
 type Cell = (typeof CELLS)[keyof typeof CELLS];
 type Columns = ReadonlyMap<string, Map<string, Cell>>;
 
-/** Prints which server does what, as a table of behaviours and servers, when the contract has run. */
+/** Prints a table of behaviours and servers after the contract has run. */
 export class SqsTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const columns: Columns = new Map([OURS, AWS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]));
@@ -21,7 +21,7 @@ export class SqsTable implements Reporter {
   }
 }
 
-/** What the server did: a known fault passes as a test because the behaviour failed. */
+/** Returns what the server did: the test of a known fault passes when the behaviour fails. */
 function cellOf(test: TestCase): Cell {
   const { state } = test.result();
   if (state !== 'passed' && state !== 'failed') return CELLS.other;
@@ -46,7 +46,7 @@ function tableOf(columns: Columns): string[] {
   ];
 }
 
-/** One line, so that whoever looks for a server's result finds that all the others ran too. */
+/** Returns one line with the result of every server, including those that did not run. */
 function countsOf(columns: Columns): string {
   const counts = [...columns].map(([server, cells]) => {
     const met = [...cells.values()].filter((cell) => cell === CELLS.passed).length;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Message, type ReceiveMessageCommandInput, SQS } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
 
-/** One thing that SQS does, tried through the unmodified SDK client. Each makes its own queues and waits by itself. */
+/** One behaviour of SQS, tested with the unmodified SDK client. Each creates its own queues. */
 export interface Behaviour {
   readonly name: string;
   readonly run: (world: World) => Promise<void>;
@@ -12,21 +12,21 @@ export interface World {
   /** Undefined for AWS itself. */
   readonly endpoint: string | undefined;
   readonly sqs: SQS;
-  /** A name nobody else uses. */
+  /** Returns a new, unique queue name. */
   name(): string;
-  /** Creates a queue and gives its URL. */
+  /** Creates a queue and returns its URL. */
   queue(attributes?: Record<string, string>): Promise<string>;
   fifo(attributes?: Record<string, string>): Promise<string>;
   arn(url: string): Promise<string>;
-  /** A queue whose messages move to a second one after `maxReceiveCount` receives. */
+  /** Creates a queue whose messages move to a second one after `maxReceiveCount` receives. */
   pair(maxReceiveCount: number, visibilitySeconds?: number): Promise<Pair>;
   send(url: string, ...bodies: string[]): Promise<void>;
-  /** One receive of up to ten with every system attribute. */
+  /** Receives up to ten messages once, with every system attribute. */
   receive(url: string, options?: Partial<ReceiveMessageCommandInput>): Promise<Message[]>;
   bodies(url: string, options?: Partial<ReceiveMessageCommandInput>): Promise<string[]>;
-  /** Visible, in flight, delayed. */
+  /** Returns the numbers of visible, in-flight and delayed messages. */
   depth(url: string): Promise<readonly [number, number, number]>;
-  /** Ends the client; in a real account the queues made are deleted first. */
+  /** Ends the client; in a real account, deletes the created queues first. */
   close(): Promise<void>;
 }
 
@@ -97,8 +97,8 @@ async function deleteQueues(sqs: SQS, QueueNamePrefix: string): Promise<void> {
 }
 
 /**
- * The reason why a call is refused, or undefined when it succeeds. `expect(call).rejects` would be charged to whichever
- * behaviour is running at the time.
+ * Returns the error of a refused call, or undefined if it succeeds. `expect(call).rejects` would count as an assertion
+ * of whichever behaviour runs at the time.
  */
 export function refusal(call: Promise<unknown>): Promise<unknown> {
   return call.then(
@@ -107,7 +107,7 @@ export function refusal(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Expects a refusal by one of these names, as the SDK's class or in the older query code. */
+/** Expects a refusal with one of these names, as the class of the SDK or as the older query code. */
 export async function refused(call: Promise<unknown>, ...names: string[]): Promise<void> {
   const error = await refusal(call);
   expect(error, 'the call succeeded').toBeInstanceOf(Error);
@@ -119,7 +119,7 @@ export async function refused(call: Promise<unknown>, ...names: string[]): Promi
   ).toBe(true);
 }
 
-/** Runs a call and gives the milliseconds it took. */
+/** Awaits a call; returns its result and its duration in milliseconds. */
 export async function timed<T>(call: Promise<T>): Promise<{ result: T; ms: number }> {
   const start = performance.now();
   const result = await call;
@@ -130,11 +130,15 @@ export function pause(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
-/** Asks again until the answer satisfies, at most `seconds` long. */
-export async function eventually<T>(ask: () => Promise<T>, satisfies: (answer: T) => boolean, seconds = 5): Promise<T> {
+/** Repeats a request until its answer satisfies the condition, for at most `seconds`. */
+export async function eventually<T>(
+  call: () => Promise<T>,
+  satisfies: (answer: T) => boolean,
+  seconds = 5,
+): Promise<T> {
   const end = performance.now() + seconds * 1000;
   for (;;) {
-    const answer = await ask();
+    const answer = await call();
     if (satisfies(answer)) return answer;
     if (performance.now() > end) throw new Error(`Not within ${seconds} s; last answer: ${JSON.stringify(answer)}`);
     await pause(0.05);

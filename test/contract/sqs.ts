@@ -13,7 +13,7 @@ import { REDRIVE_ALLOW } from './sqs-redrive-allow.ts';
 import { SENDING } from './sqs-sending.ts';
 import { type Behaviour, createWorld, type World } from './sqs-world.ts';
 
-/** What any SQS does, by name. */
+/** The behaviours of every SQS server. */
 const BEHAVIOURS: readonly Behaviour[] = [
   ...QUEUES,
   ...SENDING,
@@ -32,17 +32,17 @@ export const BEHAVIOUR_NAMES: readonly string[] = [...BEHAVIOURS, ...MINUTE_LONG
 
 export interface SqsServer {
   readonly name: string;
-  /** Undefined for AWS itself, with the credentials and the region of the environment. */
+  /** Undefined for AWS, with the credentials and the region of the environment. */
   readonly endpoint: () => string | undefined;
-  /** Behaviours that must fail here, so that a server that gets better is noticed as well as one that gets worse. */
+  /** Behaviours that must fail here, so that the contract also notices a server that improves. */
   readonly knownFaults?: readonly string[];
-  /** Behaviours that are not stated here. */
+  /** Behaviours that do not run here. */
   readonly unsettled?: readonly string[];
-  /** How often a behaviour may be tried again: on a loaded machine a slow server misses its second. */
+  /** How often a behaviour may be repeated: on a loaded machine a slow server can be a second late. */
   readonly retries?: number;
 }
 
-/** States the behaviours against a server. */
+/** Declares one test for each behaviour of a server. */
 export function sqsContract(server: SqsServer, behaviours: readonly Behaviour[] = BEHAVIOURS): void {
   describe(server.name, () => {
     let world: World;

@@ -47,7 +47,7 @@ it('tells an error by its parts, those of its cause as well, and cuts what is lo
 });
 
 it.each([
-  ['an unknown event', { event: 'something' }, 'something is no event'],
+  ['an unknown event', { event: 'something' }, 'something is an unknown event'],
   ['an unknown field', { event: 'pruned', days: 1, history_rows: 1, job: '1' }, 'job is string'],
   ['a missing field', { event: 'pruned', days: 1 }, 'history_rows is missing'],
   ['a field of another type', { event: 'pruned', days: '1', history_rows: 1 }, 'days is string'],

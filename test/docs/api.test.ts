@@ -7,7 +7,7 @@ import { ROOT, readDocument, tableBelow } from './documents.ts';
 const page = readDocument('docs/api.md');
 const code = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, word]) => word);
 
-it('lists every operation with its scopes, as the routes declare them', () => {
+it('docs/api.md lists every operation with the scopes of its route', () => {
   const rows = tableBelow(page, 'Operations');
 
   const shown = rows.map(([operation, scopes, does]) => [code(operation)[0], code(scopes), does]);
@@ -21,7 +21,7 @@ it('lists every operation with its scopes, as the routes declare them', () => {
   );
 });
 
-it('says what the roles stand for', () => {
+it('docs/api.md lists the scopes of each role', () => {
   const rows = page.text.split('\n').flatMap((line) => /^\| `(\w+)` \| (.*) \|$/.exec(line) ?? []);
   const shown = Object.keys(ROLES).map((role) => [role, code(rows[rows.indexOf(role) + 1])]);
 
@@ -32,7 +32,7 @@ it('says what the roles stand for', () => {
   expect(ROLES.admin).toBe(SCOPES);
 });
 
-it('names the settings that are read, and no other', () => {
+it('docs/api.md names exactly the settings that the code reads', () => {
   const files = ['api/auth/settings.ts', 'functions/api.ts', 'cli/backend/by-api/client.ts'];
   const sources = files.map((path) => readFileSync(`${ROOT}/${path}`, 'utf8'));
   const names = (text: string) => [...new Set(text.match(/MILLRACE_[A-Z_]+/g))].toSorted();

@@ -1,11 +1,11 @@
-// What a page shows as `aws sqs …` for a machine without the AWS command line: one call of the SDK, its options named
-// as the command line names them. What it does not know, or SQS refuses, ends it with 1.
+// Runs the `aws sqs …` of a page on a machine without the AWS command line: one call of the SDK, with the same options.
+// An unknown option, or a refusal by SQS, ends it with exit code 1.
 import { SQS } from '@aws-sdk/client-sqs';
 
 const [service, operation, ...options] = process.argv.slice(2);
-if (service !== 'sqs') throw new Error(`only aws sqs is known here, not ${service}`);
+if (service !== 'sqs') throw new Error(`only aws sqs is supported here, not ${service}`);
 const camel = (name) => name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-/** `--queue-url` is `QueueUrl`. */
+/** The parameters of the call: `--queue-url` becomes `QueueUrl`. */
 const input = {};
 while (options.length > 0) {
   const [name, value] = options.splice(0, 2);

@@ -32,13 +32,13 @@ afterAll(async () => {
   await project.remove();
 });
 
-it('shows only languages that are checked here', () => {
+it('the documents use only code languages that the tests check', () => {
   const languages = new Set(blocks.map(({ language }) => language));
 
   expect([...languages].toSorted()).toEqual(['', 'js', 'sh', 'sql', 'ts']);
 });
 
-it.each(of('sql'))('runs the SQL of $place as an application may', async ({ code }) => {
+it.each(of('sql'))('the SQL of $place runs as millrace_app', async ({ code }) => {
   const client = await database.pool.connect();
   await client.query('set role millrace_app');
 
@@ -48,7 +48,7 @@ it.each(of('sql'))('runs the SQL of $place as an application may', async ({ code
   client.release(true);
 });
 
-it('enqueues by the SQL of the README what it says', async () => {
+it('the SQL of the README enqueues the jobs that the README describes', async () => {
   const { rows } = await database.pool.query(`
     select payload ->> 'order' as name, priority, unique_key, due_at > now() as later
       from millrace.jobs order by 1`);
@@ -63,13 +63,13 @@ it('enqueues by the SQL of the README what it says', async () => {
 
 const statements = documents.flatMap(inlineCode).filter((code) => /^select millrace\./.test(code));
 
-it.each(statements)('runs the SQL within a sentence: %s', async (statement) => {
+it.each(statements)('the SQL within a sentence runs: %s', async (statement) => {
   const { rows } = await database.pool.query(statement);
 
   expect(rows).toHaveLength(1);
 });
 
-it('compiles every TypeScript block as the file that it names', async () => {
+it('every TypeScript block compiles as the file that it names', async () => {
   const files = of('ts').map(({ code }) => ({ code, file: /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] as string }));
   for (const { code, file } of files) {
     await mkdir(join(project.folder, dirname(file)), { recursive: true });
@@ -87,14 +87,14 @@ it('compiles every TypeScript block as the file that it names', async () => {
   expect(handlers.map(({ name }) => name)).toEqual(expect.arrayContaining(['charge_card', 'index_record.vector']));
 });
 
-it.each(of('js'))('parses the JavaScript of $place', async ({ code }) => {
+it.each(of('js'))('the JavaScript of $place parses', async ({ code }) => {
   const file = join(await temporaryFolder(), 'block.mjs');
   await writeFile(file, code);
 
   await expect(run(process.execPath, ['--check', file])).resolves.toBeDefined();
 });
 
-it('names only npm scripts and test files that exist', () => {
+it('the documents name only npm scripts and test files that exist', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const spoken = documents.flatMap((document) => [...commandLines(document), ...inlineCode(document)]);
   const isOurs = (line: string) => /^(npm (ci|start|test|pack|run \w+)|npx vitest run \S+)/.test(line);
@@ -111,10 +111,10 @@ it('names only npm scripts and test files that exist', () => {
   expect(scripts.start).toBe('node cli/millrace.js up');
 });
 
-/** Their commands are run, each by a test that tells the page's story. */
+/** A story of its own runs the commands of each of these documents. */
 const RUN_ELSEWHERE = ['README.md', 'docs/dead-letters.md', 'docs/operations.md'];
 
-it('has no other commands in its blocks than those that are run or looked up', () => {
+it('the other documents contain only npm commands in their blocks', () => {
   const lines = documents.filter(({ path }) => !RUN_ELSEWHERE.includes(path)).flatMap(commandLines);
 
   expect(lines.filter((line) => !/^(npm (ci|start|test|run \w+)|npx vitest run \S+)$/.test(line))).toEqual([]);

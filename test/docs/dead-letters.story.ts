@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => terminal?.close());
 
-/** Every line in turn; that a watched job dies is its exit code 1. */
+/** Runs the lines in order. A line that watches a job which dies has exit code 1. */
 async function typeAll(lines: readonly string[]) {
   const typed = [];
   for (const line of lines) typed.push(await terminal.attempt(line));
@@ -38,13 +38,13 @@ async function remindersOf(name: string) {
   );
 }
 
-/** The mails to somebody, as `npx millrace mail` lists them. */
+/** Returns the number of mails to a recipient that `npx millrace mail` lists. */
 async function mailsTo(name: string): Promise<number> {
   const listed = await terminal.type('npx millrace mail');
   return listed.split('\n').filter((line) => line.includes(`\t${name}@example.com\t`)).length;
 }
 
-it('shows the dead letter of a broken mailbox by SQL, by the command line and by an SQS client', async () => {
+it('the dead letter of a stopped mailbox shows up in SQL, on the command line and in an SQS client', async () => {
   const [stop, enqueue, sql, list, sqs] = await typeAll(walk.breaking);
 
   expect(walk.breaking).toHaveLength(5);
@@ -56,10 +56,10 @@ it('shows the dead letter of a broken mailbox by SQL, by the command line and by
   expect(sqs?.stdout).toContain(`"job":"${id}"`);
 });
 
-it('runs it again by a move task without a destination: one success, one mail', async () => {
+it('a move task without a destination runs the job again, which succeeds and sends one mail', async () => {
   const typed = await typeAll(walk.mending);
   await eventually(async () => {
-    // A task leaves alone what the mirror looks at just then, so it may take another.
+    // A task leaves the messages that the mirror has received, so a second task may be necessary.
     if ((await countDeadMessages(terminal.stack, 'send_reminder')) > 0) await terminal.type(walk.mending[1] as string);
     expect(await remindersOf('bob')).toEqual([{ status: 'succeeded', attempts: 1 }]);
   }, PATIENCE);
@@ -69,7 +69,7 @@ it('runs it again by a move task without a destination: one success, one mail', 
   expect(await mailsTo('bob')).toBe(1);
 });
 
-it('runs another by npx millrace redrive, and both doors again change nothing more', async () => {
+it('npx millrace redrive runs another job again, and a repetition of both redrives changes nothing', async () => {
   const typed = await typeAll(walk.again);
   await eventually(
     async () => expect(await remindersOf('eve')).toEqual([{ status: 'succeeded', attempts: 1 }]),
@@ -80,14 +80,14 @@ it('runs another by npx millrace redrive, and both doors again change nothing mo
     expect(await countDeadMessages(terminal.stack, 'send_reminder')).toBe(0);
   }, PATIENCE);
 
-  // The second redrive finds nothing, and says so.
+  // The second redrive finds no dead letter, and prints that.
   expect(typed.map(({ code }) => code)).toEqual([0, 1, 0, 0, 0, 3, 0]);
   expect(typed[5]?.stderr).toContain('error: no dead letter matches');
   expect(await remindersOf('bob')).toEqual([{ status: 'succeeded', attempts: 1 }]);
   expect(await Promise.all([mailsTo('bob'), mailsTo('eve')])).toEqual([1, 1]);
 });
 
-it('shows and discards the sample job that cannot be helped', async () => {
+it('the commands show and discard the sample job that can never succeed', async () => {
   const [list, show, discard] = await typeAll(walk.giveUp);
 
   expect(list?.stdout).toMatch(/^4\tmake_thumbnail\tdead_letter/);
@@ -96,7 +96,7 @@ it('shows and discards the sample job that cannot be helped', async () => {
   expect(await statusOf('4')).toBe('cancelled');
 });
 
-/** The job 42 of the page. The mailbox stays broken, so it dies of every redrive. */
+/** Enqueues the job 42 of the page. The mailbox stays stopped, so the job dies after every redrive. */
 async function enqueue42(): Promise<void> {
   await terminal.type('npx millrace mail stop');
   await terminal.stack.query("select setval('millrace.job_ids', 41)");
@@ -120,25 +120,25 @@ function typeOfPage(line: string): Promise<string> {
 }
 
 it.each(looks)(
-  'shows the dead letter: %s',
+  'this line shows the dead letter: %s',
   async (line) => {
     if (line === looks[0]) await enqueue42();
     await untilDead();
 
-    const told = await eventually(async () => {
+    const printed = await eventually(async () => {
       const output = (await typeOfPage(line)) || (await terminal.type('cat dead.jsonl'));
-      // Its message may still be on its way to the dead-letter queue.
+      // The message may not be in the dead-letter queue yet.
       if (line.startsWith('aws ')) expect(output).toContain('\\"job\\":\\"42\\"');
       return output;
     }, PATIENCE);
 
-    expect(told).toMatch(/mailbox is stopped|^42\topen\t|send_reminder\t1$|ReceiptHandle/m);
+    expect(printed).toMatch(/mailbox is stopped|^42\topen\t|send_reminder\t1$|ReceiptHandle/m);
   },
   60_000,
 );
 
 it.each(redrives)(
-  'is a door of redrive: %s',
+  'this line redrives the job: %s',
   async (line) => {
     await untilDead();
     const before = await countRedrives();
@@ -155,21 +155,21 @@ it.each(redrives)(
 );
 
 it.each(others)(
-  'tells of redrives and starts none: %s',
+  'this line shows redrives and starts none: %s',
   async (line) => {
     await untilDead();
     const before = await countRedrives();
 
-    const told = await typeOfPage(line);
+    const printed = await typeOfPage(line);
 
-    expect(told).not.toBe('');
+    expect(printed).not.toBe('');
     expect(await countRedrives()).toBe(before);
   },
   60_000,
 );
 
 it.each(discards)(
-  'discards: %s',
+  'this line discards the job: %s',
   async (line) => {
     await terminal.stack.query("delete from millrace.jobs where id = 42 and status = 'cancelled'");
     if ((await statusOf('42')) === undefined) await enqueue42();
@@ -182,7 +182,7 @@ it.each(discards)(
   60_000,
 );
 
-it('tries every door that the page lists', () => {
+it('the tests above cover every redrive command of the page', () => {
   expect(redrives.map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
     ...Array(4).fill('npx millrace redrive'),
     'npx millrace jobs',

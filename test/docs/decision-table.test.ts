@@ -9,9 +9,9 @@ type Column = (typeof COLUMNS)[number];
 
 const HANDLER = { jobType: 'work', routingKey: '' };
 
-/** What the label of a row stands for. */
+/** The meaning of the label of a row. */
 interface Row {
-  /** Null when there is no such job. */
+  /** Null when the job does not exist. */
   readonly statuses: readonly (JobStatus | null)[];
   readonly jobType?: string;
   readonly recorded?: boolean;
@@ -38,7 +38,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   'of another handler, pending, failed, running': { statuses: ['pending', 'failed', 'running'], ...other },
 };
-/** These begin or go on with an attempt, or have no message to judge: `decide` is not asked. */
+/** Rows for which `decide` is not called: these start or continue an attempt, or have no readable message. */
 const ELSEWHERE = ['dispatched', 'running, by this Lambda request', 'unreadable'];
 
 function circumstances(column: Column, row: Row, status: JobStatus | null): Circumstances {
@@ -73,13 +73,13 @@ const cells = table.flatMap(([label = '', ...wanted]) => {
   ).filter(({ want }) => want !== '–');
 });
 
-it('has a row for every standing of a job, and no other', () => {
+it('the table has a row for every state of a job, and no other', () => {
   const labels = table.map(([label]) => label as string);
 
   expect(labels.toSorted()).toEqual([...Object.keys(ROWS), ...ELSEWHERE].toSorted());
 });
 
-it('leaves only cells empty that have another delivery where none is recorded', () => {
+it('a cell is empty only for another delivery in a row without a recorded delivery', () => {
   const empty = table.flatMap(([label = '', ...wanted]) =>
     COLUMNS.filter((_, index) => ROWS[label] && wanted[index] === '–').map((column) => ({ label, column })),
   );
@@ -88,7 +88,7 @@ it('leaves only cells empty that have another delivery where none is recorded', 
   expect(empty.filter(({ label }) => ROWS[label]?.recorded !== false)).toEqual([]);
 });
 
-it.each(cells)('decides as the page says: $label ($status), $column: $want', ({ row, column, status, want }) => {
+it.each(cells)('decide agrees with the page: $label ($status), $column: $want', ({ row, column, status, want }) => {
   const { step, alarm } = decide(circumstances(column, row, status));
 
   expect(alarm === undefined ? step : `${step} + alarm`).toBe(want);

@@ -7,7 +7,7 @@ import { inlineCode, ROOT, readDocument, tableBelow } from './documents.ts';
 
 const page = readDocument('docs/deploy.md');
 
-/** What the app says that there is, when it is told of something else. */
+/** Returns the settings that the error for an unknown setting lists. */
 function known(): string[] {
   try {
     readSettings({ stage: 'dev', nonsense: '1' });
@@ -17,7 +17,7 @@ function known(): string[] {
   return [];
 }
 
-it('lists every setting of the deployment, and no other', () => {
+it('docs/deploy.md lists every setting of the deployment, and no other', () => {
   const rows = tableBelow(page, 'Settings');
 
   const listed = rows.flatMap(([names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
@@ -26,29 +26,29 @@ it('lists every setting of the deployment, and no other', () => {
   expect(listed.length).toBeGreaterThan(20);
 });
 
-it('uses settings that there are', () => {
+it('docs/deploy.md uses only existing settings in commands', () => {
   const used = [...page.text.matchAll(/-c (\w+)=/g)].map(([, name]) => name as string);
 
   expect(used.filter((name) => !known().includes(name))).toEqual([]);
   expect(used.length).toBeGreaterThan(8);
 });
 
-it('counts what alarms cost', () => {
+it('docs/deploy.md states the price of the alarms', () => {
   const handler = { name: 'work', queueName: 'q', deadLetterQueueName: 'd', timeout: 30, functionTimeout: 40 };
   const alarms = (count: number) =>
     alarmsOf(
       Array.from({ length: count }, (_, index) => ({ ...handler, name: `work${index}`, deadLetterRetention: 1 })),
       'dev',
     );
-  // $0.10 for each metric, and $0.50 for the one over all.
+  // $0.10 for each metric, and $0.50 for the composite alarm.
   const price = (count: number) => 0.1 * alarms(count).flatMap(({ metrics }) => Object.keys(metrics)).length + 0.5;
 
-  const [, told] = tableBelow(page, 'Idle cost').find(([what]) => what === 'alarms') ?? [];
+  const [, documented] = tableBelow(page, 'Idle cost').find(([what]) => what === 'alarms') ?? [];
 
-  expect(told).toBe(`${price(0).toFixed(2)}, and ${(price(1) - price(0)).toFixed(2)} a handler`);
+  expect(documented).toBe(`${price(0).toFixed(2)}, and ${(price(1) - price(0)).toFixed(2)} a handler`);
 });
 
-it('names tests and files that there are for what it says of security', () => {
+it('docs/security.md names only tests and files that exist', () => {
   const paths = inlineCode(readDocument('docs/security.md')).filter((code) =>
     /^(test|core|infra)\/\S+\.ts$/.test(code),
   );

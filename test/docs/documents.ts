@@ -3,24 +3,24 @@ import { join } from 'node:path';
 
 export const ROOT = new URL('../../', import.meta.url).pathname;
 
-/** A fenced piece of a document. */
+/** A fenced block of a document. */
 export interface Block {
-  /** `''` for a picture. */
+  /** `''` for a block without a language. */
   readonly language: string;
   readonly code: string;
-  /** `README.md:27`, of its first line. */
+  /** Place of the first line, such as `README.md:27`. */
   readonly place: string;
   readonly line: number;
 }
 
 export interface Document {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly path: string;
   readonly text: string;
   readonly blocks: readonly Block[];
 }
 
-/** Every Markdown file that we wrote, the README first. */
+/** Returns every Markdown document of the repository, the README first. */
 export function readDocuments(): Document[] {
   const top = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
   const below = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -33,7 +33,7 @@ export function readDocument(path: string): Document {
   return toDocument(path, readFileSync(join(ROOT, path), 'utf8'), 0);
 }
 
-/** What stands below a heading, up to the next one of its kind. */
+/** Returns the text below a heading, up to the next one of the same level. */
 export function section({ path, text }: Document, heading: string): Document {
   const [before, after] = text.split(`\n## ${heading}\n`);
   if (before === undefined || after === undefined) throw new Error(`${path} has no heading "${heading}"`);
@@ -41,7 +41,7 @@ export function section({ path, text }: Document, heading: string): Document {
   return toDocument(path, own, before.split('\n').length + 1);
 }
 
-/** `skipped`: how many lines of the file stand before the text. */
+/** Splits a text into its blocks. `skipped` is the number of lines of the file before the text. */
 function toDocument(path: string, text: string, skipped: number): Document {
   const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map((match) => {
     const line = skipped + text.slice(0, match.index).split('\n').length + 1;
@@ -50,17 +50,17 @@ function toDocument(path: string, text: string, skipped: number): Document {
   return { path, text, blocks };
 }
 
-/** The document without its fenced blocks. */
+/** Returns the text of a document without its fenced blocks. */
 export function prose({ text }: Document): string {
   return text.replace(/^```\w*\n[\s\S]*?^```$/gm, '');
 }
 
-/** What stands between backticks in the prose. */
+/** Returns the code between backticks in the prose. */
 export function inlineCode(document: Document): string[] {
   return [...prose(document).matchAll(/`([^`\n]+)`/g)].map(([, code]) => code as string);
 }
 
-/** The lines of all `sh` blocks, without their comments. */
+/** Returns the lines of all `sh` blocks, without their comments. */
 export function commandLines({ blocks }: Document): string[] {
   return blocks
     .filter(({ language }) => language === 'sh')
@@ -69,7 +69,7 @@ export function commandLines({ blocks }: Document): string[] {
     .filter((line) => line !== '');
 }
 
-/** The rows of the table below a heading, without its own head; cells as they are written. */
+/** Returns the body rows of the table below a heading, each as its unparsed cells. */
 export function tableBelow(document: Document, heading: string): string[][] {
   const lines = section(document, heading).text.split('\n');
   const start = lines.findIndex((line) => line.startsWith('|---'));

@@ -5,7 +5,7 @@ import { inlineCode, prose, ROOT, readDocument, readDocuments } from './document
 
 const documents = readDocuments();
 
-/** As GitHub makes it of a heading. */
+/** Returns the anchor that GitHub derives from a heading. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -17,7 +17,7 @@ function anchorsOf(path: string): string[] {
   return [...prose(readDocument(path)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading as string));
 }
 
-it.each(documents)('has no dead link in $path', (document) => {
+it.each(documents)('$path has no dead link', (document) => {
   const links = [...prose(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
   const own = links.filter((link) => !/^https?:/.test(link));
 
@@ -31,7 +31,7 @@ it.each(documents)('has no dead link in $path', (document) => {
   expect(dead).toEqual([]);
 });
 
-it('links every decision', () => {
+it('the index of decisions links every decision', () => {
   const index = readDocument('docs/decisions/README.md').text;
   const pages = documents.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path));
 
@@ -41,7 +41,7 @@ it('links every decision', () => {
   expect(unlinked).toEqual([]);
 });
 
-it('numbers every decision once and names it as its file', () => {
+it('every decision has a unique number, the same in its file name and heading', () => {
   const pages = documents.filter(({ path }) => /^docs\/decisions\/\d{4}-/.test(path));
   const numbers = pages.map(({ path }) => /(\d{4})-/.exec(path)?.[1] ?? '');
 
@@ -51,12 +51,12 @@ it('numbers every decision once and names it as its file', () => {
   expect(unlike).toEqual([]);
 });
 
-/** A file's place is told from the root, or from `core/`. */
+/** Folders from which documents give paths. */
 const HOMES = ['', 'core'];
-/** What the reader is asked to write, and the address of a package. */
+/** A file that the reader writes, and the name of a package. */
 const NOT_HERE = ['functions/handlers/charge-card.ts', 'zod/mini'];
 
-it.each(documents)('names only files and folders that exist in $path', (document) => {
+it.each(documents)('$path names only files and folders that exist', (document) => {
   const paths = inlineCode(document).filter((code) => /^[a-z]+\/[\w./-]*$/.test(code) && !NOT_HERE.includes(code));
 
   const missing = paths.filter((path) => !HOMES.some((home) => existsSync(join(ROOT, home, path))));
@@ -64,7 +64,7 @@ it.each(documents)('names only files and folders that exist in $path', (document
   expect(missing).toEqual([]);
 });
 
-it.each(documents)('wraps its prose at 120 columns in $path', (document) => {
+it.each(documents)('$path wraps its prose at 120 columns', (document) => {
   const lines = prose(document).split('\n');
 
   const long = lines.filter((line) => line.length > 120 && !line.startsWith('|'));
@@ -72,7 +72,7 @@ it.each(documents)('wraps its prose at 120 columns in $path', (document) => {
   expect(long).toEqual([]);
 });
 
-it('has the first lines to run, and code, at the top of the README', () => {
+it('the README shows the first command and the first code near its top', () => {
   const { blocks } = readDocument('README.md');
 
   const lines = blocks.map(({ language, line }) => [language, line] as const);

@@ -6,7 +6,7 @@ import { readDocument, section, tableBelow } from './documents.ts';
 const page = readDocument('docs/numbers.md');
 const code = (words: readonly string[], between = ' ') => words.map((word) => `\`${word}\``).join(between);
 
-it('lists every metric of /metrics', () => {
+it('docs/numbers.md lists every metric of /metrics', () => {
   const rows = Object.entries(PROMETHEUS_METRICS).map(([name, { type, labels, help }]) => {
     return [`\`${name}\``, type, code(labels), help];
   });
@@ -14,7 +14,7 @@ it('lists every metric of /metrics', () => {
   expect(tableBelow(page, 'Prometheus')).toEqual(rows);
 });
 
-it('lists every metric of CloudWatch, and names their place', () => {
+it('docs/numbers.md lists every metric of CloudWatch, and their namespace', () => {
   const rows = Object.entries(CLOUDWATCH_METRICS).map(([name, { unit, dimensions, from }]) => {
     return [
       `\`${name}\``,
@@ -31,7 +31,7 @@ it('lists every metric of CloudWatch, and names their place', () => {
   expect(section(page, 'CloudWatch').text).toContain(`namespace \`${CLOUDWATCH_NAMESPACE}\``);
 });
 
-it('lists every field and every event of the log', () => {
+it('docs/numbers.md lists every field and every event of the log', () => {
   const fields = Object.entries(LOG_FIELDS).map(([name, { type, help }]) => [`\`${name}\``, type, help]);
   const events = Object.entries(LOG_EVENTS).map(([name, some]) => [`\`${name}\``, code(some)]);
 

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts';
 
 const MANY = 40;
 
-/** Reminders that died of a mailbox that is stopped. */
+/** Enqueues reminders that die because the mailbox is stopped; returns their ids. */
 async function killReminders(terminal: Terminal, most: number): Promise<string[]> {
   await terminal.type('npx millrace mail stop');
   const ids = [];
@@ -20,7 +20,7 @@ async function killReminders(terminal: Terminal, most: number): Promise<string[]
 const deadLetterQueueOf = async (terminal: Terminal): Promise<string> =>
   (await queuesOf(terminal, 'send_reminder')).dead;
 
-/** The mirror has seen that so many are there. */
+/** Waits until the mirror has recorded this number of messages in the dead-letter queue. */
 async function untilMirrored(terminal: Terminal, depth: number): Promise<void> {
   const url = await deadLetterQueueOf(terminal);
   await eventually(async () => {
@@ -98,7 +98,7 @@ const stray: Scene = {
   relieve: (terminal) => untilMirrored(terminal, 0),
 };
 
-/** Symptoms of what is dead. */
+/** Symptoms of dead letters. */
 export const deadScenes: Readonly<Record<string, Scene>> = {
   'Many dead letters': manyDead,
   'A redrive must be stopped': runawayRedrive,

@@ -17,7 +17,7 @@ import {
 } from './operations-scene.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Runs until somebody opens its door: a file. */
+/** A handler whose jobs run until the test creates their door, a file. */
 export const BUILD_REPORT = `
 import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -37,7 +37,7 @@ export default defineHandler({
 });
 `;
 
-/** The queue of this one disappears. */
+/** A handler whose queue the test deletes. */
 export const OLD_REPORT = `
 import * as z from 'zod';
 import { defineHandler } from '../../core/index.ts';

@@ -1,6 +1,6 @@
 import { readDocument, section } from './documents.ts';
 
-/** A command of the page, and what it says according to the lines below it. */
+/** A command of the page, and its expected output from the lines below it. */
 export interface Step {
   readonly command: string;
   readonly says: readonly string[];
@@ -19,7 +19,7 @@ export const symptoms: readonly Symptom[] = [...page.text.matchAll(/^## (.*)$/gm
   .map(([, heading = '']) => ({ heading, steps: stepsOf(linesOf(section(page, heading).blocks)) }))
   .filter(({ steps }) => steps.length > 0);
 
-/** What goes before every command. */
+/** The settings that every command requires. */
 export const [settings = ''] = linesOf(page.blocks).filter((line) => line.startsWith('export '));
 
 function linesOf(blocks: typeof page.blocks): string[] {
@@ -38,7 +38,7 @@ function stepsOf(lines: readonly string[]): Step[] {
   return steps;
 }
 
-/** `…` stands for anything, and a space for whatever stands between the columns. */
+/** Returns a pattern in which `…` matches any text, and a space matches any white space between columns. */
 export function toPattern(words: string): RegExp {
   const pieces = words.split('…').map((piece) => {
     const plain = piece.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -9,10 +9,10 @@ import { eventually } from '../support/eventually.ts';
 import { insertJob } from '../support/stack-doors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the placeholders of the page stand for. */
+/** The values of the placeholders of the page. */
 export type Stood = Readonly<Record<string, string>>;
 
-/** How a symptom comes about, and what holds once its commands were typed. */
+/** Provokes a symptom; after its commands, checks that the symptom is gone or ends it. */
 export interface Scene {
   provoke(terminal: Terminal): Promise<Stood>;
   relieve(terminal: Terminal, stood: Stood): Promise<void>;
@@ -27,7 +27,7 @@ export function remind({ stack }: Terminal, maxAttempts = 5): Promise<string> {
   return insertJob(stack, 'send_reminder', REMINDER, maxAttempts);
 }
 
-/** Not due before an hour is over. */
+/** Enqueues a reminder that is due in an hour. */
 export async function remindLater({ stack }: Terminal): Promise<string> {
   const [row] = await stack.query<{ id: string }>(
     `insert into millrace.jobs (job_type, payload, run_at) values ('send_reminder', $1, ${HOUR}) returning id::text`,
@@ -36,7 +36,7 @@ export async function remindLater({ stack }: Terminal): Promise<string> {
   return row?.id as string;
 }
 
-/** As the registry has them. */
+/** Returns the queues of a handler from the registry. */
 export async function queuesOf({ stack }: Terminal, jobType: string): Promise<{ queue: string; dead: string }> {
   const text = 'select queue_url as queue, dead_letter_queue_url as dead from millrace.handlers where job_type = $1';
   const [queues] = await stack.query<{ queue: string; dead: string }>(text, [jobType]);
@@ -51,7 +51,7 @@ export async function until({ stack }: Terminal, id: string, status: string): Pr
   }, PATIENCE);
 }
 
-/** Ends whatever a symptom left behind, so that the next one stands alone. */
+/** Cancels the jobs that a symptom left, so that the next one starts without them. */
 export async function tidy({ stack, type }: Terminal): Promise<void> {
   await type('npx millrace mail start');
   await eventually(async () => {
@@ -67,7 +67,7 @@ function openLambda({ stack }: Terminal): LambdaClient {
   return new LambdaClient({ endpoint: stack.state.lambdaEndpoint, region: 'us-east-1', credentials });
 }
 
-/** Its function is throttled, its loop ended, and three minutes are over. */
+/** Throttles the function of the dispatcher, ends its loop, and dates its last round three minutes back. */
 export async function silenceDispatcher(terminal: Terminal): Promise<void> {
   const lambda = openLambda(terminal);
   await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName: DISPATCHER, ReservedConcurrentExecutions: 0 }));

@@ -31,7 +31,7 @@ const messageUnexpected: Scene = {
   relieve: async ({ stack }) => expect(stack.output()).toContain(FOREIGN),
 };
 
-/** Its job is in SQS; nobody dispatches, as it is to be before a clone is put to work. */
+/** A restored database whose job is still in SQS. No dispatcher runs, as the page requires before the first start. */
 const restored: Scene = {
   async provoke(terminal) {
     await enableMapping(terminal.stack, 'send_reminder', false);
@@ -82,7 +82,7 @@ const olderSchema: Scene = {
   },
 };
 
-/** Symptoms of the database, and of messages that do not fit it. */
+/** Symptoms of the database, and of messages from another database. */
 export const databaseScenes: Readonly<Record<string, Scene>> = {
   'The log says `message_unexpected`': messageUnexpected,
   'The database was restored or cloned': restored,

@@ -12,10 +12,10 @@ import { openTerminal, type Terminal } from './terminal.ts';
 
 const scenes: Readonly<Record<string, Scene>> = { ...lateScenes, ...jobScenes, ...deadScenes, ...databaseScenes };
 
-/** They find something wrong wherever the page has them typed. */
+/** Exit codes of commands that fail wherever the page runs them. */
 const ENDS: Readonly<Record<string, number>> = {
   ...{ 'npx millrace doctor': 8, 'npx millrace migrate status': 1 },
-  // The dispatcher's function is throttled there.
+  // The page runs it while the function of the dispatcher is throttled.
   'npx millrace process': 1,
 };
 
@@ -30,43 +30,43 @@ beforeAll(async () => {
 });
 afterAll(() => terminal?.close());
 
-it('provokes every symptom of the page', () => {
+it('the scenes provoke every symptom of the page', () => {
   expect(Object.keys(scenes).toSorted()).toEqual(symptoms.map(({ heading }) => heading).toSorted());
 });
 
-/** The words of the page, about what stands there now. */
+/** Replaces the placeholders of the page by their current values. */
 function filled(text: string, stood: Stood): string {
   return Object.entries(stood).reduce((words, [placeholder, value]) => words.replaceAll(placeholder, value), text);
 }
 
 it.each(symptoms)(
-  'names the cause when: $heading',
+  'the commands of the page name the cause: $heading',
   async ({ heading, steps }) => {
     const scene = scenes[heading] as Scene;
     await tidy(terminal);
     const stood = await scene.provoke(terminal);
 
-    const told = [];
+    const answers = [];
     for (const { command, says } of steps) {
       const { code, stdout, stderr } = await terminal.attempt(`${settings} && ${filled(command, stood)}`);
       const output = `${stdout}\n${stderr}`;
       const missing = says.filter((words) => !toPattern(filled(words, stood)).test(output));
-      told.push({ command, code, missing, ...(missing.length > 0 && { output }) });
+      answers.push({ command, code, missing, ...(missing.length > 0 && { output }) });
     }
 
     await scene.relieve(terminal, stood);
-    expect(told).toEqual(steps.map(({ command }) => ({ command, code: ENDS[command] ?? 0, missing: [] })));
+    expect(answers).toEqual(steps.map(({ command }) => ({ command, code: ENDS[command] ?? 0, missing: [] })));
   },
   90_000,
 );
 
-it('says what every command answers', () => {
+it('the page shows the output of every command', () => {
   const silent = symptoms.flatMap(({ steps }) => steps).filter(({ says }) => says.length === 0);
 
   expect(silent.map(({ command }) => command)).toEqual([]);
 });
 
-it('names numbers that are published, one row for each kind of trouble', () => {
+it('the page names only published metrics to watch, in five rows', () => {
   const rows = tableBelow(page, 'Metrics to watch');
   const names = (column: number) => rows.flatMap((row) => row[column]?.match(/(?<=`)[A-Za-z_]+(?=`)/g) ?? []);
 

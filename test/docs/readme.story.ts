@@ -10,7 +10,7 @@ import { openTerminal, type Terminal } from './terminal.ts';
 const run = promisify(execFile);
 const readme = readDocument('README.md');
 const lines = commandLines(readme);
-/** Those within sentences, but for the ones that leave something to fill in. */
+/** The commands within sentences, without those that the reader must complete. */
 const spoken = inlineCode(readme).flatMap((code) => /npx millrace [^)…]*(?=[)]|$)/.exec(code) ?? []);
 const patience = { interval: 100 };
 
@@ -29,11 +29,11 @@ async function statusOf(id: string): Promise<string | undefined> {
   return job?.status;
 }
 
-it('begins with npm start, which does all the set-up', () => {
+it('the README starts with npm start', () => {
   expect(lines[0]).toBe('npm start');
 });
 
-it('does in the second terminal, word for word, what the README says', async () => {
+it('the commands for the second terminal do what the README describes', async () => {
   const commands = commandLines(section(readme, 'Run it')).slice(1);
   const [insert, select, enqueue, show, mail] = commands as [string, string, string, string, string];
 
@@ -51,7 +51,7 @@ it('does in the second terminal, word for word, what the README says', async () 
   expect(answers[2]?.split('\n')).toHaveLength(3);
 });
 
-it('has run the four sample jobs as the README says', async () => {
+it('the four sample jobs end as the README describes', async () => {
   const jobs = await eventually(async () => {
     const found = await stack.query('select status, attempts from millrace.jobs where id <= 4 order by id');
     expect(found).toEqual([
@@ -66,7 +66,7 @@ it('has run the four sample jobs as the README says', async () => {
   expect(jobs).toHaveLength(4);
 });
 
-it('deploys the handler when its file is saved, and runs what an application enqueues', async () => {
+it('saving the handler deploys it, and the job of the application runs', async () => {
   const [handler, application] = readme.blocks.filter(({ language }) => language === 'ts');
   await project.writeHandler('charge-card.ts', handler!.code);
   await writeFile(join(project.folder, 'place-order.ts'), application!.code);
@@ -88,7 +88,7 @@ it('deploys the handler when its file is saved, and runs what an application enq
   expect(await stack.query('select * from orders')).toEqual([{ name: 'A-1', cents: 4200 }]);
 });
 
-it('takes a job over HTTP, word for word', async () => {
+it('the commands over HTTP enqueue a job and read it', async () => {
   const [address, post, show, stats] = commandLines(section(readme, 'Over HTTP')) as [string, string, string, string];
   const type = (line: string) => terminal.type(`${address} && ${line}`);
 
@@ -108,17 +108,17 @@ console.log(await placeOrder(client, 'A-1', 4200));
 await client.end();
 `;
 
-it('finds the command by npx itself', async () => {
+it('npx finds the millrace command', async () => {
   const url = await terminal.type('npx millrace url', { PATH: process.env.PATH ?? '' });
 
   expect(url).toBe(stack.state.databaseUrl);
 });
 
-it.each(spoken)('understands what stands in a sentence: %s', async (line) => {
+it.each(spoken)('the command within a sentence succeeds: %s', async (line) => {
   await expect(terminal.type(line)).resolves.toBeDefined();
 });
 
-it('knows the options of npm start', async () => {
+it('npm start has the options that the README names', async () => {
   const wanted = inlineCode(readme).flatMap((code) => /^npm start -- (.*)$/.exec(code)?.[1]?.split(' ') ?? []);
 
   const help = await terminal.type('npx millrace up --help');

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createDatabase } from '../support/database.ts';
 import { filterKeys } from './dead-letter-lines.ts';
 
-it('lists the keys that millrace.start_redrive takes', async () => {
+it('docs/dead-letters.md lists the filter keys of millrace.start_redrive', async () => {
   const database = await createDatabase();
   const refusal = await database.pool.query(`select millrace.start_redrive('{"x": 1}')`).catch(String);
   await database.drop();

@@ -11,7 +11,7 @@ import { readDocument, tableBelow } from './documents.ts';
 const lifecycle = readDocument('docs/lifecycle.md');
 const least = { jobType: 'work', payload: z.object({}), run: async () => undefined };
 
-it('derives the timing of handlers as the page says', () => {
+it('docs/lifecycle.md states the timing of handlers', () => {
   const rows = tableBelow(lifecycle, 'Leases and timing');
   const timings = [defineHandler(least), sendReminder, makeThumbnail].map(timingOf);
 
@@ -35,7 +35,7 @@ it('derives the timing of handlers as the page says', () => {
   expect(lifecycle.text).toContain(`to the dead-letter queue after ${MAX_RECEIVE_COUNT} receives`);
 });
 
-it('counts how long a message can take to the dead-letter queue as its page says', () => {
+it('docs/dead-letters.md states how long a message takes to its dead-letter queue', () => {
   const rows = tableBelow(readDocument('docs/dead-letters.md'), 'How long it takes');
   const { functionTimeout, dispatchedLease, visibilityTimeout } = timingOf(sendReminder);
   const rounds = Math.ceil(sendReminder.maxInFlight / (sendReminder.concurrency * sendReminder.batch.size));
@@ -49,7 +49,7 @@ it('counts how long a message can take to the dead-letter queue as its page says
   ]);
 });
 
-it.each(tableBelow(lifecycle, 'Retries'))('waits as the page says: %s', (...row) => {
+it.each(tableBelow(lifecycle, 'Retries'))('the retry policy has the documented delays: %s', (...row) => {
   const [written = '', ...cells] = row;
   const code = /^`([^`]+)`/.exec(written)?.[1];
   const policy = new Function('retry', `return ${code}`)(retry);
@@ -61,7 +61,7 @@ it.each(tableBelow(lifecycle, 'Retries'))('waits as the page says: %s', (...row)
   expect(`${Math.round(spread)} %`).toBe(cells[6]);
 });
 
-it('says which policy a handler gets that names none', () => {
+it('docs/lifecycle.md states the default retry policy', () => {
   const [first] = tableBelow(lifecycle, 'Retries');
 
   const code = /^`([^`]+)`, the default$/.exec(first?.[0] ?? '')?.[1];
@@ -72,7 +72,7 @@ it('says which policy a handler gets that names none', () => {
 const options = tableBelow(readDocument('docs/handlers.md'), 'Options');
 const numeric = options.filter(([, , bounds]) => /\d+(?: s)? to \d+/.test(bounds ?? ''));
 
-it.each(numeric)('takes the option %s within its bounds and nothing else', (...row) => {
+it.each(numeric)('the option %s accepts exactly the values within its documented bounds', (...row) => {
   const [name = '', , bounds = ''] = row;
   const [, low, high] = (/(\d+)(?: s)? to (\d+)/.exec(bounds) ?? []).map(Number);
   const define = (value: number) => () => defineHandler({ ...least, ...optionOf(name, value) });
@@ -90,7 +90,7 @@ function optionOf(written: string, value: number): Partial<HandlerOptions<typeof
   return { [name]: value };
 }
 
-it('has the defaults that the page says', () => {
+it('docs/handlers.md states the defaults of the options', () => {
   const shown = Object.fromEntries(options.map(([name, value]) => [name?.replaceAll('`', ''), value]));
   const { timeoutSeconds, memoryMb, maxAttempts, concurrency, batch, maxInFlight, routingKey } = defineHandler(least);
 

@@ -5,25 +5,25 @@ import { fileURLToPath } from 'node:url';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 import { ROOT } from './documents.ts';
 
-/** What a line printed, and its exit code. */
+/** The output and the exit code of a line. */
 export interface Typed {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A fresh clone in which the product runs, and a second terminal in the same folder. */
+/** A fresh project in which the product runs, and a second terminal in the same folder. */
 export interface Terminal {
   readonly project: Project;
   readonly stack: RunningStack;
-  /** Types a line that must work, as a person does; answers what it printed. */
+  /** Runs a line that must succeed; returns its output. */
   type(line: string, env?: NodeJS.ProcessEnv): Promise<string>;
-  /** Types a line, whatever comes of it. */
+  /** Runs a line that may fail. */
   attempt(line: string, env?: NodeJS.ProcessEnv): Promise<Typed>;
   close(): Promise<void>;
 }
 
-/** npx itself takes a second and more before it finds the command, which one test sees it do. */
+/** A quick replacement of npx, which takes more than a second to find a command; one test uses npx itself. */
 const NPX = `#!/bin/sh
 program=$1
 shift
@@ -31,7 +31,7 @@ case $program in
   millrace) exec '${process.execPath}' cli/millrace.js "$@" ;;
   node) exec '${process.execPath}' "$@" ;;
 esac
-echo "npx $program is not known here" >&2
+echo "npx $program is not supported here" >&2
 exit 1
 `;
 

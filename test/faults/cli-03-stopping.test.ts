@@ -6,7 +6,7 @@ import { expectNothingLeft, processesOf } from '../support/processes.ts';
 import { launch, makeProject, type Project, startUp, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 
-/** Longer than it takes for two requests to count as two. */
+/** Above the time within which two signals count as one request to stop. */
 const APART_MS = 400;
 
 let project: Project;
@@ -17,9 +17,9 @@ beforeEach(async () => {
 
 afterEach(() => project.remove());
 
-describe('CLI-03 after the stack was stopped', () => {
+describe('CLI-03 stopping the stack', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'by %s a running job has finished and nothing is left',
+    'by %s waits for a running job and leaves no process',
     async (signal) => {
       const stack = await startUp(project);
       const id = await insertJob(stack, 'slow', {});
@@ -36,7 +36,7 @@ describe('CLI-03 after the stack was stopped', () => {
     40_000,
   );
 
-  it('by Ctrl-C twice nothing is left at once, and the job is due again later', async () => {
+  it('by Ctrl-C twice leaves no process, and the running job runs again later', async () => {
     const stack = await startUp(project);
     const id = await insertJob(stack, 'slow', {});
     await untilJob(stack, id, { status: 'running' });
@@ -51,7 +51,7 @@ describe('CLI-03 after the stack was stopped', () => {
     await untilJob(again, id, { status: 'running', attempts: 1 });
   });
 
-  it('by a closed terminal, which sends several signals, a running job has finished', async () => {
+  it('by closing the terminal, which sends several signals, waits for a running job', async () => {
     const stack = await startUp(project);
     const id = await insertJob(stack, 'slow', {});
     await untilJob(stack, id, { status: 'running' });
@@ -67,7 +67,7 @@ describe('CLI-03 after the stack was stopped', () => {
     await untilJob(await startUp(project), id, { status: 'succeeded', attempts: 1 });
   });
 
-  it('by a reader of its output that went away, nothing is left', async () => {
+  it('by closing the pipe of its output leaves no process', async () => {
     const stack = await startUp(project);
 
     stack.process.stdout?.destroy();
@@ -78,7 +78,7 @@ describe('CLI-03 after the stack was stopped', () => {
   });
 
   it.each([100, 700, 1_500, 2_500])(
-    'by Ctrl-C %i ms after it began nothing is left, and it starts',
+    'by Ctrl-C %i ms after its start leaves no process, and it starts again',
     async (ms) => {
       const launched = launch(project);
       await wait(ms);
@@ -86,7 +86,7 @@ describe('CLI-03 after the stack was stopped', () => {
 
       const code = await launched.exited;
 
-      // Before it listens for signals, the system ends it; once it stands, it drains.
+      // Before it listens for signals, the system ends it; once it is up, it drains.
       expect([null, 130, 0]).toContain(code);
       await eventually(async () => expect(await processesOf(project.folder)).toEqual([]), { timeout: 5_000 });
       const stack = await whenUp(project, launch(project));
@@ -95,7 +95,7 @@ describe('CLI-03 after the stack was stopped', () => {
     40_000,
   );
 
-  it('by kill -9 nothing is left within seconds, and LSE-01 the job comes back when its lease is over', async () => {
+  it('by kill -9 leaves no process, and LSE-01 the job runs again when its lease expires', async () => {
     const stack = await startUp(project, ['--fast-retries']);
     const id = await insertJob(stack, 'slow', {});
     await untilJob(stack, id, { status: 'running' });

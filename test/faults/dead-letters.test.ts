@@ -12,9 +12,9 @@ import { mirrorNow, openSqs } from '../support/stack-doors.ts';
 
 const JOBS = 5_000;
 const RATE = 200;
-/** Three kinds of error, and of how many jobs each is. */
+/** Three kinds of error, each with its number of jobs. */
 const KINDS = { 'the mail server is away': 3_000, 'the address has no domain': 1_500, 'the picture is not there': 500 };
-/** Fails until the file is there, and then leaves a line in it. */
+/** Fails until the file exists, and then appends a line to it. */
 const BODY = `
     const { appendFile, stat } = await import('node:fs/promises');
     await stat(payload.file).catch(() => { throw new Error(payload.error); });
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('5,000 jobs die of three kinds of error, and are shown as three groups', async () => {
+it('5,000 jobs that die of three kinds of error are listed as three groups', async () => {
   for (const [error, jobs] of Object.entries(KINDS)) await enqueue(error, jobs);
   await untilAllDead();
 
@@ -47,7 +47,7 @@ it('5,000 jobs die of three kinds of error, and are shown as three groups', asyn
   expect(total).toBe(JOBS);
 }, 180_000);
 
-it('a redrive at 200 a second that is interrupted stays where it was', async () => {
+it('an interrupted redrive at 200 per second moves no more jobs', async () => {
   const command = startMillrace('redrive', '--all', '--yes', '--rate', `${RATE}/s`);
   const ended = once(command, 'exit');
   await eventually(async () => expect((await lastRedrive()).done_count).toBeGreaterThan(3 * RATE), PATIENCE);
@@ -64,7 +64,7 @@ it('a redrive at 200 a second that is interrupted stays where it was', async () 
   expect(await countLetters()).toEqual({ open: JOBS, redriven: after.done_count });
 }, 180_000);
 
-it('a redrive of all at 200 a second goes no faster', async () => {
+it('a redrive of all jobs at 200 per second is not faster', async () => {
   const { redriven: before } = await countLetters();
 
   const answer = await millrace('redrive', '--all', '--yes', '--rate', `${RATE}/s`);
@@ -77,7 +77,7 @@ it('a redrive of all at 200 a second goes no faster', async () => {
   expect(await countLetters()).toEqual({ open: JOBS, redriven: before + JOBS });
 }, 180_000);
 
-it('move tasks of all, doubled by a redrive from the table in the middle, run each job once', async () => {
+it('move tasks of all messages and a redrive from the table at the same time run each job once', async () => {
   await writeFile(file, '', { mode: 0o666 });
   await peekAtTen();
 
@@ -98,7 +98,7 @@ it('move tasks of all, doubled by a redrive from the table in the middle, run ea
   expect((await countLetters()).open).toBe(0);
 }, 180_000);
 
-/** Messages that had bounced often enough may still arrive, although their jobs have moved on. */
+/** Waits until the mirror has deleted late messages: those of jobs that have changed state since may still arrive. */
 async function untilSweptClean(): Promise<void> {
   await eventually(async () => {
     await mirrorNow(stack);
@@ -106,18 +106,18 @@ async function untilSweptClean(): Promise<void> {
   }, PATIENCE);
 }
 
-/** When messages have brought back a tenth of them. */
+/** Starts a redrive after the move task has redriven a tenth of the jobs. */
 async function redriveInTheMiddle(): Promise<{ moved: number }> {
   await eventually(async () => expect((await countLetters()).open).toBeLessThan(0.9 * JOBS), QUICK);
   return (await millrace('redrive', '--all', '--yes')) as { moved: number };
 }
 
-/** As the console does for somebody who looks at messages: a move task leaves those behind. */
+/** Receives ten messages, as the console does when it shows messages: a move task leaves those. */
 async function peekAtTen(): Promise<void> {
   const QueueUrl = stack.state.handlers.find(({ jobType }) => jobType === 'fragile')?.deadLetterQueueUrl;
   const client = openSqs(stack);
   const command = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 10 });
-  // The mirror may be looking at all of them just now.
+  // The mirror may have received all of them.
   await eventually(async () => expect((await client.send(command)).Messages).toHaveLength(10), PATIENCE);
   client.destroy();
 }
@@ -130,7 +130,7 @@ async function enqueue(error: string, jobs: number): Promise<void> {
   );
 }
 
-/** With every message in the dead-letter queue, beside those of jobs that have moved on. */
+/** Waits until every job is dead and the dead-letter queue contains at least as many messages. */
 async function untilAllDead(): Promise<void> {
   await eventually(async () => {
     expect(await countJobs(), stack.output().slice(-2000)).toEqual({ dead_letter: JOBS });

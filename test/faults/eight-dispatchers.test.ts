@@ -46,8 +46,8 @@ afterEach(async () => {
   await project.remove();
 });
 
-it(`${DISPATCHERS} dispatchers send each of ${JOBS} jobs once, never above the limit of the handler`, async () => {
-  // The stack's own dispatcher stays away: the eight are here.
+it(`${DISPATCHERS} dispatchers send each of ${JOBS} jobs once, and never exceed the limit of the handler`, async () => {
+  // The pause keeps the dispatcher of the stack from sending the jobs before the eight start.
   await stack.query('update millrace.handlers set paused_at = now()');
   await wait(2_000);
   await stack.query(`insert into millrace.jobs (job_type) select 'count_me' from generate_series(1, $1::integer)`, [
@@ -87,7 +87,7 @@ async function dispatchUntil(signal: AbortSignal, sent: Map<string, number>): Pr
   await db.close();
 }
 
-/** Counts how often each job was put on the wire. */
+/** Counts how often each job is sent. */
 function counting(queues: Queues, sent: Map<string, number>): Queues {
   return {
     ...queues,

@@ -21,9 +21,9 @@ const seed = Number(process.env.MILLRACE_FAULT_SEED ?? Math.floor(Math.random() 
 
 interface Target {
   readonly name: string;
-  /** Command line or environment of the process. Absent: the process that started everything. */
+  /** Matches the command line or the environment of the process. Default: the process of `npm start`. */
   readonly pattern?: RegExp;
-  /** What the schedule would do within a minute. */
+  /** Does what the schedule would do within a minute. */
   readonly after?: (stack: RunningStack) => Promise<void>;
 }
 
@@ -83,12 +83,12 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // It ended by itself in between.
+    // The process has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-/** A job whose process died between its mail and the writing of its outcome runs once more for each lost lease. */
+/** Prints each job that ran again because its process died after the mail and before the outcome was recorded. */
 function report(name: string, { jobs, doubled }: Effects): void {
   const explained = doubled.map(({ job, mails, rescues }) => `job ${job}: ${mails} mails, ${rescues} leases ran out`);
   console.log([`${name}: mails for ${jobs} jobs, ${doubled.length} doubled`, ...explained].join('\n  '));

@@ -7,7 +7,7 @@ import { untilJob } from '../support/stack-doors.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-it('runs from a folder whose name has spaces and more', async () => {
+it('npm start runs in a folder whose name has spaces and special characters', async () => {
   const outer = await mkdtemp(join(tmpdir(), 'millrace-outer-'));
   const folder = join(outer, 'my project é #1 100%');
   const plain = await makeProject();
@@ -16,7 +16,7 @@ it('runs from a folder whose name has spaces and more', async () => {
     await plain.remove();
     await rm(outer, { recursive: true, force: true });
   });
-  // Postgres, which refuses root, has to get in.
+  // Postgres, which refuses to run as root, requires access.
   await chmod(outer, 0o755);
   await mkdir(folder);
   for (const name of ['api', 'cli', 'core', 'functions', 'infra', 'local', 'migrations', 'package.json']) {

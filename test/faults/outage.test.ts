@@ -9,7 +9,7 @@ let project: Project;
 
 afterEach(() => project.remove());
 
-it('a reminder waits a minute after its first failure, then is sent once', async () => {
+it('a reminder is sent once, a minute after its first failure', async () => {
   project = await makeProject();
   const stack = await startUp(project);
   await project.millrace('mail', 'stop');
@@ -28,7 +28,7 @@ it('a reminder waits a minute after its first failure, then is sent once', async
   expect(mails.filter(({ subject }) => subject === REMINDER.subject)).toHaveLength(1);
 });
 
-it('a reminder whose mailbox stays stopped fails five times, dies, and comes back by hand', async () => {
+it('a reminder whose mailbox stays stopped fails five times, dies, and succeeds after millrace.retry', async () => {
   project = await makeProject();
   const stack = await startUp(project, ['--fast-retries']);
   await project.millrace('mail', 'stop');

@@ -19,7 +19,7 @@ afterAll(async () => {
   await project.remove();
 });
 
-it('three kinds of poison among new jobs for a minute die alone', async () => {
+it('three kinds of poison jobs among new jobs die, and every other job succeeds', async () => {
   const kinds = { 15: 'kill', 17: 'exit', 120: 'spin' } as const;
   const poison = await enqueueLoad(stack, { jobs: JOBS, poison: kinds, attempts: ATTEMPTS });
 
@@ -29,8 +29,8 @@ it('three kinds of poison among new jobs for a minute die alone', async () => {
   expect(poison).toHaveLength(3);
   expect(others.filter(({ status }) => status !== 'succeeded')).toEqual([]);
   expect(others).toHaveLength(JOBS - 3);
-  const tries = Object.groupBy(others, ({ attempts }) => attempts);
-  console.log('jobs by attempts', Object.fromEntries(Object.entries(tries).map(([n, jobs]) => [n, jobs?.length])));
+  const byAttempts = Object.groupBy(others, ({ attempts }) => attempts);
+  console.log('jobs by attempts', Object.fromEntries(Object.entries(byAttempts).map(([n, jobs]) => [n, jobs?.length])));
   expect(others.filter(({ attempts }) => attempts > 2)).toEqual([]);
   for (const id of poison) {
     expect(await readDeadLetters(stack, id)).toMatchObject([{ status: 'open' }]);

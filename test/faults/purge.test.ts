@@ -11,7 +11,7 @@ afterEach(async () => {
   await project.remove();
 });
 
-it('purging every queue in the middle of 500 jobs loses none', async () => {
+it('purging every queue while 500 jobs run loses no job', async () => {
   project = await makeProject({ 'story-mail.ts': STORY_HANDLER });
   stack = await startUp(project, ['--fast-retries']);
   await enqueueStory(stack, 500, 400);

@@ -6,7 +6,7 @@ import { readMails } from '../../local/mailbox/mails.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningStack } from '../support/project.ts';
 
-/** A handler whose effect is a mail, and which takes long enough to be killed in the middle. */
+/** A handler whose effect is a mail, and which runs long enough to be killed meanwhile. */
 export const STORY_HANDLER = `
 import { z } from 'zod';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -31,7 +31,7 @@ export default defineHandler({
 });
 `;
 
-/** Numbers that look random and can be had again: mulberry32. */
+/** Returns a generator of pseudo-random numbers that a seed repeats: mulberry32. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -50,7 +50,7 @@ export async function enqueueStory(stack: RunningStack, jobs: number, ms: number
   );
 }
 
-/** Waits for a moment at which so many jobs run; false when there will be none any more. */
+/** Waits until at least `least` jobs run; returns false when fewer are left. */
 export async function whileRunning(stack: () => RunningStack, least: number): Promise<boolean> {
   return eventually(
     async () => {
@@ -65,7 +65,7 @@ export async function whileRunning(stack: () => RunningStack, least: number): Pr
   );
 }
 
-/** A tick beside the schedule's, so that a killed dispatcher is not waited for a whole minute. */
+/** Invokes the dispatcher, so that the test does not wait a minute for the schedule after it killed one. */
 export async function nudge(stack: RunningStack): Promise<void> {
   const client = new LambdaClient({
     endpoint: stack.state.lambdaEndpoint,
@@ -76,7 +76,7 @@ export async function nudge(stack: RunningStack): Promise<void> {
   client.destroy();
 }
 
-/** Waits until nothing lives any more, and answers what became of the jobs. */
+/** Waits until every job has ended or is dead, and returns the number of jobs by status. */
 export async function untilDone(stack: RunningStack, timeout: number): Promise<Record<string, number>> {
   await eventually(
     async () => {
@@ -93,13 +93,13 @@ export async function untilDone(stack: RunningStack, timeout: number): Promise<R
 }
 
 export interface Effects {
-  /** Jobs with at least one mail. */
+  /** Number of jobs with at least one mail. */
   readonly jobs: number;
-  /** Jobs with more than one, and how often each lost its lease or its message. */
+  /** Jobs with more than one mail, and how often the lease of each expired. */
   readonly doubled: readonly { readonly job: string; readonly mails: number; readonly rescues: number }[];
 }
 
-/** Counts the mails, which know nothing of Postgres. */
+/** Counts the mails, which exist independently of Postgres. */
 export async function readEffects(stack: RunningStack): Promise<Effects> {
   const mails = await readMails(stack.state.mailFolder);
   const byJob = Map.groupBy(mails, ({ subject }) => subject.replace('job ', ''));
@@ -115,7 +115,7 @@ export async function readEffects(stack: RunningStack): Promise<Effects> {
   };
 }
 
-/** Process ids below `root` whose command line matches. */
+/** Returns the ids of the descendants of `root` whose command line or environment matches. */
 export async function findProcesses(root: number, pattern: RegExp): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-e', '-o', 'pid=,ppid=']);
   const parents = new Map(

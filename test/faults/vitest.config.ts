@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 const MEASURED = 'test/faults/api-scale.test.ts';
 
-/** Whole stacks that are killed again and again: minutes each, and most of it waits. What is measured runs alone. */
+/** Tests that repeatedly kill whole stacks. Each takes minutes, mostly waiting. The one that measures runs alone. */
 export default defineConfig({
   test: {
     projects: [

@@ -32,20 +32,20 @@ const ask = async (path: string, body?: unknown) => {
       headers: { 'content-type': 'application/json' },
     }),
   });
-  // biome-ignore lint/suspicious/noExplicitAny: a test asks for whatever it expects
+  // biome-ignore lint/suspicious/noExplicitAny: each test reads the fields that it expects
   const document: any = await response.json();
   return { status: response.status, location: response.headers.get('location'), body: document };
 };
 
 describe('the API of npm start', () => {
-  it('is where dev.json and the banner say, and needs no credential', async () => {
+  it('listens at the address in dev.json and in the banner, and requires no credential', async () => {
     const { status, body } = await ask('/readyz');
 
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'ok' } });
     expect(stack.output()).toContain(`API        ${stack.state.apiUrl}`);
   });
 
-  it('enqueues a job and follows it to its end', async () => {
+  it('enqueues a job and shows its success', async () => {
     const { status, location } = await ask('/jobs', { job_type: 'greet', payload: { name: 'Ada' } });
 
     const done = await eventually(
@@ -61,7 +61,7 @@ describe('the API of npm start', () => {
     expect(done.body.result).toEqual({ greeting: 'Hello, Ada' });
   });
 
-  it('refuses a payload that the handler would, and takes it once the handler does', async () => {
+  it('refuses a payload that the handler rejects, and accepts it after the handler changes', async () => {
     const before = await ask('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
     await project.writeHandler('greet.ts', GREET(50));
 
@@ -78,7 +78,7 @@ describe('the API of npm start', () => {
     expect(after.body.job_type).toBe('greet');
   });
 
-  it('has the dispatcher make a round', async () => {
+  it('runs a round of the dispatcher on request', async () => {
     const { status, body } = await ask('/admin/jobs/process', {});
 
     expect({ status, body }).toEqual({ status: 200, body: { claimed: expect.any(Number), sent: expect.any(Number) } });

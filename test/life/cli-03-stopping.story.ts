@@ -6,7 +6,7 @@ import { launch, makeProject, type Project, type RunningStack, startUp } from '.
 import { insertJob, readJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
-/** Longer than it takes for two requests to count as two. */
+/** Above the time within which two signals count as one request to stop. */
 const APART_MS = 400;
 const PATIENCE_MS = 600_000;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 it(
-  'CLI-03 kill -9 leaves nothing behind within seconds',
+  'CLI-03 kill -9 leaves no process and no port open after a few seconds',
   async () => {
     lost = await runningJob();
 
@@ -36,7 +36,7 @@ it(
 );
 
 it(
-  'CLI-03 Ctrl-C while it starts leaves nothing behind',
+  'CLI-03 Ctrl-C during the start leaves no process',
   async () => {
     const launched = launch(project, ['--fast-retries']);
     await eventually(async () => expect((await processesOf(project.folder)).length).toBeGreaterThan(2), {
@@ -52,7 +52,7 @@ it(
 );
 
 it(
-  'CLI-03 Ctrl-C lets a running job finish',
+  'CLI-03 Ctrl-C waits for a running job',
   async () => {
     stack = await startUp(project, ['--fast-retries']);
     expect(await readJob(stack, lost)).toMatchObject({ status: 'running', attempts: 1 });
@@ -69,7 +69,7 @@ it(
 );
 
 it(
-  'CLI-03 a second Ctrl-C stops at once',
+  'CLI-03 a second Ctrl-C stops without waiting for a running job',
   async () => {
     stack = await startUp(project, ['--fast-retries']);
     await untilJob(stack, finished, { status: 'succeeded', attempts: 1 });

@@ -16,7 +16,7 @@ afterAll(() => project.remove());
 it.each([
   ['anything.txt', 'contains no Postgres data'],
   ['millrace.password', 'Postgres did not start'],
-])('names the way out when all that is left of the database is %s', async (file, sentence) => {
+])('npm start suggests --fresh when the database folder contains only %s', async (file, sentence) => {
   await rm(data, { recursive: true, force: true });
   await mkdir(join(data, 'postgres'), { recursive: true });
   await writeFile(join(data, 'postgres', file), 'x');
@@ -28,7 +28,7 @@ it.each([
   expect(start.output()).toMatch(WAY_OUT);
 });
 
-it('says that a file is where its folder should be', async () => {
+it('npm start refuses to start when .millrace is a file', async () => {
   await rm(data, { recursive: true, force: true });
   await writeFile(data, '');
 

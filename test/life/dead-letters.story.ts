@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 it(
-  'shows a reminder that the mailbox refused until its last try, by SQL, command and SQS client',
+  'a reminder that the mailbox refuses on every attempt shows up in SQL, in the command and in an SQS client',
   async () => {
-    byMoveTask = await dieOfMailbox('move task');
+    byMoveTask = await failReminder('move task');
 
     const rows = await stack.query(`select job_id::text as id, attempts, last_error, input_data ->> 'subject' as subject
       from millrace.failed_jobs where job_type = 'send_reminder'`);
@@ -36,7 +36,7 @@ it(
 );
 
 it(
-  'sends it once by a move task without destination, when the mailbox takes mails again',
+  'a move task without a destination sends the reminder once after the mailbox starts again',
   async () => {
     await millrace('mail', 'start');
 
@@ -51,9 +51,9 @@ it(
 );
 
 it(
-  'sends another one once by the command',
+  'the redrive command sends another reminder once',
   async () => {
-    byCommand = await dieOfMailbox('command');
+    byCommand = await failReminder('command');
     await millrace('mail', 'start');
 
     const answer = JSON.parse(await millrace('redrive', byCommand, '--yes', '--json'));
@@ -67,7 +67,7 @@ it(
 );
 
 it(
-  'changes nothing more when both are redriven again, by both doors',
+  'a second redrive of both reminders, by move task and command, changes nothing',
   async () => {
     const jobs = () => Promise.all([byMoveTask, byCommand].map((id) => readJob(stack, id)));
     const before = await jobs();
@@ -97,8 +97,8 @@ function insertReminder(subject: string, maxAttempts?: number): Promise<string> 
   return insertJob(stack, 'send_reminder', { to: RECIPIENT, subject, text: 'once' }, maxAttempts);
 }
 
-/** Answers the id, with the message in the dead-letter queue. */
-async function dieOfMailbox(subject: string): Promise<string> {
+/** Enqueues a reminder that dies while the mailbox is stopped; returns its id when its message is in the DLQ. */
+async function failReminder(subject: string): Promise<string> {
   await millrace('mail', 'stop');
   const id = await insertReminder(subject, 2);
   await untilJob(stack, id, { status: 'dead_letter', attempts: 2 });
@@ -112,7 +112,7 @@ async function millrace(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Of the mails that were really taken. */
+/** Returns the subjects of the accepted mails. */
 async function readSubjects(): Promise<string[]> {
   const { items } = JSON.parse(await millrace('mail', '--json')) as { items: { to: string[]; subject: string }[] };
   return items.flatMap(({ to, subject }) => (to.includes(RECIPIENT) ? subject : [])).sort();

@@ -6,7 +6,7 @@ import { makeProject, type Project, type RunningStack, startUp } from '../suppor
 import { enableMapping, openSqs } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
-/** On a machine that does much else, a command takes its time. */
+/** On a loaded machine a command is slow. */
 const PATIENCE = { timeout: 60_000 };
 
 let project: Project;
@@ -18,14 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-/** The checks of what is deployed, each with its verdict. */
+/** Returns the checks of the deployment, each with its verdict. */
 async function deployed(): Promise<{ code: number | null; lines: string[] }> {
   const { code, stdout } = await runCli(['doctor'], { cwd: project.folder });
   const checks = /\t(registry|code|queues|dead-letter queues|functions|mappings|other functions)\t/;
   return { code, lines: stdout.split('\n').filter((line) => checks.test(line)) };
 }
 
-it('finds a running stack to be as its files say, and what was changed in it by hand', async () => {
+it('doctor passes for a running stack, and reports changed settings of a queue and a mapping', async () => {
   const before = await deployed();
   const sqs = openSqs(stack);
   const { queueUrl: QueueUrl } = stack.state.handlers.find(({ jobType }) => jobType === 'steady')!;

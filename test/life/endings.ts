@@ -2,7 +2,7 @@ import { handlerSource } from './sources.ts';
 
 const ONE_SECOND = `timeout: '1s', maxAttempts: 1,`;
 
-/** Ways in which a run can end without an answer, and what its job then says. */
+/** Handlers whose run ends without an answer, by job type, with the error that the job then has. */
 export const ENDINGS: Readonly<Record<string, { body: string; options?: string; error: RegExp }>> = {
   never_ends: { body: 'await new Promise(() => undefined);', error: /timed out after 1 s/ },
   waits_too_long: { body: 'await wait(60_000, undefined, { signal });', error: /timed out after 1 s/ },
@@ -16,7 +16,7 @@ export const ENDINGS: Readonly<Record<string, { body: string; options?: string; 
   },
 };
 
-/** File name to source. */
+/** Returns the source of each handler by file name. */
 export function endingSources(): Record<string, string> {
   const sources = Object.entries(ENDINGS).map(([jobType, { body, options = ONE_SECOND }]) => {
     return [`${jobType.replaceAll('_', '-')}.ts`, handlerSource(jobType, body, options)];

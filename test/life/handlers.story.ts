@@ -12,7 +12,7 @@ const SYNTAX_ERROR = `${handlerSource('broken_syntax', 'return 1;')}\nconst = 3;
 const THROWS = `import '../../core/handler/handler.ts';\n\nthrow new Error('no such luck');\n`;
 const WRONG_NAME = handlerSource('other_name', 'return 1;');
 
-/** On a machine that does much else, bundling takes its time. */
+/** On a loaded machine bundling is slow. */
 const RELOAD_MS = 20_000;
 
 let project: Project;
@@ -34,7 +34,7 @@ beforeAll(async () => {
     'fails-later.ts': `void Promise.reject(new Error('nobody waited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
   stack = await startUp(project, ['--fast-retries']);
-  // They take as long as their leases: the other stories are told meanwhile.
+  // The bad jobs end when their leases expire; the other tests run meanwhile.
   good = await Promise.all(Array.from({ length: 20 }, () => insertJob(stack, 'good', {})));
   bad = await Promise.all(
     Object.keys(ENDINGS).map(async (jobType) => ({ jobType, id: await insertJob(stack, jobType, {}) })),
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('starts without the files that are broken, and names each with its line and reason', async () => {
+it('npm start skips broken handler files, and names each with its line and reason', async () => {
   const output = stack.output();
 
   expect(output).toMatch(/functions\/handlers\/throws\.ts:3: Error: no such luck/);
@@ -55,17 +55,17 @@ it('starts without the files that are broken, and names each with its line and r
   expect(output).toMatch(
     /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends, refuses, spins, steady, waits_too_long\n/,
   );
-  await succeedsWith('steady', 'first');
+  await expectSuccess('steady', 'first');
 });
 
-it('runs the next job with the code that was saved', async () => {
+it('the next job runs the code that was saved', async () => {
   await project.writeHandler('steady.ts', handlerSource('steady', `return 'second';`));
   await eventually(() => expect(stack.output()).toContain('steady was reloaded'), { timeout: RELOAD_MS });
 
-  await succeedsWith('steady', 'second');
+  await expectSuccess('steady', 'second');
 });
 
-it('sees a save that puts another file in its place', async () => {
+it('a save that replaces the file reloads the handler', async () => {
   const draft = join(project.folder, 'draft.ts');
   const own = join(project.folder, 'functions', 'handlers', 'steady.ts');
   await project.writeHandler('../../draft.ts', handlerSource('steady', `return 'third';`, `timeout: '2s',`));
@@ -73,22 +73,22 @@ it('sees a save that puts another file in its place', async () => {
 
   await eventually(() => expect(stack.output().split('steady was reloaded')).toHaveLength(3), { timeout: RELOAD_MS });
 
-  await succeedsWith('steady', 'third');
+  await expectSuccess('steady', 'third');
   const [row] = await stack.query(`select timeout_seconds from millrace.handlers where job_type = 'steady'`);
   expect(row).toEqual({ timeout_seconds: 2 });
 });
 
-it('keeps the code that worked while a saved file is broken', async () => {
+it('jobs run the last working code while the saved file is broken', async () => {
   await project.writeHandler(
     'steady.ts',
     `${handlerSource('steady', `return 'fourth';`)}\nthrow new Error('half done');`,
   );
   await eventually(() => expect(stack.output()).toMatch(/steady\.ts:\d+: Error: half done/), { timeout: RELOAD_MS });
 
-  await succeedsWith('steady', 'third');
+  await expectSuccess('steady', 'third');
 });
 
-it('takes up a new file with its queue, and lets a removed one go', async () => {
+it('a new file becomes a handler with a queue, and a removed file stops being one', async () => {
   const waiting = await insertJob(stack, 'newcomer', {});
   await project.writeHandler('newcomer.ts', handlerSource('newcomer', `return 'hello';`));
   await untilJob(stack, waiting, { status: 'succeeded', result: 'hello' });
@@ -102,7 +102,7 @@ it('takes up a new file with its queue, and lets a removed one go', async () => 
   expect(registered).toEqual([]);
 });
 
-it('gives functions nothing of the environment that it was started in', async () => {
+it('functions do not inherit the environment of npm start', async () => {
   await project.writeHandler('environment.ts', handlerSource('environment', 'return Object.keys(process.env);'));
   const id = await insertJob(stack, 'environment', {});
 
@@ -113,7 +113,7 @@ it('gives functions nothing of the environment that it was started in', async ()
   expect((result as string[]).filter((name) => /^(npm_|VITEST)/.test(name))).toEqual([]);
 });
 
-it('WEB-05 prints no password but in the banner, and no payload', async () => {
+it('WEB-05 npm start prints a password only in the banner, and no payload', async () => {
   const id = await insertJob(stack, 'refuses', {
     password: 'hunter2',
     authorization: 'Bearer hunter2',
@@ -133,7 +133,7 @@ it('WEB-05 prints no password but in the banner, and no payload', async () => {
   for (const secret of [...runtime, 'hunter2']) expect(stack.output()).not.toContain(secret);
 });
 
-it('SQS-06 runs that never end, or end the process, fail alone and as the design says', async () => {
+it('SQS-06 a run that never ends, or that ends the process, fails without other jobs', async () => {
   for (const id of good) await untilJob(stack, id, { status: 'succeeded', attempts: 1, result: id });
   for (const { id } of bad) await untilJob(stack, id, { status: 'dead_letter', attempts: 1 }, 45_000);
 
@@ -152,12 +152,12 @@ it('SQS-06 runs that never end, or end the process, fail alone and as the design
   expect(stack.output()).toMatch(/exits_badly +Runtime exited with error: exit status 1/);
 });
 
-it('ends although a file left a timer behind', async () => {
+it('npm start ends although a handler file left a timer running', async () => {
   expect(await stack.stop()).toBe(0);
   expect(await readdir(join(project.folder, '.millrace'))).not.toContain('dev.json');
 });
 
-async function succeedsWith(jobType: string, result: unknown): Promise<void> {
+async function expectSuccess(jobType: string, result: unknown): Promise<void> {
   const id = await insertJob(stack, jobType, {});
   await untilJob(stack, id, { status: 'succeeded', result });
 }

@@ -7,10 +7,10 @@ import { makeProject, type Project, type RunningStack, startUp } from '../suppor
 import { findDeadMessage, insertJob, mirrorNow, readDeadLetters, readJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
-/** More than one receive brings. */
+/** More than one receive returns. */
 const JOBS = 12;
 const PATIENCE_MS = 600_000;
-/** Fails until the file is there, and then leaves a line in it. */
+/** Fails until the file exists, and then appends a line to it. */
 const BODY = `
     const { appendFile, stat } = await import('node:fs/promises');
     await stat(payload.file);
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 it(
-  'lets jobs die at their only attempt, each with its message in the dead-letter queue',
+  'jobs die after their only attempt, each with its message in the dead-letter queue',
   async () => {
     ids = await Promise.all(Array.from({ length: JOBS }, () => insertJob(stack, 'fragile', { file })));
 
@@ -43,7 +43,7 @@ it(
 );
 
 it(
-  'has them seen by the mirror, which leaves their messages where they are',
+  'the mirror sees every dead letter and leaves the messages in the queue',
   async () => {
     await mirrorNow(stack);
 
@@ -58,7 +58,7 @@ it(
 );
 
 it(
-  'runs them again by a move task that came too early, and has their messages back when they die once more',
+  'a move task before the cause is fixed runs every job again, and their messages return when the jobs die again',
   async () => {
     const moved = await redriveBySqs(stack, 'fragile');
 
@@ -74,7 +74,7 @@ it(
 );
 
 it(
-  'runs each once more by a move task after the cause is mended, with fresh attempts and one success',
+  'a move task after the cause is fixed runs every job once, with fresh attempts',
   async () => {
     await writeFile(file, '', { mode: 0o666 });
 
@@ -87,7 +87,7 @@ it(
 );
 
 it(
-  'changes nothing more when they are redriven again, by a move task or from the table',
+  'redriving succeeded jobs, by a move task or in SQL, changes nothing',
   async () => {
     const before = await Promise.all(ids.map((id) => readJob(stack, id)));
 

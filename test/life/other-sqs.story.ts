@@ -20,7 +20,7 @@ afterAll(async () => {
   await sqs.close();
 });
 
-it('uses the SQS server that a setting names, and starts none of its own', async () => {
+it('npm start uses the SQS server of AWS_ENDPOINT_URL_SQS, and starts none itself', async () => {
   const env = { AWS_ENDPOINT_URL_SQS: sqs.endpoint };
   const stack = await whenUp(project, launch(project, [], { env }));
 
@@ -38,10 +38,14 @@ it('uses the SQS server that a setting names, and starts none of its own', async
 });
 
 it.each([
-  ['is no address', async () => '127.0.0.1:9324', /got "127\.0\.0\.1:9324"/],
-  ['has nothing that listens', async () => 'http://127.0.0.1:1', /this one does not answer: connect ECONNREFUSED/],
-  ['is not of an SQS server', webServer, /this one does not answer: /],
-])('names the setting when it %s, and leaves nothing running', async (_what, address, reason) => {
+  ['is not an address', async () => '127.0.0.1:9324', /got "127\.0\.0\.1:9324"/],
+  [
+    'is an address without a server',
+    async () => 'http://127.0.0.1:1',
+    /this one does not answer: connect ECONNREFUSED/,
+  ],
+  ['is the address of a web server', webServer, /this one does not answer: /],
+])('npm start names AWS_ENDPOINT_URL_SQS when it %s, and leaves no process', async (_what, address, reason) => {
   const env = { AWS_ENDPOINT_URL_SQS: await address() };
 
   const start = launch(project, [], { env });

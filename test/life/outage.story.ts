@@ -19,12 +19,12 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('says that retries are fast', () => {
+it('npm start --fast-retries prints that delays are divided by 60', () => {
   expect(stack.output()).toMatch(/every delay is divided by 60/);
 });
 
 it(
-  'lets a mail die when the mailbox stays stopped, with its reason and its message in the queue of the dead',
+  'a mail dies while the mailbox is stopped, with its reason and with its message in the dead-letter queue',
   async () => {
     [byHand, byConsole] = (await Promise.all(
       ['by hand', 'by console'].map((subject) => insertJob(stack, 'send_reminder', mail(subject), 2)),
@@ -44,7 +44,7 @@ it(
 );
 
 it(
-  'brings a dead job back by SQL, and sends its mail once',
+  'millrace.retry runs a dead job again, which sends its mail once',
   async () => {
     await project.millrace('mail', 'start');
     const { code } = await project.millrace('sql', `select millrace.retry(${byHand})`);
@@ -60,7 +60,7 @@ it(
 );
 
 it(
-  'brings the rest back by the redrive of the SQS console, and nothing twice',
+  'a redrive in the SQS console runs the other dead job, and no job twice',
   async () => {
     const moved = await redriveBySqs(stack, 'send_reminder');
 

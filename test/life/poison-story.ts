@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts';
 import type { RunningStack } from '../support/project.ts';
 import { handlerSource } from './sources.ts';
 
-/** Poison takes its whole process with it, when those of its batch have begun and none has ended. */
+/** A poison job ends its process after the other jobs of its batch have started and before any has ended. */
 const BODY = `
     await wait(payload.ending === 'none' ? 150 : 60, undefined, { signal });
     switch (payload.ending) {
@@ -16,22 +16,22 @@ const BODY = `
     }
     return jobId;`;
 
-/** A handler file in whose process ten jobs run side by side; a crash costs it a lease of 16 s. */
+/** A handler file that runs ten jobs in one process at a time; after a crash their leases last up to 16 s. */
 export const FRAGILE = handlerSource('fragile', BODY, `timeout: '1s', concurrency: 2, batch: { size: 10 },`);
 
 export type Ending = 'kill' | 'exit' | 'spin';
 
 export interface Load {
   readonly jobs: number;
-  /** Which of the jobs are poison, by their place in the order. */
+  /** The poison jobs, by their position in the order. */
   readonly poison: Readonly<Record<number, Ending>>;
-  /** How often poison is tried; the others five times. */
+  /** The `max_attempts` of poison jobs; the other jobs have five. */
   readonly attempts: number;
 }
 
 /**
- * Enqueues half of the jobs at once, and the others due one by one, while the first crash is mended, so that suspects
- * meet new jobs. Answers the ids of the poison.
+ * Enqueues half of the jobs due at once, and the others due one by one during the recovery from the first crash, so
+ * that suspects meet new jobs. Returns the ids of the poison jobs.
  */
 export async function enqueueLoad(stack: RunningStack, { jobs, poison, attempts }: Load): Promise<string[]> {
   const rows = await stack.query<{ id: string; ending: string }>(
@@ -52,7 +52,7 @@ export interface Other {
   readonly attempts: number;
 }
 
-/** Waits until nothing but the dead is left, and answers what became of the others. */
+/** Waits until only dead jobs are unfinished, and returns the jobs that are not poison. */
 export async function untilOthersAreDone(stack: RunningStack, poison: readonly string[]): Promise<Other[]> {
   await eventually(
     async () => {

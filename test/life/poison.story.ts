@@ -16,8 +16,8 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('a job that kills its process dies alone, and no other loses more than one attempt', async () => {
-  // In the middle of the first half: it starts with nine others, and while other batches run.
+it('a job that kills its process dies alone, and every other job loses at most one attempt', async () => {
+  // In the middle of the first half: it starts with nine other jobs while other batches run.
   const [poison = ''] = await enqueueLoad(stack, { jobs: JOBS, poison: { 55: 'kill' }, attempts: ATTEMPTS });
 
   const { last_error } = await untilJob(stack, poison, { status: 'dead_letter', attempts: ATTEMPTS }, 90_000);
@@ -26,7 +26,7 @@ it('a job that kills its process dies alone, and no other loses more than one at
   expect(others.filter(({ status }) => status !== 'succeeded')).toEqual([]);
   expect(others).toHaveLength(JOBS - 1);
   expect(others.filter(({ attempts }) => attempts > 2)).toEqual([]);
-  // Those that the first crash found in its process; without them this story would tell nothing.
+  // The jobs in the process of the first crash; without one the test would prove nothing.
   const dragged = others.filter(({ attempts }) => attempts === 2).length;
   expect(dragged).toBeGreaterThanOrEqual(1);
   expect(dragged).toBeLessThanOrEqual(9);

@@ -47,7 +47,7 @@ const post = async (path: string, body?: unknown) => {
 const linesOf = (event: string) => stack.lines.filter(({ fields }) => fields.event === event);
 const until = (event: string) => eventually(() => expect(linesOf(event).length, event).toBeGreaterThan(0), PATIENCE);
 
-/** Has every metric of the table happen, and the lines that a day brings. */
+/** Provokes every metric of the table and the usual log lines. */
 async function provokeAll(): Promise<void> {
   const sqs = new SQSClient({
     ...{ endpoint: stack.sqsEndpoint, region: 'us-east-1' },
@@ -60,7 +60,7 @@ async function provokeAll(): Promise<void> {
   const { items } = await post('/jobs/bulk', { jobs });
   await fetch(`${stack.apiUrl}/admin/jobs/4711`);
   for (const event of ['job_dead_letter', 'job_snoozed', 'send_refused', 'message_unreadable']) await until(event);
-  // Ours comes back until SQS moves it, and each time it is refused.
+  // The unreadable message returns until SQS moves it, and the handler refuses it each time.
   await until('message_not_started');
   await eventually(async () => {
     await stack.runner.invoke('millrace-local-dlq-mirror', {}, 'RequestResponse');
@@ -87,7 +87,7 @@ interface Directive {
   readonly Metrics: readonly { Name: string; Unit: string }[];
 }
 
-/** As CloudWatch reads the lines: by name, each different way in which it was published. */
+/** Reads the lines as CloudWatch does; returns the different ways in which each metric was published. */
 function published(): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const { functionName, fields } of linesOf('metrics')) {
@@ -124,7 +124,7 @@ it('every published metric has its value and every dimension on its line', () =>
   expect(missing).toEqual([]);
 });
 
-it('counts what happened: each event once', () => {
+it('the metrics count each event once', () => {
   const sum = (name: string, jobType?: string) =>
     linesOf('metrics')
       .filter(({ fields }) => fields.job_type === jobType)
@@ -156,7 +156,7 @@ it('every line names its function and invocation', () => {
   expect(nameless).toEqual([]);
 });
 
-it('tells how each attempt ended', () => {
+it('the log has a line for the outcome of each attempt', () => {
   const endings = ['succeeded', 'failed', 'dead_letter', 'skipped', 'cancelled', 'snoozed'].map((end) => `job_${end}`);
 
   const messages = endings.map((event) => linesOf(event)[0]?.fields.message);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-it('shows its addresses and what to type next', () => {
+it('npm start prints its addresses and the next commands', () => {
   const { databaseUrl, sqsEndpoint } = stack.state;
 
   expect(stack.output()).toContain(databaseUrl);
@@ -36,7 +36,7 @@ it('shows its addresses and what to type next', () => {
   expect(stack.output()).toContain('npx millrace jobs list --status dead_letter');
 });
 
-it('shows the whole life of jobs by its samples', async () => {
+it('the sample jobs succeed, succeed after a retry, and die', async () => {
   await untilJob(stack, '1', { status: 'succeeded', attempts: 1 });
   await untilJob(stack, '2', { status: 'succeeded', attempts: 1 });
   await untilJob(stack, '3', { status: 'failed', attempts: 1 });
@@ -48,7 +48,7 @@ it('shows the whole life of jobs by its samples', async () => {
   expect(imageSize(thumbnail)).toMatchObject({ width: 160, type: 'jpg' });
 });
 
-it('leaves the dead sample in the dead-letter queue and in its table, with the line that threw', async () => {
+it('the dead sample is in the dead-letter queue and in the table, with the line that threw', async () => {
   const message = await findDeadMessage(stack, 'make_thumbnail', '4');
   const rows = await readDeadLetters(stack, '4');
 
@@ -59,7 +59,7 @@ it('leaves the dead sample in the dead-letter queue and in its table, with the l
   expect(rows[0]?.error_stacktrace).toMatch(/functions\/handlers\/make-thumbnail\.ts:\d+/);
 });
 
-it('runs what plain SQL inserted through the command line', async () => {
+it('a job that millrace sql inserts runs', async () => {
   const sql = `insert into millrace.jobs (job_type, payload) values ('send_reminder', '${JSON.stringify(REMINDER)}')`;
   const { code, stdout } = await project.millrace('sql', `${sql} returning id`);
 
@@ -67,7 +67,7 @@ it('runs what plain SQL inserted through the command line', async () => {
   await untilJob(stack, stdout.trim(), { status: 'succeeded', attempts: 1 });
 });
 
-it('runs what was enqueued, and shows it', async () => {
+it('a job that millrace enqueue inserts runs, and millrace jobs show prints it', async () => {
   const enqueued = await project.millrace('enqueue', 'send_reminder', JSON.stringify(REMINDER), '--json');
   const id: string = JSON.parse(enqueued.stdout).id;
   await untilJob(stack, id, { status: 'succeeded' });
@@ -78,7 +78,7 @@ it('runs what was enqueued, and shows it', async () => {
   expect(shown.stdout).toMatch(/succeeded/);
 });
 
-it('WEB-05 says what is wrong with a payload without repeating it', async () => {
+it('WEB-05 the error of an invalid payload omits its values', async () => {
   const id = await insertJob(stack, 'send_reminder', { ...REMINDER, to: 'hunter2', password: 'hunter2' });
 
   const { last_error } = await untilJob(stack, id, { status: 'dead_letter' });
@@ -87,7 +87,7 @@ it('WEB-05 says what is wrong with a payload without repeating it', async () => 
   expect(`${last_error}${stack.output()}`).not.toContain('hunter2');
 });
 
-it('waits a minute after the first failure while the mailbox is stopped', async () => {
+it('a reminder waits a minute after its first failure while the mailbox is stopped', async () => {
   await project.millrace('mail', 'stop');
   const id = await insertJob(stack, 'send_reminder', REMINDER);
 
@@ -103,7 +103,7 @@ it('waits a minute after the first failure while the mailbox is stopped', async 
   await project.millrace('jobs', 'cancel', id, '--yes');
 });
 
-it('runs ten jobs that come at once', async () => {
+it('ten jobs that are inserted at once run', async () => {
   const ids = await Promise.all(
     Array.from({ length: 10 }, (_, index) => insertJob(stack, 'send_reminder', { ...REMINDER, subject: `${index}` })),
   );
@@ -111,7 +111,7 @@ it('runs ten jobs that come at once', async () => {
   for (const id of ids) await untilJob(stack, id, { status: 'succeeded', attempts: 1 });
 });
 
-it('claims nothing for a paused handler, and runs it when the pause ends', async () => {
+it('a job of a paused handler is not claimed, and runs after the pause', async () => {
   await stack.query(`update millrace.handlers set paused_at = millrace.clock() where job_type = 'send_reminder'`);
   const id = await insertJob(stack, 'send_reminder', REMINDER);
   await nudge(stack);
@@ -123,7 +123,7 @@ it('claims nothing for a paused handler, and runs it when the pause ends', async
   expect(paused).toMatchObject({ status: 'pending', attempts: 0 });
 });
 
-it('leaves messages alone while their mapping is disabled', async () => {
+it('a disabled mapping receives no messages', async () => {
   await enableMapping(stack, 'send_reminder', false);
   await eventually(async () => expect(await mappingState()).toBe('Disabled'));
   const id = await insertJob(stack, 'send_reminder', REMINDER);

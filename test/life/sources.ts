@@ -1,4 +1,4 @@
-/** A handler file whose `run` has this body. `options` are further lines of its definition. */
+/** Returns a handler file whose `run` has this body. `options` are further lines of its definition. */
 export function handlerSource(jobType: string, body: string, options = ''): string {
   return `
 import { z } from 'zod';

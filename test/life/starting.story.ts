@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 it(
-  'lets one of two starts at the same moment win, and the other say why not',
+  'one of two simultaneous starts succeeds, and the other prints the reason',
   async () => {
     const both = [launch(project), launch(project)];
 
@@ -42,7 +42,7 @@ it(
   PATIENCE_MS,
 );
 
-it('says that one runs and where, without its password', async () => {
+it('a second start prints the process and the address of the first, without the password', async () => {
   const second = launch(project);
 
   expect(await second.exited).toBe(5);
@@ -53,7 +53,7 @@ it('says that one runs and where, without its password', async () => {
 });
 
 it(
-  'moves to the next port when one is taken, and says so; the data is still there',
+  'npm start uses another port when one is in use, prints it, and keeps the data',
   async () => {
     const id = await insertJob(stack, 'quick', {});
     await untilJob(stack, id, { status: 'succeeded' });
@@ -69,7 +69,7 @@ it(
 );
 
 it(
-  'begins anew when asked to, also right after it was killed and without any handler, and takes up the first',
+  'npm start -- --fresh starts from scratch, also after a kill and without handlers, and deploys the first handler',
   async () => {
     await stack.stop('SIGKILL');
     await project.removeHandler('quick.ts');
@@ -87,7 +87,7 @@ it(
   PATIENCE_MS,
 );
 
-it('refuses a folder that is no project, and leaves nothing in it', async () => {
+it('millrace up refuses a folder that is not a project, and creates nothing in it', async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'millrace-elsewhere-'));
   onTestFinished(() => rm(elsewhere, { recursive: true }));
 
@@ -101,7 +101,7 @@ it('refuses a folder that is no project, and leaves nothing in it', async () => 
   );
 });
 
-/** Takes the usual port of one of the servers. Where another stack has them all, they are taken as well. */
+/** Listens on the usual port of one of the servers, unless another stack already listens on all of them. */
 async function holdOnePort(): Promise<{ name: string; port: number }> {
   for (const [name, port] of USUAL_PORTS) {
     const server = createServer().listen(port, '127.0.0.1');

@@ -24,7 +24,7 @@ afterAll(async () => {
   await project.remove();
 });
 
-it('a handler that is throttled for a while costs its jobs nothing but time', async () => {
+it('the jobs of a throttled handler lose time, but no attempt', async () => {
   await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }));
   const ids = await Promise.all(Array.from({ length: 15 }, () => insertJob(stack, 'braked', {})));
   await eventually(async () => expect(await countHidden()).toBe(15));
@@ -40,7 +40,7 @@ it('a handler that is throttled for a while costs its jobs nothing but time', as
   expect(attempts).toEqual([]);
 });
 
-/** Messages that the mapping has taken and cannot run. */
+/** Returns the number of messages that the mapping has received and cannot run. */
 async function countHidden(): Promise<number> {
   const handler = stack.state.handlers.find(({ jobType }) => jobType === 'braked');
   const sqs = openSqs(stack);

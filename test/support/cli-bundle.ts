@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Has the launcher make its bundle once, which otherwise every test file would do that comes first. */
+/** Makes the launcher build its bundle before the tests; otherwise the first test files would each build it. */
 export default async function setup(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../cli/millrace.js'), '--version']);
 }

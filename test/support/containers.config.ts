@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import suite from '../../vitest.config.ts';
 import { DATABASE_PROJECTS, projectsOf } from './projects.ts';
 
-/** The database suite on a container instead of the server that the tests bring along: `npm run containers`. */
+/** The database suite on a container instead of the embedded server: `npm run containers`. */
 export default defineConfig({
   ...suite,
   test: {

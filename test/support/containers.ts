@@ -2,10 +2,10 @@ import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import type { TestProject } from 'vitest/node';
 import setupServer from './postgres-server.ts';
 
-// As for the server that the tests start themselves: nothing here has to survive a power cut.
+// As for the embedded server: no data has to survive a power cut.
 const SETTINGS = ['max_connections=300', 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
-/** The same suite on a server that testcontainers starts. `MILLRACE_TEST_IMAGE` names another image. */
+/** Starts a server with testcontainers for the same suite. `MILLRACE_TEST_IMAGE` names another image. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const container = await new PostgreSqlContainer(process.env.MILLRACE_TEST_IMAGE ?? 'postgres:18')
     .withCommand(['postgres', ...SETTINGS.flatMap((setting) => ['-c', setting])])

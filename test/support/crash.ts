@@ -3,7 +3,7 @@ import type { SqsRecord } from '../../core/run/sqs-event.ts';
 import type { Engine } from './engine.ts';
 import { eventually } from './eventually.ts';
 
-/** Starts these messages' jobs in a process that then says nothing any more, as one that was killed. */
+/** Starts the jobs of these messages in a process that then stops without an outcome, as a killed process does. */
 export async function crash(engine: Engine, records: readonly SqsRecord[]): Promise<void> {
   const { work } = engine;
   const before = engine.runs.length;

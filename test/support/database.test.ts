@@ -8,7 +8,7 @@ afterAll(async () => {
   await other.drop();
 });
 
-it('gives every caller a database of its own', async () => {
+it('createDatabase creates a separate database for every caller', async () => {
   await one.pool.query('create table only_here (id int)');
 
   const { rows } = await other.pool.query("select to_regclass('public.only_here') as found");
@@ -16,7 +16,7 @@ it('gives every caller a database of its own', async () => {
   expect(rows).toEqual([{ found: null }]);
 });
 
-it('drops a database that others are still connected to', async () => {
+it('drop removes a database that has connections', async () => {
   const guest = await other.pool.query('select 1 as one');
   await one.drop();
 
@@ -29,11 +29,11 @@ it('drops a database that others are still connected to', async () => {
   expect(left).toBe('0');
 });
 
-it('is migrated, unless an empty one is asked for', async () => {
+it('createDatabase migrates the database unless migrated is false', async () => {
   const empty = await createDatabase({ migrated: false });
   onTestFinished(() => empty.drop());
-  const question = "select to_regclass('millrace.jobs')::text";
+  const statement = "select to_regclass('millrace.jobs')::text";
 
-  expect(await ask(other.url, question)).toBe('millrace.jobs');
-  expect(await ask(empty.url, question)).toBe('');
+  expect(await ask(other.url, statement)).toBe('millrace.jobs');
+  expect(await ask(empty.url, statement)).toBe('');
 });

@@ -4,21 +4,21 @@ import { inject, onTestFinished } from 'vitest';
 import { ask, withDatabase } from './postgres-server.ts';
 
 export interface TestDatabase {
-  /** The superuser's. */
+  /** The address with the login of the superuser. */
   readonly url: string;
   readonly pool: pg.Pool;
-  /** Ends the pool and drops the database, whoever else is connected. */
+  /** Ends the pool and drops the database, even if other clients are connected. */
   drop(): Promise<void>;
 }
 
-/** A database for one test file: a clone of the migrated template, or an empty one with `migrated: false`. */
+/** Creates a database for one test file: a clone of the migrated template, or an empty one with `migrated: false`. */
 export async function createDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const server = inject('postgres');
   const name = `millrace_test_${randomBytes(6).toString('hex')}`;
   await ask(server.url, `create database ${name} template ${migrated ? server.template : 'template0'}`);
   const url = withDatabase(server.url, name);
   const pool = new pg.Pool({ connectionString: url, max: 10 });
-  // An idle client whose server goes away emits an error that would end the process.
+  // An idle client whose server stops emits an error that would end the process.
   pool.on('error', () => undefined);
   const drop = async (): Promise<void> => {
     await pool.end();
@@ -27,7 +27,7 @@ export async function createDatabase({ migrated = true } = {}): Promise<TestData
   return { url, pool, drop };
 }
 
-/** One connection, for a test that needs to hold it; its loss ends nothing. */
+/** Opens one connection, for a test that keeps it open. The loss of the connection does not end the process. */
 export async function createClient(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

@@ -18,7 +18,7 @@ import { systemTime, type Time } from '../../core/time.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { type MemoryQueues, openMemoryQueues } from './memory-queues.ts';
 
-/** A job's row, live or finished, as text and numbers; times in seconds from the test's clock. */
+/** A job's row, live or finished, as text and numbers; times are in seconds from the clock of the test. */
 export interface JobState {
   readonly status: string;
   readonly attempts: number;
@@ -34,7 +34,7 @@ export interface JobState {
   readonly updated_at: string;
 }
 
-/** The whole engine on a database of its own: real SQL, queues in memory, a clock that tests turn. */
+/** The whole engine on its own database, with real SQL, queues in memory, and a clock that tests advance. */
 export interface Engine {
   readonly database: TestDatabase;
   readonly db: Database;
@@ -48,19 +48,19 @@ export interface Engine {
   readonly runs: string[];
   readonly lines: Record<string, unknown>[];
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** As before every test: no jobs, no messages, no time gone by. */
+  /** Deletes all jobs and messages and resets the clock, as before every test. */
   clear(): Promise<void>;
-  /** Turns the clock on by so many seconds. */
+  /** Advances the clock by this number of seconds. */
   advance(seconds: number): Promise<void>;
   enqueue(options?: { payload?: unknown; maxAttempts?: number; jobType?: string }): Promise<string>;
   dispatch(): Promise<Dispatched>;
   rescue(): Promise<Rescued>;
-  /** Enqueues `count` jobs, claims and sends them, and receives their messages; only for idle queues. */
+  /** Enqueues `count` jobs, claims and sends them, and receives their messages. Requires empty queues. */
   deliver(count: number, options?: { maxAttempts?: number; payload?: unknown }): Promise<Delivered>;
-  /** Runs one batch; answers the message ids that stay in SQS and whether the process was ended. */
+  /** Runs one batch; returns the ids of the messages that stay in SQS, and whether the process ended. */
   run(records: readonly SqsRecord[], options?: RunOptions): Promise<Ran>;
   state(id: string): Promise<JobState>;
-  /** A message of ours that nobody sent. */
+  /** Returns the body of a message as the dispatcher would send it. */
   body(jobId: string, claimNo: string, epoch?: string): string;
 }
 
@@ -83,7 +83,7 @@ export interface Ran {
 
 export const QUEUE = 'memory://work';
 
-/** Waits a hundredth of what it is told, so that timeouts of seconds are over in milliseconds. */
+/** Waits a hundredth of the given time, so that timeouts of seconds end in milliseconds. */
 export const hastyTime: Time = {
   now: () => systemTime.now() * 100,
   sleep: (ms, signal) => systemTime.sleep(ms / 100, signal),
@@ -109,7 +109,7 @@ const EMPTY = `
   update millrace.handlers set max_in_flight = max_in_flight_floor, paused_at = null, held_until = null;
   update public.test_clock set shift = '0'`;
 
-/** Opens an engine for this test file, empty before each test and gone after the last. */
+/** Opens an engine for this test file; empties it before each test and closes it after the last. */
 export async function openEngine(options: { timeout?: string; maxAttempts?: number } = {}): Promise<Engine> {
   const database = await createDatabase();
   const lines: Record<string, unknown>[] = [];
@@ -190,7 +190,7 @@ export async function openEngine(options: { timeout?: string; maxAttempts?: numb
     },
     state: async (id) => {
       const [row] = await engine.sql<JobState>(READ_STATE, [id]);
-      if (row === undefined) throw new Error(`there is no job ${id}`);
+      if (row === undefined) throw new Error(`job ${id} does not exist`);
       return row;
     },
     body: (jobId, claimNo, of = epoch) => encodeMessage({ epoch: of, jobId, claimNo }),

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Milliseconds; default 60,000: for what never comes, not for what is slow. */
+  /** Milliseconds; default 60,000. A limit for a fact that never becomes true, not for a slow one. */
   readonly timeout?: number;
-  /** Milliseconds between two tries; default 20. */
+  /** Milliseconds between two attempts; default 20. */
   readonly interval?: number;
 }
 
-/** Tries until `assert` no longer throws, and answers its value; throws its last error when the time is up. */
+/** Repeats `assert` until it does not throw, and returns its value; throws its last error after the timeout. */
 export async function eventually<T>(
   assert: () => T | Promise<T>,
   { timeout = 60_000, interval = 20 }: EventuallyOptions = {},

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Answers GetSecretValue with the value of the secret of this id, for as long as the test runs. */
+/** Starts a server that answers GetSecretValue with the secrets by id. */
 export async function startSecretsManager(secrets: ReadonlyMap<string, string>) {
   const server = createServer(async (request, response) => {
     const secret = secrets.get(JSON.parse(await text(request)).SecretId);

@@ -41,7 +41,7 @@ export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie)
   ),
 })).value;
 
-/** The same JSON on one line, with each string as `JSON.stringify` writes it and every other token untouched. */
+/** Returns the JSON on one line, with each string as `JSON.stringify` writes it and every other token unchanged. */
 export function compactJson(json: string): string {
   return json.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (token) =>
     token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : '',

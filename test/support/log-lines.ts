@@ -5,10 +5,10 @@ const EVERY_LINE = ['level', 'timestamp', 'service', 'event', 'message'];
 const EVENTS: Readonly<Record<string, readonly string[]>> = LOG_EVENTS;
 const FIELDS: Readonly<Record<string, { readonly type: string }>> = LOG_FIELDS;
 
-/** What of a line is not as the tables of fields and events say. */
+/** Returns the differences of a line from the tables of fields and events. */
 export function faultsOf(line: Readonly<Record<string, unknown>>): string[] {
   const wanted = EVENTS[String(line.event)];
-  if (wanted === undefined) return [`${line.event} is no event`];
+  if (wanted === undefined) return [`${line.event} is an unknown event`];
   const missing = [...EVERY_LINE, ...wanted].filter((name) => line[name] === undefined);
   const wrong = Object.entries(line).filter(([name, value]) => !isKnown(name, value));
   return [
@@ -19,7 +19,7 @@ export function faultsOf(line: Readonly<Record<string, unknown>>): string[] {
 }
 
 function isKnown(name: string, value: unknown): boolean {
-  // The document of a metric, whose parts another test compares.
+  // Another test compares the parts of a metric document.
   if (name === '_aws' || name in CLOUDWATCH_METRICS) return true;
   return value !== null && typeof value === FIELDS[name]?.type;
 }

@@ -2,7 +2,7 @@ import type { Outgoing, Queues, SendVerdict } from '../../core/aws/queues.ts';
 import { MAX_RECEIVE_COUNT } from '../../core/handler/timing.ts';
 import type { SqsRecord } from '../../core/run/sqs-event.ts';
 
-/** What becomes of a message: a verdict, or `late` for one that SQS took although the caller got no answer. */
+/** The fate of a message: a verdict, or `late` for one that SQS accepted although the caller got no answer. */
 export type Fate = SendVerdict['kind'] | 'late';
 
 interface Held {
@@ -13,24 +13,24 @@ interface Held {
   visible: boolean;
 }
 
-/** The port to SQS, in memory, with the means to make it fail. Messages stay until a batch's answer deletes them. */
+/** An SQS in memory, which tests can make fail. Messages stay until the answer of a batch deletes them. */
 export interface MemoryQueues extends Queues {
-  /** Decides the fate of every message sent; `sent` unless told otherwise. */
+  /** Decides the fate of every message sent; default `sent`. */
   fate: (message: Outgoing) => Fate;
-  /** Called around every call; what it throws, the caller gets: a process that dies at that instant. */
+  /** Called before and after every call, which throws the same error: a process that dies at that moment. */
   hook: (moment: 'before send' | 'after send' | 'before visible' | 'after visible') => void | Promise<void>;
-  /** Up to `most` visible messages, each a receive more; what was received too often goes to the dead-letter queue. */
+  /** Receives up to `most` visible messages; moves those received too often to the dead-letter queue. */
   receive(queueUrl: string, most?: number): SqsRecord[];
   /** `maxReceiveCount` of the queues' redrive policy. */
   receiveLimit: number;
-  /** Deletes what the answer does not name. */
+  /** Deletes the messages that the answer does not list as failed. */
   acknowledge(queueUrl: string, records: readonly SqsRecord[], failed: readonly string[]): void;
-  /** All visibility timeouts are over. */
+  /** Ends all visibility timeouts. */
   showAll(): void;
-  /** Puts a body into a queue as somebody else's message, or as a copy under new id and time. */
+  /** Sends a body from outside, or as a copy with a new id and send time. */
   put(queueUrl: string, body: string): void;
   purge(): void;
-  /** What AWS's console does: moves everything from the dead-letter queue back, under new ids and times. */
+  /** Moves all messages from the dead-letter queue back with new ids and send times, as the AWS console does. */
   redriveAll(queueUrl: string): void;
   bodies(queueUrl: string): string[];
   deadBodies(queueUrl: string): string[];

@@ -12,8 +12,8 @@ import { openSqs } from './stack-doors.ts';
 const PATIENCE = { interval: 100 };
 
 /**
- * What the redrive of the SQS console does, again until the dead-letter queue is empty: a task leaves alone what
- * somebody looks at just then. Answers how many messages all tasks moved.
+ * Runs move tasks as the SQS console does, until the dead-letter queue is empty: a task leaves messages in flight.
+ * Returns the number of messages that all tasks moved.
  */
 export async function redriveBySqs(stack: RunningStack, jobType: string): Promise<number> {
   const client = openSqs(stack);
@@ -24,7 +24,7 @@ export async function redriveBySqs(stack: RunningStack, jobType: string): Promis
   return moved;
 }
 
-/** Messages in the dead-letter queue of a handler, whether or not somebody looks at them now. */
+/** Returns the number of messages in the dead-letter queue of a handler, including those in flight. */
 export async function countDeadMessages(stack: RunningStack, jobType: string): Promise<number> {
   const client = openSqs(stack);
   const depth = await depthOf(client, urlOf(stack, jobType));
@@ -32,7 +32,7 @@ export async function countDeadMessages(stack: RunningStack, jobType: string): P
   return depth;
 }
 
-/** Without a destination, so that each message goes back to the queue that it came from. */
+/** Runs a task without a destination, which moves each message back to its source queue. */
 async function runTask(client: SQSClient, SourceArn: string): Promise<number> {
   const before = await listTasks(client, SourceArn);
   await client.send(new StartMessageMoveTaskCommand({ SourceArn }));

@@ -13,17 +13,17 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 export interface OwnServers {
   readonly children: Children;
-  /** A data folder for one test. */
+  /** Creates a data folder for one test. */
   newFolder(parent?: string): Promise<string>;
-  /** Stopped after the test, at the latest. */
+  /** Starts a server; the end of the test stops it at the latest. */
   start(folder: string, port?: number): Promise<PostgresServer>;
 }
 
 const execute = promisify(execFile);
-// A killed process loses nothing that it handed to the system; only a power cut would.
+// A killed process loses no data that it passed to the system; only a power cut would.
 const settings = { fsync: 'off' };
 
-/** For test files that start and kill servers of their own. Data is made once and copied, which is ten times faster. */
+/** Starts servers that a test may kill. Initialises the data once and copies it, which is ten times faster. */
 export function openOwnServers(): OwnServers {
   const children = openChildren();
   let pristine = '';
@@ -52,7 +52,7 @@ export function openOwnServers(): OwnServers {
   };
 }
 
-/** A server that nobody looks after, as a hard kill of its parent leaves it. Answers its pid. */
+/** Starts a server without a parent, as a hard kill of its parent leaves it. Returns its pid. */
 export async function startOrphan(folder: string, port: number): Promise<number | undefined> {
   const { bin, env } = await findBinaries(chosenBinaries().binaries, `${folder}.libraries`);
   const own = ['-p', String(port), '-c', 'unix_socket_directories=.', '-c', 'listen_addresses=127.0.0.1'];
@@ -62,7 +62,7 @@ export async function startOrphan(folder: string, port: number): Promise<number 
   return orphan.pid;
 }
 
-/** The account of the server of this folder, as options of `spawn`. */
+/** Returns the system account of this folder's server, as options of `spawn`. */
 export async function runAs(folder: string): Promise<{ uid?: number; gid?: number }> {
   const owner = await chooseOwner(folder);
   return owner === undefined ? {} : { uid: owner.uid, gid: owner.gid };

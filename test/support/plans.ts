@@ -2,21 +2,21 @@ import pg from 'pg';
 import type { Database } from '../../core/postgres/database.ts';
 
 interface Watched {
-  /** The database, by its owner's address. */
+  /** The address of the database with the login of its owner. */
   readonly url: string;
   /** Default: millrace_runtime. */
   readonly role?: string;
 }
 
-/** The plans that Postgres chose for the statements of `work`, as it writes them, those inside functions included. */
+/** Returns the text of the plans of the statements of `work`, including those inside functions. */
 export function plansOf(watched: Watched, work: (db: Database) => Promise<unknown>): Promise<string[]> {
   return watch(watched, 'set auto_explain.log_nested_statements = on', work);
 }
 
-/** How many pages of tables and indexes the statements of `work` looked at, each as often as it was looked at. */
+/** Returns how many pages of tables and indexes the statements of `work` read; a page read twice counts twice. */
 export async function pagesOf(watched: Watched, work: (db: Database) => Promise<unknown>): Promise<number> {
   const plans = await watch(watched, 'set auto_explain.log_buffers = on', work);
-  // The first line of a plan counts what is below it too.
+  // The first line of a plan includes the pages of the lines below it.
   const counts = plans.map((plan) => /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/.exec(plan) ?? []);
   return counts.reduce((sum, [, hit, read]) => sum + Number(hit ?? 0) + Number(read ?? 0), 0);
 }

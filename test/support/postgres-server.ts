@@ -21,7 +21,7 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** One server for the whole run, and in it the migrated template that each test file's database is cloned from. */
+/** Starts one server for the whole run, with the migrated template from which each test file clones its database. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer();
   const template = `millrace_template_${randomBytes(5).toString('hex')}`;
@@ -54,7 +54,7 @@ async function startServer(): Promise<Server> {
   return { url, version, stop: async () => undefined };
 }
 
-/** Nothing here has to survive a power cut, so the disk is not waited for. */
+/** Starts a server that does not wait for the disk: no data has to survive a power cut. */
 async function startOwn(major: string | undefined): Promise<Server> {
   const parent = await mkdtemp(join(tmpdir(), 'millrace-test-'));
   await chmod(parent, 0o755);
@@ -76,20 +76,20 @@ async function startOwn(major: string | undefined): Promise<Server> {
   return { url: server.url, version: server.version, stop: clean };
 }
 
-/** For tests that start a server themselves: the binaries that this run is about. */
+/** Returns the binaries of this run, for tests that start their own server. */
 export function chosenBinaries(): { binaries?: string } {
   const major = process.env.MILLRACE_TEST_POSTGRES;
   return major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` };
 }
 
-/** The same server and account, another database. */
+/** Returns the address of another database on the same server, with the same login. */
 export function withDatabase(url: string, name: string): string {
   const other = new URL(url);
   other.pathname = `/${name}`;
   return other.href;
 }
 
-/** Runs one statement on a connection of its own and answers the first column of the first row, as text. */
+/** Runs one statement on a new connection and returns the first column of the first row, as text. */
 export async function ask(url: string, sql: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

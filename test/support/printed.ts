@@ -11,11 +11,11 @@ export interface PrintedLine {
 
 export interface RecordedStack extends Stack {
   readonly lines: readonly PrintedLine[];
-  /** What a function printed that is no line of its log. */
+  /** Output of functions that is not a log line. */
   readonly others: readonly string[];
 }
 
-/** The whole product in this process, so that the raw lines of its functions can be read. */
+/** Starts the whole product in this process, so that a test can read the raw lines of its functions. */
 export async function openRecordedStack({ folder }: Project): Promise<RecordedStack> {
   const children = openChildren();
   const lines: PrintedLine[] = [];

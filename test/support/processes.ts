@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { DevState } from '../../local/state.ts';
 import { eventually } from './eventually.ts';
 
-/** Command lines of the living processes that work in a folder, name it, or have it in their environment. */
+/** Returns the command lines of running processes whose working directory, arguments or environment name a folder. */
 export async function processesOf(folder: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const lines = await Promise.all(
@@ -22,7 +22,7 @@ export async function processesOf(folder: string): Promise<string[]> {
   return lines.filter((line) => line !== undefined);
 }
 
-/** Whether anybody listens on a loopback port. */
+/** Returns whether a process listens on a loopback port. */
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -34,7 +34,7 @@ function isOpen(port: number): Promise<boolean> {
   });
 }
 
-/** That a stack which has ended leaves no process and no port behind. */
+/** Expects that a stopped stack has left no process and no open port. */
 export async function expectNothingLeft(folder: string, state: DevState): Promise<void> {
   await expectNoProcess(folder);
   const addresses = [
@@ -45,7 +45,7 @@ export async function expectNothingLeft(folder: string, state: DevState): Promis
     state.filesUrl,
     state.apiUrl,
   ];
-  // A neighbour that starts this moment may have got a port already, but not all of them.
+  // Another stack that starts now may already have one of the ports, but not all of them.
   const open = await Promise.all(addresses.map((address) => isOpen(Number(new URL(address).port))));
   expect(open.filter(Boolean).length).toBeLessThan(addresses.length);
 }

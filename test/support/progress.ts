@@ -1,9 +1,9 @@
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node';
 
-/** Milliseconds between two lines where none can be written over another. */
+/** Milliseconds between two lines when the output is not a terminal. */
 const EVERY_MS = 15_000;
 
-/** One line of progress: kept up to date on a terminal, written now and then to a file or a pipe. */
+/** Prints one line of progress: updates it on a terminal, and repeats it at intervals in a file or a pipe. */
 export class Progress implements Reporter {
   private readonly started = performance.now();
   private files = 0;
@@ -28,7 +28,7 @@ export class Progress implements Reporter {
     if (process.stdout.isTTY) process.stdout.write('\r\u001b[K');
   }
 
-  /** The line gives way to what the other reporter prints of a failure. */
+  /** Clears the line when the other reporter prints a failure. */
   private write(isFailure: boolean): void {
     const seconds = Math.round((performance.now() - this.started) / 1000);
     const line = `${this.ended} of ${this.files} files, ${this.tests} tests, ${this.failed} failed, ${seconds} s`;

@@ -10,17 +10,17 @@ import { eventually } from './eventually.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const MILLRACE = join(ROOT, 'cli', 'millrace.js');
 
-/** A project like a fresh clone: its own handlers and data, the product's code. */
+/** A project like a fresh clone: with its own handlers and data, and the code of the product. */
 export interface Project {
   readonly folder: string;
-  /** What was started in it. */
+  /** Processes that were started in the project. */
   readonly processes: ChildProcess[];
-  /** Writes a handler file, new or in place of another. */
+  /** Creates or replaces a handler file. */
   writeHandler(file: string, source: string): Promise<void>;
   removeHandler(file: string): Promise<void>;
-  /** Runs `millrace` in it to its end. */
+  /** Runs `millrace` in the project until it ends. */
   millrace(...args: readonly string[]): Promise<Ended>;
-  /** Ends what still runs of it, and removes it. */
+  /** Kills the processes that still run, and removes the folder. */
   remove(): Promise<void>;
 }
 
@@ -33,15 +33,15 @@ export interface Ended {
 export interface RunningStack {
   readonly state: DevState;
   readonly process: ChildProcess;
-  /** Everything it has printed so far. */
+  /** Returns all output so far. */
   output(): string;
-  /** As its owner. */
+  /** Runs a statement as the owner of the database. */
   query<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Ctrl-C, and the exit code. */
+  /** Sends a signal, by default that of Ctrl-C; returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** With the shipped handlers, unless `handlers` gives others: file name to source. */
+/** Creates a project with the shipped handlers, or with those of `handlers`, from file name to source. */
 export async function makeProject(handlers?: Readonly<Record<string, string>>): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-project-'));
   await chmod(folder, 0o755);
@@ -73,7 +73,7 @@ function runMillrace(cwd: string, args: readonly string[]): Promise<Ended> {
   });
 }
 
-/** A start whose banner nobody has waited for yet. */
+/** A started `millrace up`, which may not have printed its banner yet. */
 export interface Launched {
   readonly process: ChildProcess;
   output(): string;
@@ -109,18 +109,18 @@ export async function startUp(project: Project, args: readonly string[] = []): P
 export async function whenUp(project: Project, launched: Launched): Promise<RunningStack> {
   const { process: child, output, exited } = launched;
   const ended = exited.then((code) => {
-    throw new Error(`it ended with ${code}:\n${output()}`);
+    throw new Error(`npm start ended with ${code}:\n${output()}`);
   });
-  // It may end later, when nobody waits for that.
+  // The process may end later, when no code awaits `ended`.
   ended.catch(() => undefined);
-  const standing = eventually(
+  const ready = eventually(
     async () => {
       if (!output().includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output()}`);
       return (await readState(project.folder)) as DevState;
     },
     { timeout: 60_000 },
   );
-  const state = await Promise.race([standing, ended]);
+  const state = await Promise.race([ready, ended]);
   return {
     state,
     process: child,
@@ -133,7 +133,7 @@ export async function whenUp(project: Project, launched: Launched): Promise<Runn
   };
 }
 
-/** A connection each time: the server may have been killed since the last. */
+/** Runs a statement on a new connection: the server may have been killed since the last one. */
 async function query<Row extends pg.QueryResultRow>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

@@ -5,22 +5,22 @@ import type { TestProjectInlineConfiguration } from 'vitest/config';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SERVER = 'test/support/postgres-server.ts';
-/** Whatever starts a process imports one of these. */
+/** A file that starts a process imports one of these. */
 const STARTERS = ['node:child_process', 'local/processes/children.ts'];
 const IMPORTED = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 
-/** Suites of their own, each with its configuration; the last is for .ci/sqs-servers.sh. */
+/** Other suites, each with its own configuration; the last one runs in .ci/sqs-servers.sh. */
 const OTHER_SUITES = ['test/{faults,rehearsal,moto,synth}/**', 'test/contract/sqs-minute.test.ts'];
 
 const PROJECTS = ['pure', 'database', 'process'];
-/** Those whose tests can depend on the release of Postgres. */
+/** Projects whose tests can depend on the release of Postgres. */
 export const DATABASE_PROJECTS = ['database', 'process'];
 
 export const WORKERS = Math.max(2, availableParallelism());
 
 /**
- * Sorts test files by what they and their fixtures import: `process` files start processes and have a process of their
- * own; `database` files use the server of the run; `pure` files use neither. Both share the modules that they load.
+ * Sorts test files by what they and their fixtures import: `process` files start processes, and each runs in its own
+ * process; `database` files use the server of the run; `pure` files use neither. The latter two share loaded modules.
  */
 export function projectsOf(pattern: string, names: readonly string[] = PROJECTS): TestProjectInlineConfiguration[] {
   const files = Map.groupBy(globSync(pattern, { cwd: ROOT, exclude: OTHER_SUITES }), projectOf);
@@ -36,7 +36,7 @@ function projectOf(file: string): string {
   return reached.has(SERVER) ? 'database' : 'pure';
 }
 
-/** Follows imports inside test/, but for the server: its processes are the run's. */
+/** Follows imports inside test/, except those of the server, whose processes belong to the run. */
 function reach(file: string, seen: Set<string>): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -50,7 +50,7 @@ function importsOf(file: string): readonly string[] {
   const known = read.get(file);
   if (known) return known;
   const path = resolve(ROOT, file);
-  // The rules are tested with imports of files that do not exist.
+  // The tests of the rules contain imports of missing files.
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const targets = [...text.matchAll(IMPORTED)].map(([, target = '']) => target);
   const found = targets.map((one) => (one.startsWith('.') ? relative(ROOT, resolve(dirname(path), one)) : one));

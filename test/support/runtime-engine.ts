@@ -9,12 +9,12 @@ import { registerHandlers } from '../../core/registry/register-handlers.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { ask } from './postgres-server.ts';
 
-/** A migrated database, and the engine's access to it by a login that has the role for it and nothing else. */
+/** A migrated database, and the access of the engine by a login that only has the role for it. */
 export interface Engine {
   readonly test: TestDatabase;
-  /** The superuser's. */
+  /** Connections of the superuser. */
   readonly pool: pg.Pool;
-  /** The engine's: a member of millrace_runtime. */
+  /** The access of the engine, by a member of millrace_runtime. */
   readonly db: Database;
   readonly runtimeUrl: string;
   readonly log: RecordedLog;
@@ -39,7 +39,7 @@ export async function openEngine({ connections = 10 } = {}): Promise<Engine> {
   return { test, pool: test.pool, db, runtimeUrl: login.url, log, close };
 }
 
-/** A login that is a member of one role; to be dropped after the database. */
+/** Creates a login that is a member of one role. Drop it after the database. */
 export async function createLogin(test: TestDatabase, role: string) {
   const name = `login_${randomBytes(6).toString('hex')}`;
   await test.pool.query(`create role ${name} login password 'secret' in role ${role}`);
@@ -61,7 +61,7 @@ const ANYTHING: PayloadSchema = { '~standard': { version: 1, vendor: 'test', val
 
 type Options = Partial<HandlerOptions<PayloadSchema>> & { jobType: string };
 
-/** Makes the registry hold these handlers and no other. */
+/** Registers these handlers, and removes all others. */
 export async function deploy(db: Database, ...handlers: Options[]): Promise<void> {
   const definitions = handlers.map((options) => {
     return defineHandler({ payload: ANYTHING, run: async () => undefined, ...options });
@@ -74,12 +74,12 @@ export async function deploy(db: Database, ...handlers: Options[]): Promise<void
   await registerHandlers(db, deployed);
 }
 
-/** The queue that `deploy` gives a handler without a routing key. */
+/** Returns the address of the queue that `deploy` registers for a handler without a routing key. */
 export function queueOf(jobType: string): string {
   return `http://127.0.0.1:1/000000000000/${jobType}`;
 }
 
-/** Inserts plain jobs of one type, one second apart, the oldest first; answers their ids. */
+/** Inserts plain jobs of one type, one second apart, the oldest first; returns their ids. */
 export async function insertJobs(pool: pg.Pool, jobType: string, count: number): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `insert into millrace.jobs (job_type, run_at)
@@ -90,13 +90,13 @@ export async function insertJobs(pool: pg.Pool, jobType: string, count: number):
   return rows.map(({ id }) => id);
 }
 
-/** Moves the database's clock by so many seconds from the true time. */
+/** Sets the clock of the database to this number of seconds from the true time. */
 export async function shiftClock(pool: pg.Pool, seconds: number): Promise<void> {
   await pool.query(`create or replace function millrace.clock() returns timestamptz language sql stable parallel safe
     as $$ select statement_timestamp() + interval '${seconds} seconds' $$`);
 }
 
-/** Begins an attempt of jobs as if their messages had arrived, for tests that are not about starting. */
+/** Starts an attempt of jobs as if their messages had arrived, for tests that do not test the start. */
 export async function markRunning(pool: pg.Pool, ids: readonly string[]): Promise<void> {
   await pool.query(
     `update millrace.jobs_live set status = 'running', started_at = millrace.clock(), attempts = attempts + 1
@@ -110,7 +110,7 @@ export async function statuses(pool: pg.Pool): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-/** Queues in memory: what was sent, and a verdict for each message, all of which are taken unless a test says not. */
+/** Queues in memory that record sent messages. They accept every message unless `judge` decides otherwise. */
 export interface MemoryQueues extends Queues {
   readonly sent: (Outgoing & { queueUrl: string })[];
   judge: (queueUrl: string, message: Outgoing) => SendVerdict['kind'];

@@ -12,7 +12,7 @@ import type { RunningStack } from './project.ts';
 const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 const region = 'us-east-1';
 
-/** As any tool would connect that has read dev.json. */
+/** Returns an SQS client with the address of dev.json. */
 export function openSqs({ state }: RunningStack): SQSClient {
   return new SQSClient({ endpoint: state.sqsEndpoint, region, credentials });
 }
@@ -21,12 +21,12 @@ function openLambda({ state }: RunningStack): LambdaClient {
   return new LambdaClient({ endpoint: state.lambdaEndpoint, region, credentials });
 }
 
-/** One round of the dispatcher. */
+/** Runs one round of the dispatcher. */
 export function nudge(stack: RunningStack): Promise<void> {
   return invoke(stack, 'millrace-local-dispatcher', { nudge: true });
 }
 
-/** One look into every dead-letter queue. */
+/** Runs the mirror once. */
 export function mirrorNow(stack: RunningStack): Promise<void> {
   return invoke(stack, 'millrace-local-dlq-mirror', {});
 }
@@ -39,7 +39,7 @@ async function invoke(stack: RunningStack, FunctionName: string, event: object):
   expect(FunctionError).toBeUndefined();
 }
 
-/** Pauses the mapping of a handler, or lets it go on; waits until it does. */
+/** Enables or disables the mapping of a handler, and waits until it is done. */
 export async function enableMapping(stack: RunningStack, jobType: string, enabled: boolean): Promise<void> {
   const client = openLambda(stack);
   const FunctionName = `millrace-local-${jobType}`;
@@ -48,7 +48,7 @@ export async function enableMapping(stack: RunningStack, jobType: string, enable
     return EventSourceMappings?.[0];
   };
   await client.send(new UpdateEventSourceMappingCommand({ UUID: (await read())?.UUID, Enabled: enabled }));
-  // A receive that is under way still takes what comes.
+  // A receive in progress still receives messages.
   await eventually(async () => expect((await read())?.State).toBe(enabled ? 'Enabled' : 'Disabled'), {
     timeout: 60_000,
   });
@@ -63,7 +63,7 @@ export interface Row {
   readonly result: unknown;
 }
 
-/** By plain SQL, as an application would; answers the id. */
+/** Inserts a job by plain SQL, as an application would; returns its id. */
 export async function insertJob(
   stack: RunningStack,
   jobType: string,
@@ -87,7 +87,7 @@ export async function readJob(stack: RunningStack, id: string): Promise<Row> {
   return row as Row;
 }
 
-/** Waits for a job to get there; the story that the stack told is in the message when it does not. */
+/** Waits until a job matches; an error contains the output of the stack. */
 export function untilJob(stack: RunningStack, id: string, wanted: Partial<Row>, timeout = 120_000): Promise<Row> {
   return eventually(
     async () => {
@@ -113,7 +113,7 @@ export async function readDeadLetters(stack: RunningStack, id: string): Promise<
   );
 }
 
-/** The message of a job in its handler's dead-letter queue: looked at, and visible to others again at once. */
+/** Returns the message of a job in the dead-letter queue of its handler, and leaves the message visible. */
 export async function findDeadMessage(stack: RunningStack, jobType: string, id: string): Promise<Message> {
   const handler = stack.state.handlers.find((entry) => entry.jobType === jobType);
   const client = openSqs(stack);

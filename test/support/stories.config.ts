@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import suite from '../../vitest.config.ts';
 import { projectsOf, WORKERS } from './projects.ts';
 
-/** `npm run stories`: what runs for long or waits for clocks, in *.story.ts. Most of it waits, so more runs at once. */
+/** `npm run stories`: long tests and tests that wait for clocks. Most of them wait, so more of them run in parallel. */
 export default defineConfig({
   ...suite,
   test: {

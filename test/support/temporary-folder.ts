@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder for one test, gone after it. Open to others, since a server started by root runs as somebody else. */
+/** Creates a folder for one test, and removes it afterwards. Postgres can read it when the test runs as root. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
   await chmod(folder, 0o755);

@@ -6,7 +6,7 @@ import { generate } from 'selfsigned';
 import { startPostgres } from '../../local/postgres/postgres.ts';
 import { openChildren } from '../../local/processes/children.ts';
 
-/** A certificate that signs itself, for `localhost` and no other name. */
+/** Creates a self-signed certificate for `localhost` only. */
 export async function certify() {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keySize: 2048,
@@ -18,7 +18,7 @@ export async function certify() {
   return { certificate: cert, key };
 }
 
-/** Switches TLS on in a running server; it looks for the files in its data folder. */
+/** Enables TLS in a running server, which reads the files from its data folder. */
 export async function useTls(server: { folder: string; url: string }, tls: Awaited<ReturnType<typeof certify>>) {
   const { uid, gid } = await stat(server.folder);
   for (const [name, text] of [
@@ -37,11 +37,11 @@ export async function useTls(server: { folder: string; url: string }, tls: Await
   await client.end();
 }
 
-/** A Postgres of this file's own. */
+/** Starts a Postgres for this test file. */
 export async function startOwnPostgres() {
   const children = openChildren();
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
-  // As root the server runs as somebody else, who has to get in.
+  // Under root, the server runs as another account, which requires access.
   await chmod(folder, 0o755);
   const server = await startPostgres({ children, folder: join(folder, 'data') });
   const stop = async () => {

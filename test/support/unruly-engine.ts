@@ -11,15 +11,15 @@ const READ_FINISHED = 'select id from millrace.jobs_finished';
 
 const never = <T>() => new Promise<T>(() => undefined);
 
-/** An engine whose runs wait to be ended, whose processes die, and whose messages come when they like. */
+/** An engine whose runs wait until a step ends them, whose processes die, and whose messages arrive in any order. */
 export interface Unruly {
   readonly ids: string[];
-  /** Jobs that ran although their success, or another end, was on record. */
+  /** Jobs that ran although their final outcome was already recorded. */
   readonly wronglyRun: string[];
   take(step: Step): Promise<void>;
-  /** Lets everything go well from now on, until nothing moves any more. */
+  /** Runs without faults until every job has ended or is dead. */
   drain(): Promise<void>;
-  /** Ends every run that still hangs, as if its process had been frozen all the time. */
+  /** Ends every run that still waits, as if its process had been frozen. */
   endAll(): Promise<void>;
 }
 
@@ -41,14 +41,14 @@ export function openUnruly(engine: Engine): Unruly {
   let batches: Promise<unknown>[] = [];
   let draining = false;
 
-  /** Long enough for everything that is not a wait for us to happen. */
+  /** Waits until the batch ends, its process dies, or a run waits for a step. */
   const settled = async (batch: Promise<unknown>, process: Process) => {
     const before = open.length;
     let over = false;
     void batch.then(() => {
       over = true;
     });
-    for (let tries = 0; tries < 500 && !over && !process.dead && open.length === before; tries++) await turn();
+    for (let polls = 0; polls < 500 && !over && !process.dead && open.length === before; polls++) await turn();
     for (let quiet = 0; quiet < 3; quiet++) await turn();
   };
 
@@ -61,7 +61,7 @@ export function openUnruly(engine: Engine): Unruly {
       const last = dies !== null && ++process.statements === dies.at;
       if (last && !dies.done) process.dead = true;
       if (process.dead) return never();
-      // As it was before the start: by the time of the run somebody can have ended it, and that is no fault.
+      // Read before the start: an end between the start and the run is allowed.
       if (text.includes(START)) finished = new Set((await engine.sql(READ_FINISHED)).map(({ id }) => String(id)));
       const answer = await engine.db.query(text, values);
       if (last) process.dead = true;
@@ -185,7 +185,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** One turn of the event loop, or a pause that is cut short. */
+/** Waits for one turn of the event loop. */
 function turn(_ms = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }

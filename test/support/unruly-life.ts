@@ -37,7 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('console redrive', 'purge') }) },
 ) as fc.Arbitrary<Step>;
 
-/** Between 10 and 60 things that happen, in any order. */
+/** Between 10 and 60 steps in any order. */
 export const STEPS = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
 
 const ENDED = ['succeeded', 'skipped', 'cancelled'];
@@ -50,8 +50,8 @@ interface Standing {
 }
 
 /**
- * Whatever happens in whatever order: every job ends, none runs that has ended, and the books are right. Answers how
- * many events the counters have counted.
+ * Expects that after any steps every job has ended or is dead, no ended job ran again, and the counters agree with the
+ * tables. Returns the number of counted events.
  */
 export async function checkLife(engine: Engine, steps: readonly Step[]): Promise<number> {
   await engine.clear();
@@ -59,7 +59,7 @@ export async function checkLife(engine: Engine, steps: readonly Step[]): Promise
   for (const one of steps) await unruly.take(one);
   await unruly.drain();
   const first = await engine.sql<Standing>(READ_STATUSES);
-  // What hung all the while ends now. It can redrive what is dead, and nothing else.
+  // Runs that waited until now end. They may change dead jobs, but no ended job.
   await unruly.endAll();
   await unruly.drain();
   const last = await engine.sql<Standing>(READ_STATUSES);
@@ -72,11 +72,11 @@ export async function checkLife(engine: Engine, steps: readonly Step[]): Promise
   expect(unruly.wronglyRun).toEqual([]);
   const dead = last.filter(({ status }) => status === 'dead_letter').map(({ id }) => ({ id }));
   expect(await engine.sql(READ_OPEN)).toEqual(dead);
-  return checkBooks(engine, last);
+  return checkCounters(engine, last);
 }
 
-/** What `/metrics` says against a count of the tables. */
-async function checkBooks(engine: Engine, jobs: readonly Standing[]): Promise<number> {
+/** Compares `/metrics` with counts of the tables. */
+async function checkCounters(engine: Engine, jobs: readonly Standing[]): Promise<number> {
   const text = await renderMetrics(engine.db, { version: '', node: '' });
   const sum = (pattern: RegExp) =>
     [...text.matchAll(pattern)].map(([, value]) => Number(value)).reduce((total, value) => total + value, 0);

@@ -1,7 +1,7 @@
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../core/handler/chosen-outcome.ts';
 import type { Fate } from './memory-queues.ts';
 
-/** What can happen next. Numbers pick one of what there is, modulo how many there are. */
+/** One step. `pick` selects an existing job, message or run, modulo their number. */
 export type Step =
   | { readonly do: 'enqueue'; readonly count: number; readonly maxAttempts: number }
   | { readonly do: 'dispatch'; readonly fates: readonly Fate[]; readonly dies: 'before send' | 'after send' | 'never' }
@@ -14,7 +14,7 @@ export type Step =
   | { readonly do: 'cancel' | 'retry'; readonly pick: number }
   | { readonly do: 'rescue' | 'maintain' | 'show all' | 'console redrive' | 'purge' };
 
-/** A process that dies at its n-th statement, before or after the database has done it. */
+/** The death of a process at its statement number `at`, before the database runs it or, if `done`, after. */
 export interface Death {
   readonly at: number;
   readonly done: boolean;
@@ -23,7 +23,7 @@ export interface Death {
 export const OUTCOMES = ['success', 'error', 'text', 'skip', 'cancel', 'snooze', 'retry after', 'dead'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Ends a run that waits. */
+/** Ends a waiting run. */
 export function endWith(outcome: Outcome, resolve: (value: unknown) => void, reject: (reason: unknown) => void): void {
   const ends: Record<Outcome, () => void> = {
     success: () => resolve({ done: true }),

@@ -8,7 +8,7 @@ function isCall(node: unknown, object: string, property: string): boolean {
   return nameOf(node.callee.object) === object && nameOf(node.callee.property) === property;
 }
 
-/** `Date.now() - begun`; a number of milliseconds makes it a date. */
+/** Matches `Date.now() - begun`, but not the subtraction of a literal, which computes a date. */
 function isAge(node: Node): boolean {
   if (node.type !== 'BinaryExpression' || node.operator !== '-') return false;
   return isCall(node.left, 'Date', 'now') && nameOf(node.right) !== undefined;
@@ -18,7 +18,7 @@ function readsClock({ node }: Place): boolean {
   return isCall(node, 'performance', 'now') || isCall(node, 'process', 'hrtime') || isAge(node);
 }
 
-/** How long something takes says as much about the machine: a test counts pages, bytes, steps or processor time. */
+/** A test counts pages, bytes, steps or processor time, since elapsed time depends on the machine. */
 export const elapsedTime: Rule = {
   name: 'elapsed time',
   check: ({ path, text, syntax }) =>

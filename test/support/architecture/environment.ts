@@ -1,7 +1,7 @@
 import { isIn, lineAt, type Rule } from './source-file.ts';
 import { nameOf, type Place, textOf } from './syntax.ts';
 
-// The settings are read in one place each: by the engine, and by the app that describes a deployment.
+// One reader for the settings of the engine, and one for those of a deployment.
 const READERS = ['core/config.ts', 'infra/app.ts'];
 const GOVERNED = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
 
@@ -10,7 +10,7 @@ function isMember({ node }: Place, object: string, property?: string): boolean {
   return property === undefined || (nameOf(node.property) ?? textOf(node.property)) === property;
 }
 
-/** `process.env`, `const { env } = process` and `import { env } from 'node:process'`. */
+/** Matches `process.env`, `const { env } = process` and `import { env } from 'node:process'`. */
 function readsEnvironment(place: Place): boolean {
   const { node, parents } = place;
   const around = parents.find(({ type }) => type === 'VariableDeclarator' || type === 'ImportDeclaration');
@@ -19,12 +19,12 @@ function readsEnvironment(place: Place): boolean {
   return isMember(place, 'process', 'env') || (taken && fromProcess);
 }
 
-/** A process that is started for somebody else gets the PATH, which is no setting. */
+/** Matches `process.env.PATH`, which is not a setting: child processes inherit it. */
 function isPath({ parents: [parent] }: Place): boolean {
   return parent?.type === 'MemberExpression' && nameOf(parent.property) === 'PATH';
 }
 
-/** A setting is read, checked and complained about in one place. */
+/** One place reads and checks the settings and reports their errors. */
 export const environmentReader: Rule = {
   name: 'environment reader',
   check: ({ path, text, syntax }) =>
@@ -33,7 +33,7 @@ export const environmentReader: Rule = {
       .map(({ node }) => ({ path, line: lineAt(text, node.start), message: 'reads the environment' })),
 };
 
-/** What the engine has to say goes through its log, where it is one JSON line. */
+/** The engine writes only log lines, each a line of JSON. */
 export const consoleWriter: Rule = {
   name: 'console writer',
   check: ({ path, text, syntax }) =>

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { isIn, lineAt, type Rule, type SourceFile, type Violation } from './source-file.ts';
 import { importsOf, nameOf } from './syntax.ts';
 
-/** What each folder may import besides itself: folders, or single files. */
+/** The folders and single files that each folder may import besides itself. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   api: ['core'],
@@ -15,7 +15,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 const PRODUCT = ['core', 'api', 'functions', 'infra'];
 
-/** A module that few places own, and the folders in which nobody else imports it. */
+/** Modules with owners, and the folders in which only the owners may import them. */
 const OWNERS = [
   {
     module: /^pg($|\/)/,
@@ -38,7 +38,7 @@ const CONNECTS =
 
 const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace|stack)\.ts$))/;
 
-/** What a folder keeps away from, whoever owns it. */
+/** Modules that a folder must not import, not even as an owner. */
 const APART = [
   { folder: 'infra/plan', module: CDK, why: 'it is plain data, without CDK' },
   { folder: 'infra/settings', module: CDK, why: 'it is plain data, without CDK' },
@@ -48,7 +48,7 @@ const APART = [
 interface Resolved {
   readonly from: string;
   readonly to: string;
-  /** Whether `to` is a path in the repository. */
+  /** True if `to` is a path in the repository. */
   readonly ours: boolean;
   readonly line: number;
 }
@@ -82,25 +82,25 @@ export const importDirection = rule('import direction', ({ from, to, ours }) => 
   return `imports ${to}; ${folder} may import ${[folder, ...allowed].join(', ')}`;
 });
 
-/** Each client library has one home. */
+/** Only its owners import a client library. */
 export const moduleOwner = rule('module owner', ({ from, to, ours }) => {
   const claim = OWNERS.find(({ module, folders }) => !ours && module.test(to) && isIn(from, folders));
   if (claim === undefined || claim.owners.includes(from) || isIn(from, claim.owners)) return undefined;
   return `imports ${to}; only ${claim.owners.join(' or ')} does`;
 });
 
-/** The statements know nothing of queues, and a deployment description talks to nobody. */
+/** SQL does not use queues, and the description of a deployment opens no connection. */
 export const keptApart = rule('kept apart', ({ from, to }) => {
   const apart = APART.find(({ folder, module }) => isIn(from, [folder]) && module.test(to));
-  return apart && `imports ${to}; ${apart.folder} does not, for ${apart.why}`;
+  return apart && `imports ${to}; ${apart.folder} must not, because ${apart.why}`;
 });
 
-/** Node runs the sources as they are, so an import names the file. */
+/** Node runs the sources without a compiler, so an import names the file with its suffix. */
 export const importSuffix = rule('import suffix', ({ to, ours }) => {
   return ours && !/\.(ts|mjs|js|json)$/.test(to) ? `imports ${to} without its suffix` : undefined;
 });
 
-/** `fetch` needs no import, so it is looked for by name. */
+/** `fetch` is a global, so the rule matches its name. */
 export const noFetchInInfra: Rule = {
   name: 'no fetch in infra',
   check: (file) =>

@@ -2,11 +2,11 @@ import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { nameOf, type Place, type Text, textOf } from './syntax.ts';
 
 const GOVERNED = ['core', 'api', 'functions', 'infra'];
-// `set local` lasts as long as a transaction, and a link-local address is one that no router forwards.
+// `set local` ends with the transaction, and no router forwards a link-local address.
 const UNRELATED = /\b(set\s+|link[\s-])local\b/gi;
 const MODE = /\b(local|emulators?|emulated|localstack|elasticmq|ministack|tests?|vitest)\b/i;
 
-/** The product never asks where it runs: only addresses differ. So the words for it have no use in it. */
+/** The product does not depend on where it runs, except for addresses, so it does not use the words for it. */
 export const modeWords: Rule = {
   name: 'mode words',
   check: (file) =>
@@ -18,7 +18,7 @@ export const modeWords: Rule = {
             {
               path: file.path,
               line: lineAt(file.text, start),
-              message: `says "${word}"; it must not know where it runs`,
+              message: `contains "${word}"; the product must not depend on where it runs`,
             },
           ];
     }),

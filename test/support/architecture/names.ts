@@ -1,7 +1,7 @@
 import { isIn, type Rule, type Violation } from './source-file.ts';
 
 const BANNED = 'utils helpers common shared misc lib types interfaces constants manager service base'.split(' ');
-// As the last word of a name these say as little as alone; the others can be what a list is a list of.
+// These mean nothing as the last word of a name either; the others can, as in `list-job-types`.
 const BANNED_ENDING = /-(utils?|helpers?|manager|service|base)$/;
 
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
@@ -22,20 +22,20 @@ function rule(name: string, judge: (path: string) => string | undefined): Rule {
   };
 }
 
-/** A file or folder is called what a newcomer would search for. */
+/** A file or folder has the name that a newcomer would search for. */
 export const bannedNames = rule('banned names', (path) => {
   const bad = partsOf(path).find((part) => BANNED.includes(part) || BANNED_ENDING.test(part));
-  return bad && `is called ${bad}, which says nothing about what is in it`;
+  return bad && `is called ${bad}, which does not describe its content`;
 });
 
-/** Files and folders are kebab-case; a migration is a number and snake_case, so that it sorts and reads as SQL. */
+/** Files and folders are kebab-case; migrations are a number and snake_case, which sorts and reads as SQL does. */
 export const kebabCase = rule('kebab-case', (path) => {
   const file = path.split('/').at(-1) ?? '';
   const folders = partsOf(path)
     .slice(0, -1)
     .filter((part) => !part.startsWith('__'));
   if (isIn(path, ['migrations']) && file.endsWith('.sql')) {
-    return MIGRATION.test(file) ? undefined : `${file} is not called like 0001_what_it_brings.sql`;
+    return MIGRATION.test(file) ? undefined : `${file} must have a name such as 0001_what_it_adds.sql`;
   }
   const bad = [...folders, ...(file === 'README.md' ? [] : [file.split('.')[0] ?? ''])].find((p) => !KEBAB.test(p));
   return bad && `${bad} is not kebab-case`;

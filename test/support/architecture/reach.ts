@@ -12,7 +12,7 @@ interface Edge {
 
 const known = new Map<string, readonly Edge[]>();
 
-/** What a file of the repository imports by a name that is written down, itself given by its path from the root. */
+/** Returns the imports with a literal name of a file, given by its path from the root. */
 export function edgesOf(file: string): readonly Edge[] {
   const edges = known.get(file) ?? readEdges(file);
   known.set(file, edges);
@@ -26,7 +26,7 @@ function readEdges(file: string): Edge[] {
   });
 }
 
-/** Everything that is loaded along with a file, each with the chain of imports that leads to it. */
+/** Returns every module that loads with a file, each with the chain of imports that leads to it. */
 export function loadedWith(file: string): Map<string, readonly string[]> {
   const chains = new Map<string, readonly string[]>([[file, [file]]]);
   for (const [from, chain] of chains) {
@@ -38,7 +38,7 @@ export function loadedWith(file: string): Map<string, readonly string[]> {
   return chains;
 }
 
-/** Of them, the packages from npm. */
+/** Returns the npm packages among these modules. */
 export function packagesOf(chains: ReadonlyMap<string, readonly string[]>): string[] {
   return [...chains.keys()].filter((name) => !name.endsWith('.ts') && !name.startsWith('node:'));
 }

@@ -85,17 +85,14 @@ const PLANTED: Case[] = [
   [elapsedTime, 'test/life/kill.story.ts', 'const took = Date.now() - begun;'],
 ];
 
-it.each(PLANTED.map(([rule, path, text]) => ({ rule, path, text })))(
-  '"$rule.name" objects to $path: $text',
-  (planted) => {
-    const { rule, path, text } = planted;
-    const file = sourceFile(path, text);
+it.each(PLANTED.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name" rejects $path: $text', (planted) => {
+  const { rule, path, text } = planted;
+  const file = sourceFile(path, text);
 
-    const found = rule.check(file);
+  const found = rule.check(file);
 
-    expect(found.map((violation) => violation.path)).toEqual([path]);
-  },
-);
+  expect(found.map((violation) => violation.path)).toEqual([path]);
+});
 
 const RIGHT: Case[] = [
   [importDirection, 'core/jobs/claim.ts', "import { toJob } from '../job.ts';\nimport { z } from 'zod';"],
@@ -132,8 +129,12 @@ const RIGHT: Case[] = [
   [lineColumns, 'core/errors.ts', `throw new Error('${LONG}');`],
   [lineColumns, 'cli/millrace.js', `refuse('${'x'.repeat(109)}');`],
   [sqlHome, 'core/jobs/claim.ts', "const CLAIM = 'select id from millrace.jobs';"],
-  [sqlHome, 'cli/main.ts', "say('select a job from the list');\nsay('Update the handler.');"],
-  [sqlHome, 'local/screen/banner.ts', 'say(\'npx millrace sql "insert into millrace.jobs (job_type) values (1)"\');'],
+  [sqlHome, 'cli/main.ts', "printLine('select a job from the list');\nprintLine('Update the handler.');"],
+  [
+    sqlHome,
+    'local/screen/banner.ts',
+    'printLine(\'npx millrace sql "insert into millrace.jobs (job_type) values (1)"\');',
+  ],
   [sqlConstant, 'test/support/database.ts', ['f(`create database ', '{name}`);'].join('$')],
   [sqlNamed, 'core/jobs/claim.ts', 'const CLAIM_DUE_JOBS = `\n  -- In key order.\n  select id from millrace.jobs`;'],
   [environmentReader, 'core/config.ts', 'f(process.env);'],
@@ -158,14 +159,14 @@ it.each(RIGHT.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name"
   expect(found).toEqual([]);
 });
 
-it('has seen every rule object and accept', () => {
+it('every rule has a case that it rejects and one that it accepts', () => {
   const objecting = new Set(PLANTED.map(([rule]) => rule));
   const accepting = new Set(RIGHT.map(([rule]) => rule));
 
   expect(RULES.filter((rule) => !objecting.has(rule) || !accepting.has(rule))).toEqual([]);
 });
 
-it('names the line', () => {
+it('a violation names its line', () => {
   const file = sourceFile('core/claim.ts', "\n\nimport pg from 'pg';");
 
   const found = moduleOwner.check(file);
@@ -179,7 +180,7 @@ it('names the line', () => {
   ]);
 });
 
-it('refuses a file that does not parse', () => {
+it('sourceFile throws for a file that does not parse', () => {
   expect(() => sourceFile('core/claim.ts', 'const = 1')).toThrow(/core\/claim\.ts does not parse/);
 });
 

@@ -8,7 +8,7 @@ import { fileLines, lineColumns } from './sizes.ts';
 import type { Rule } from './source-file.ts';
 import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 
-/** Everything that is asked of a file of this repository, besides what lint and the compiler ask. */
+/** The rules for every file of the repository, in addition to lint and the compiler. */
 export const RULES: readonly Rule[] = [
   importDirection,
   moduleOwner,

@@ -3,7 +3,7 @@ import { lineAt, type Rule, type SourceFile } from './source-file.ts';
 const LINES = 200;
 const COLUMNS = 120;
 
-/** What fits a reader's head. Migrations, generated files and documents are exempt; functions are counted by lint. */
+/** Limits the length of a source file. Migrations, generated files and documents are exempt; lint counts functions. */
 export const fileLines: Rule = {
   name: 'file lines',
   check: ({ path, text, syntax }) => {
@@ -13,7 +13,7 @@ export const fileLines: Rule = {
   },
 };
 
-/** The formatter breaks code at this width and leaves comments alone. A sentence in quotes is not torn apart for it. */
+/** The formatter wraps code at this width, but not comments. A long string may exceed it. */
 export const lineColumns: Rule = {
   name: 'line columns',
   check: (file) => {
@@ -26,7 +26,7 @@ export const lineColumns: Rule = {
   },
 };
 
-/** The lines on which one string, with the brackets that close behind it, crosses the limit. */
+/** Returns the lines on which one string, with the closing brackets after it, exceeds the limit. */
 function quotedLines({ text, syntax }: SourceFile): Set<number> {
   const crossing = (syntax?.places ?? []).filter(({ node: { type, start, end } }) => {
     if (type !== 'Literal' && type !== 'TemplateLiteral') return false;

@@ -6,11 +6,11 @@ import { parseSyntax, type Syntax } from './syntax.ts';
 export interface SourceFile {
   readonly path: string;
   readonly text: string;
-  /** Of TypeScript and JavaScript only. */
+  /** Only for TypeScript and JavaScript. */
   readonly syntax: Syntax | undefined;
 }
 
-/** One thing that is not as it should be. */
+/** One violation of a rule. */
 export interface Violation {
   readonly path: string;
   /** Counted from 1. */
@@ -18,7 +18,7 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Looks at files one by one; the name is what an exception refers to. */
+/** Checks one file at a time. Exceptions refer to a rule by its name. */
 export interface Rule {
   readonly name: string;
   check(file: SourceFile): Violation[];
@@ -31,7 +31,7 @@ export function sourceFile(path: string, text: string): SourceFile {
   return { path, text, syntax: /\.(ts|mjs|js)$/.test(path) ? parseSyntax(path, text) : undefined };
 }
 
-/** Every text file below a folder, what is generated or installed left out. */
+/** Returns every text file below a folder, except generated and installed ones. */
 export function readTree(root: string, folder = ''): SourceFile[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
@@ -41,12 +41,12 @@ export function readTree(root: string, folder = ''): SourceFile[] {
   });
 }
 
-/** Whether a file lies in one of the top-level folders. */
+/** Returns whether a file is in one of the top-level folders. */
 export function isIn(path: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path.startsWith(`${folder}/`));
 }
 
-/** The line, counted from 1, of an offset. */
+/** Returns the line of an offset, counted from 1. */
 export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }

@@ -2,11 +2,11 @@ import { resolveImports } from './imports.ts';
 import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { isFilledIn, isNode, nameOf, type Place, textOf } from './syntax.ts';
 
-// `local/sqs` keeps its queues in a SQLite file of its own, which is none of the engine's tables.
+// `local/sqs` stores its queues in its own SQLite file, not in tables of the engine.
 const HOMES = ['core', 'migrations', 'test', 'bench', 'local/sqs'];
 const OBJECTS = 'table|index|function|database|role|schema|view|type|trigger';
 
-// A text is SQL when it begins as a statement does, with enough of it that no English sentence matches.
+// A text is SQL when its start matches enough of a statement that no English sentence does.
 const STATEMENT = new RegExp(
   `^(\\s|--[^\\n]*\\n)*(${[
     'select\\s+(distinct\\s+)?(\\S+\\s+|[^;]*?([,*($:]|\\sas\\s)[^;]*?\\s)?from\\s',
@@ -47,24 +47,24 @@ function rule(name: string, judge: (file: SourceFile, statement: Statement) => s
   };
 }
 
-/** One place to look for what is asked of the database. */
+/** Only these folders contain SQL. */
 export const sqlHome = rule('SQL home', ({ path }) => {
-  return isIn(path, HOMES) ? undefined : 'has SQL; it belongs into core';
+  return isIn(path, HOMES) ? undefined : 'contains SQL; move it to core';
 });
 
-/** A statement is constant: what varies is a parameter. */
+/** A statement is constant; its variable parts are parameters. */
 export const sqlConstant = rule('SQL is constant', ({ path }, { place }) => {
-  return isFilledIn(place.node) && !isIn(path, ['test', 'bench']) ? 'fills something into SQL; use $n' : undefined;
+  return isFilledIn(place.node) && !isIn(path, ['test', 'bench']) ? 'inserts a value into SQL; use $n' : undefined;
 });
 
-/** A statement in the engine has a name that says what it does, and reads in lower case. */
+/** A statement of the engine has a name that describes it, and is in lower case. */
 export const sqlNamed = rule('SQL has a name', ({ path }, { place, text }) => {
   if (!isIn(path, ['core'])) return undefined;
   const [parent] = place.parents;
   const name = isNode(parent) && parent.type === 'VariableDeclarator' ? nameOf(parent.id) : undefined;
   if (name === undefined || !/^[A-Z][A-Z0-9_]*$/.test(name)) return 'is SQL outside an UPPER_SNAKE constant';
   const keyword = /[a-z]+/i.exec(text.replace(/--[^\n]*\n/g, ''))?.[0] ?? '';
-  return keyword === keyword.toLowerCase() ? undefined : `says ${keyword}; SQL is written in lower case`;
+  return keyword === keyword.toLowerCase() ? undefined : `contains ${keyword}; SQL is in lower case`;
 });
 
 const PORT = /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)$/;

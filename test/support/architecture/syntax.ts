@@ -8,17 +8,17 @@ export interface Node {
   readonly [key: string]: unknown;
 }
 
-/** A node and those around it, the nearest first. */
+/** A node and its ancestors, the nearest first. */
 export interface Place {
   readonly node: Node;
   readonly parents: readonly Node[];
 }
 
 export interface Import {
-  /** What stands between the quotes; undefined when it is computed. */
+  /** The text between the quotes; undefined when it is computed. */
   readonly target: string | undefined;
   readonly start: number;
-  /** Whether the other module is loaded with this one, by a call, or never since it is asked for types only. */
+  /** Whether the other module loads with this one, with a call, or never since the import is only for types. */
   readonly when: 'load' | 'call' | 'never';
 }
 
@@ -32,7 +32,7 @@ export interface Syntax {
   readonly comments: readonly Text[];
 }
 
-/** Parses a TypeScript or JavaScript file; throws when it is neither. */
+/** Parses a TypeScript or JavaScript file; throws on a syntax error. */
 export function parseSyntax(path: string, text: string): Syntax {
   const { program, comments, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path} does not parse: ${errors[0].message}`);
@@ -59,7 +59,7 @@ const IMPORTING = new Set([
   'TSImportType',
 ]);
 
-/** Every way to name another module: import, re-export, dynamic import and a type's `import('…')`. */
+/** Returns every reference to another module: import, re-export, dynamic import and a type's `import('…')`. */
 export function importsOf(syntax: Syntax | undefined): Import[] {
   return (syntax?.places ?? [])
     .filter(({ node }) => IMPORTING.has(node.type) && isNode(node.source))
@@ -71,7 +71,7 @@ function whenLoaded({ type, importKind, exportKind }: Node): Import['when'] {
   return type === 'TSImportType' || importKind === 'type' || exportKind === 'type' ? 'never' : 'load';
 }
 
-/** The text of a string, or of a template with an ellipsis where something is filled in; else undefined. */
+/** Returns the text of a string, or of a template with `…` for each inserted value; undefined for other nodes. */
 export function textOf(node: unknown): string | undefined {
   if (!isNode(node)) return undefined;
   if (node.type === 'Literal' && typeof node.value === 'string') return node.value;
@@ -79,12 +79,12 @@ export function textOf(node: unknown): string | undefined {
   return node.quasis.map((quasi: { value: { raw: string } }) => quasi.value.raw).join('…');
 }
 
-/** Whether something is filled into a template. */
+/** Returns whether a template inserts a value. */
 export function isFilledIn(node: Node): boolean {
   return Array.isArray(node.expressions) && node.expressions.length > 0;
 }
 
-/** The name that an identifier or a plain `a.b` property stands for. */
+/** Returns the name of an identifier, or undefined for another node. */
 export function nameOf(node: unknown): string | undefined {
   return isNode(node) && node.type === 'Identifier' && typeof node.name === 'string' ? node.name : undefined;
 }
