@@ -1,6 +1,6 @@
 import { LARGEST_ID } from '../job.ts';
 
-/** The content of an SQS message: ids only, about a hundred bytes. The handler reads the payload at the start of the job. */
+/** The content of an SQS message: ids only, about a hundred bytes. The start of the job reads the payload. */
 export interface JobMessage {
   readonly epoch: string;
   readonly jobId: string;
@@ -10,7 +10,7 @@ export interface JobMessage {
 const VERSION = 1;
 /** The largest bigint has 19 digits. */
 const ID = /^[1-9]\d{0,18}$/;
-/** The database draws hex digits. Other characters are refused, because a NUL would fail the statement of a whole batch. */
+/** The database draws hex digits. Other texts are refused, because a NUL would fail the statement of a whole batch. */
 const EPOCH = /^[\w-]{1,64}$/;
 
 export function encodeMessage({ epoch, jobId, claimNo }: JobMessage): string {

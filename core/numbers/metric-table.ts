@@ -21,16 +21,28 @@ export const PROMETHEUS_METRICS = {
     labels: ['job_type'],
     help: 'Time that the oldest due job has waited for its claim, in seconds.',
   },
-  millrace_job_wait_seconds: { type: 'histogram', labels: ['job_type'], help: 'Time from the due time of a job to the start of the attempt, in seconds.' },
+  millrace_job_wait_seconds: {
+    type: 'histogram',
+    labels: ['job_type'],
+    help: 'Time from the due time of a job to the start of the attempt, in seconds.',
+  },
   millrace_job_duration_seconds: {
     type: 'histogram',
     labels: ['job_type', 'outcome'],
     help: 'Duration of each attempt, from its start to its outcome, in seconds.',
   },
   millrace_dispatch_runs_total: { type: 'counter', labels: ['result'], help: 'Number of rounds of the dispatcher.' },
-  millrace_dispatch_duration_seconds: { type: 'histogram', labels: [], help: 'Duration of each successful round, in seconds.' },
+  millrace_dispatch_duration_seconds: {
+    type: 'histogram',
+    labels: [],
+    help: 'Duration of each successful round, in seconds.',
+  },
   millrace_dispatched_jobs_total: { type: 'counter', labels: ['queue'], help: 'Number of messages sent to SQS.' },
-  millrace_dispatch_errors_total: { type: 'counter', labels: ['reason'], help: 'Number of messages that SQS did not accept.' },
+  millrace_dispatch_errors_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Number of messages that SQS did not accept.',
+  },
   millrace_dispatcher_last_success_timestamp_seconds: {
     type: 'gauge',
     labels: [],
@@ -42,8 +54,16 @@ export const PROMETHEUS_METRICS = {
     help: 'Number of open dead letters in the table, and of messages in SQS at the last count of the mirror.',
   },
   millrace_redrive_jobs_total: { type: 'counter', labels: ['result'], help: 'Number of jobs that were redriven.' },
-  millrace_handler_paused: { type: 'gauge', labels: ['handler'], help: '1 if an operator has paused the handler, else 0.' },
-  millrace_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1; the labels name the version of Millrace and of Node.' },
+  millrace_handler_paused: {
+    type: 'gauge',
+    labels: ['handler'],
+    help: '1 if an operator has paused the handler, else 0.',
+  },
+  millrace_build_info: {
+    type: 'gauge',
+    labels: ['version', 'node'],
+    help: 'Always 1; the labels name the version of Millrace and of Node.',
+  },
 } as const satisfies Record<string, PrometheusMetric>;
 
 export type PrometheusName = keyof typeof PROMETHEUS_METRICS;

@@ -35,7 +35,7 @@ export interface Stats {
   readonly dispatcherLastRoundAt: Date | null;
 }
 
-// A loose scan of the claim's index: one step for each address and priority with waiting jobs, regardless of their number.
+// A loose scan of the claim's index: one step for each address and priority, regardless of the number of jobs.
 const READ_OLDEST_DUE = `
   with recursive waiting as (
     (select job_type, routing_key, priority, due_at from millrace.jobs_live where due_at is not null

@@ -14,7 +14,8 @@ export function resultJson(value: unknown): string | null {
     const json = JSON.stringify(value);
     if (json === undefined) return null;
     const bytes = Buffer.byteLength(json);
-    if (bytes > LONGEST_RESULT_BYTES) return notStored(`the result has ${bytes} bytes, more than the limit of ${LONGEST_RESULT_BYTES}`);
+    if (bytes > LONGEST_RESULT_BYTES)
+      return notStored(`the result has ${bytes} bytes, more than the limit of ${LONGEST_RESULT_BYTES}`);
     return jsonDepth(json) > DEEPEST_JSON ? notStored('the result is nested too deeply') : storableJson(json);
   } catch (error) {
     return notStored(`the result is not JSON: ${describeFailure(error).message}`);
