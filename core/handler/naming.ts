@@ -9,7 +9,7 @@ export function handlerName({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType}.${routingKey}`;
 }
 
-/** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names allow no dot: it becomes `-`. */
+/** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */
 export function queueName(stage: string, address: HandlerAddress): string {
   return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;
 }

@@ -122,7 +122,7 @@ async function applyAll(connections: Connections, migrations: readonly Migration
   return { applied, ahead: ledger.map(({ name }) => name).filter((name) => !known.has(name)) };
 }
 
-/** Creates roles and schema. Roles belong to the whole server, so it retries conflicts with another database's set-up. */
+/** Creates roles and schema. Roles belong to the server, so it retries a conflict with another database's set-up. */
 async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
