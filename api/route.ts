@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Scope } from '../core/access/scopes.ts';
-import type { Dispatched } from '../core/dispatch/dispatch.ts';
+import type { Dispatched } from '../core/aws/functions.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
 import type { Log } from '../core/log.ts';
 import type { Database, Queryable } from '../core/postgres/database.ts';

@@ -1,6 +1,6 @@
+import type { Dispatched } from '../core/aws/functions.ts';
 import { openQueues } from '../core/aws/queues.ts';
 import { choiceSetting, durationSetting, metricSettings } from '../core/config.ts';
-import type { Dispatched } from '../core/dispatch/dispatch.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';

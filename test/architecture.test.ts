@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { elapsedTime } from './support/architecture/elapsed-time.ts';
 import { environmentReader } from './support/architecture/environment.ts';
 import { moduleOwner } from './support/architecture/imports.ts';
+import { crowdedFolders, importsAllowed, roomsOf, sharedNames } from './support/architecture/rooms.ts';
 import { RULES } from './support/architecture/rules.ts';
 import { readTree } from './support/architecture/source-file.ts';
 import { sqlConstant, sqlHome } from './support/architecture/sql.ts';
@@ -66,6 +67,25 @@ it('every exception from a rule is necessary', () => {
   });
 
   expect(needless).toEqual([]);
+});
+
+it('every folder is small, and every file name is unique within its package', () => {
+  expect(crowdedFolders(tree)).toEqual([]);
+  expect(sharedNames(tree)).toEqual([]);
+});
+
+it('CONTRIBUTING lists every folder, and what each package may import', () => {
+  const page = readFileSync(`${ROOT}CONTRIBUTING.md`, 'utf8');
+  const rows = [...page.matchAll(/^\| `([\w/-]+\/)` \| (.+?) \|(?: (.*?) \|)?$/gm)];
+  const packages = rows.filter(([, , , imports]) => imports !== undefined);
+
+  const rooms = rows.filter(([, , , imports]) => imports === undefined).map(([, room]) => room);
+
+  expect(rooms.toSorted()).toEqual(roomsOf(tree));
+  expect(packages.map(([, folder, , imports]) => [folder, imports])).toEqual(
+    packages.map(([, folder = '']) => [folder, importsAllowed(folder.slice(0, -1))]),
+  );
+  expect(packages.length).toBe(6);
 });
 
 it('the rules check the whole tree', () => {

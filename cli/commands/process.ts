@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { Dispatched } from '../../core/aws/functions.ts';
 import { optionalSetting } from '../../core/config.ts';
-import type { Dispatched } from '../../core/dispatch/dispatch.ts';
 import { openLog } from '../../core/log.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';

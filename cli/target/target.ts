@@ -47,7 +47,7 @@ export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddr
 function needsDatabase({ label }: ApiAddress): CommandFailure {
   return new CommandFailure(
     EXIT.usage,
-    `this command requires the database, not the API at ${label}: name it with --database-url or DATABASE_URL`,
+    `this command requires a database, not the API at ${label}: name one with --database-url or DATABASE_URL`,
   );
 }
 

@@ -1,7 +1,11 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { Dispatched } from '../dispatch/dispatch.ts';
 import type { Log } from '../log.ts';
 import type { AwsAddress } from './batches.ts';
+
+export interface Dispatched {
+  readonly claimed: number;
+  readonly sent: number;
+}
 
 export interface DispatcherFunction {
   /** Has it make a round and waits for it. */

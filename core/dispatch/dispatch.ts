@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Dispatched } from '../aws/functions.ts';
 import { encodeMessage } from '../aws/message.ts';
 import type { Outgoing, Queues, SendVerdict } from '../aws/queues.ts';
 import { queueNameOf } from '../handler/naming.ts';
@@ -22,11 +23,6 @@ export interface DispatchDeps {
   readonly floors?: ClaimFloors;
   /** Takes what was sent and what was not. */
   readonly rounds?: Rounds;
-}
-
-export interface Dispatched {
-  readonly claimed: number;
-  readonly sent: number;
 }
 
 const FIRST_HOLD_SECONDS = 5;

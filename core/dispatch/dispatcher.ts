@@ -1,3 +1,4 @@
+import type { Dispatched } from '../aws/functions.ts';
 import type { Queues } from '../aws/queues.ts';
 import { SettingError } from '../errors.ts';
 import { openFloors } from '../jobs/claim-floors.ts';
@@ -8,7 +9,7 @@ import type { Database } from '../postgres/database.ts';
 import { readEpoch } from '../postgres/epoch.ts';
 import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
-import { type DispatchDeps, type Dispatched, dispatch } from './dispatch.ts';
+import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { beat, registerRun } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Refusal } from './catalog.ts';
 
-const LONGEST_IMPORT_MS = 10_000;
+const LONGEST_IMPORT_MS = 60_000;
 /** Dozens at once slow each other down until none is imported in time. */
 const AT_ONCE = 4;
 const IMPORTED = 'millrace: imported';

@@ -2,7 +2,7 @@ import { type Log, processLog } from '../log.ts';
 import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import { type Database, errorCode, isStatementError } from '../postgres/database.ts';
 
-// Nearly every batch has all succeeded. The function is in migrations/0009_endings.sql, which says how a job ends and dies.
+// Nearly every batch has all succeeded. migrations/0009_endings.sql has the function, and how a job ends and dies.
 const FINISH_SUCCESSES = `
   select id as "jobId", 'succeeded' as status
     from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;

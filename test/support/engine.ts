@@ -1,7 +1,8 @@
 import { afterAll, beforeEach } from 'vitest';
 import { z } from 'zod';
+import type { Dispatched } from '../../core/aws/functions.ts';
 import { encodeMessage } from '../../core/aws/message.ts';
-import { type Dispatched, dispatch } from '../../core/dispatch/dispatch.ts';
+import { dispatch } from '../../core/dispatch/dispatch.ts';
 import { defineHandler, type HandlerDefinition, type RunContext } from '../../core/handler/handler.ts';
 import { retry } from '../../core/handler/retry-policy.ts';
 import { MAX_RECEIVE_COUNT } from '../../core/handler/timing.ts';

@@ -37,7 +37,7 @@ export function answerFailure(label: string, status: number, body: unknown): Api
   const { data } = ProblemDocument.safeParse(body);
   const code = CODES[status] ?? EXIT.failed;
   if (data === undefined) {
-    const said = GatewayDocument.safeParse(body).data?.message ?? 'without a reason';
+    const said = GatewayDocument.safeParse(body).data?.message ?? 'no reason given';
     const words = oneLine(said, LONGEST_WORDS);
     if (code === EXIT.refused) return new ApiFailure(code, `${label} denied access: ${words}; ${SIGN_IN}`);
     // Without a problem type, its 404 must not count as "no such job".

@@ -162,7 +162,7 @@ it('a viewer sees dead letters without their payloads', async () => {
 });
 
 it.each([
-  [['redrive', '--all', '--via-sqs'], 'this command requires the database'],
+  [['redrive', '--all', '--via-sqs'], 'this command requires a database'],
   [['process', '--function', 'f'], '--function or --api-url, not both'],
 ])('rejects %j, which the API does not support', async (args, sentence) => {
   const { code, stdout, stderr } = await byApi(args);

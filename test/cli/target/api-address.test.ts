@@ -54,7 +54,7 @@ describe('the target of a command', () => {
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      `error: this command requires the database, not the API at ${url}/: name it with --database-url or DATABASE_URL\n`,
+      `error: this command requires a database, not the API at ${url}/: name one with --database-url or DATABASE_URL\n`,
     );
   });
 });

@@ -3,7 +3,7 @@ import { isIn, lineAt, type Rule, type SourceFile, type Violation } from './sour
 import { importsOf, nameOf } from './syntax.ts';
 
 /** The folders and single files that each folder may import besides itself. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   api: ['core'],
   functions: ['core', 'api'],
@@ -40,11 +40,6 @@ const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace
 
 /** Modules that a folder must not import, not even as an owner. */
 const APART = [
-  {
-    folder: 'core/jobs',
-    module: /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions)\.ts)$/,
-    why: 'it contains SQL and does not use SQS',
-  },
   { folder: 'infra/plan', module: CDK, why: 'it is plain data, without CDK' },
   { folder: 'infra/settings', module: CDK, why: 'it is plain data, without CDK' },
   { folder: 'infra', module: CONNECTS, why: 'it opens no connection' },
@@ -58,7 +53,8 @@ interface Resolved {
   readonly line: number;
 }
 
-function resolve(file: SourceFile): Resolved[] {
+/** What a file imports, with paths from the root of the repository. */
+export function resolveImports(file: SourceFile): Resolved[] {
   return importsOf(file.syntax).flatMap(({ target, start }) => {
     if (target === undefined) return [];
     const ours = target.startsWith('.');
@@ -71,7 +67,7 @@ function rule(name: string, judge: (edge: Resolved) => string | undefined): Rule
   return {
     name,
     check: (file) =>
-      resolve(file).flatMap((edge): Violation[] => {
+      resolveImports(file).flatMap((edge): Violation[] => {
         const message = judge(edge);
         return message === undefined ? [] : [{ path: file.path, line: edge.line, message }];
       }),

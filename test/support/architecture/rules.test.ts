@@ -4,10 +4,11 @@ import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
+import { crowdedFolders, roomDirection, sharedNames } from './rooms.ts';
 import { RULES } from './rules.ts';
 import { fileLines, lineColumns } from './sizes.ts';
 import { type Rule, sourceFile } from './source-file.ts';
-import { sqlConstant, sqlHome, sqlNamed } from './sql.ts';
+import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 
 const LONG = 'x'.repeat(130);
 
@@ -26,8 +27,13 @@ const PLANTED: Case[] = [
   [moduleOwner, 'functions/api.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
   [moduleOwner, 'core/aws/queues.ts', "import { LambdaClient } from '@aws-sdk/client-lambda';"],
   [moduleOwner, 'core/handler/handler.ts', "import { Duration } from 'aws-cdk-lib';"],
-  [keptApart, 'core/jobs/claim.ts', "import { send } from '../aws/queues.ts';"],
-  [keptApart, 'core/jobs/claim.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
+  [roomDirection, 'core/jobs/claim.ts', "import { dispatch } from '../dispatch/dispatch.ts';"],
+  [roomDirection, 'core/log.ts', "import type { Registration } from './registry/register-handlers.ts';"],
+  [
+    sqlApart,
+    'core/jobs/claim.ts',
+    "import { send } from '../aws/queues.ts';\nconst COUNT = 'select count(*) from jobs';",
+  ],
   [keptApart, 'infra/stack.ts', "import { openDatabase } from '../core/postgres/database.ts';"],
   [keptApart, 'infra/stack.ts', "import { connect } from 'node:net';"],
   [keptApart, 'infra/plan/alarms.ts', "import { Duration } from 'aws-cdk-lib';"],
@@ -102,7 +108,14 @@ const RIGHT: Case[] = [
   [moduleOwner, 'local/sqs/main.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
   [moduleOwner, 'infra/stack.ts', "import { Stack } from 'aws-cdk-lib';"],
   [moduleOwner, 'core/text.ts', "const text = `import pg from 'pg'`; // import 'pg'"],
-  [keptApart, 'core/jobs/claim.ts', "import type { Queryable } from '../postgres/database.ts';"],
+  [keptApart, 'infra/plan/alarms.ts', "import { timingOf } from '../../core/handler/timing.ts';"],
+  [roomDirection, 'core/dispatch/dispatch.ts', "import { claim } from '../jobs/claim.ts';"],
+  [roomDirection, 'core/index.ts', "export { enqueue } from './jobs/enqueue.ts';"],
+  [
+    sqlApart,
+    'core/jobs/claim.ts',
+    "import type { Queryable } from '../postgres/database.ts';\nconst A = 'select a from b';",
+  ],
   [keptApart, 'infra/plan/alarms.ts', "import { functionName } from '../../core/handler/naming.ts';"],
   [keptApart, 'infra/constructs/api.ts', "import { Duration } from 'aws-cdk-lib';"],
   [importSuffix, 'core/claim.ts', "import { toJob } from './job.ts';\nimport { z } from 'zod';"],
@@ -169,4 +182,13 @@ it('a violation names its line', () => {
 
 it('sourceFile throws for a file that does not parse', () => {
   expect(() => sourceFile('core/claim.ts', 'const = 1')).toThrow(/core\/claim\.ts does not parse/);
+});
+
+it('the rules find a folder with too many files, and two files of one name', () => {
+  const names = Array.from({ length: 21 }, (_, index) => `core/jobs/verb-${index}.ts`);
+  const tree = [...names, 'core/run/verb-1.ts', 'local/sqs/main.ts', 'local/mailbox/main.ts'];
+  const files = tree.map((path) => sourceFile(path, ''));
+
+  expect(crowdedFolders(files)).toEqual(['core/jobs has 21 files; 20 is the limit']);
+  expect(sharedNames(files)).toEqual(['core/…/verb-1.ts']);
 });

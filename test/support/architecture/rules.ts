@@ -3,9 +3,10 @@ import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
+import { roomDirection } from './rooms.ts';
 import { fileLines, lineColumns } from './sizes.ts';
 import type { Rule } from './source-file.ts';
-import { sqlConstant, sqlHome, sqlNamed } from './sql.ts';
+import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 
 /** The rules for every file of the repository, in addition to lint and the compiler. */
 export const RULES: readonly Rule[] = [
@@ -21,6 +22,8 @@ export const RULES: readonly Rule[] = [
   sqlHome,
   sqlConstant,
   sqlNamed,
+  sqlApart,
+  roomDirection,
   environmentReader,
   consoleWriter,
   modeWords,

@@ -1,3 +1,4 @@
+import { resolveImports } from './imports.ts';
 import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { isFilledIn, isNode, nameOf, type Place, textOf } from './syntax.ts';
 
@@ -65,3 +66,16 @@ export const sqlNamed = rule('SQL has a name', ({ path }, { place, text }) => {
   const keyword = /[a-z]+/i.exec(text.replace(/--[^\n]*\n/g, ''))?.[0] ?? '';
   return keyword === keyword.toLowerCase() ? undefined : `contains ${keyword}; SQL is in lower case`;
 });
+
+const PORT = /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)$/;
+
+/** A file uses Postgres or AWS, not both, so that a statement can be read and tested without a queue. */
+export const sqlApart: Rule = {
+  name: 'SQL apart from AWS',
+  check: (file) =>
+    isIn(file.path, ['core']) && statementsOf(file).length > 0
+      ? resolveImports(file)
+          .filter(({ to }) => PORT.test(to))
+          .map(({ to, line }) => ({ path: file.path, line, message: `contains SQL and imports ${to}` }))
+      : [],
+};
