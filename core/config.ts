@@ -2,8 +2,8 @@ import { type Duration, seconds } from './duration.ts';
 import { SettingError } from './errors.ts';
 
 /**
- * One setting of the process's environment; this file is the only reader of it. An empty value counts as missing.
- * @param expected the expectation that the error states, such as `an address such as smtp://mail.example.com:587`.
+ * Returns one environment variable; only this file reads the environment. An empty value counts as missing.
+ * @param expected what the error states as expected, such as `an address such as smtp://mail.example.com:587`.
  * @throws SettingError that names the setting when it is missing.
  */
 export function setting(name: string, expected: string): string {
@@ -12,22 +12,23 @@ export function setting(name: string, expected: string): string {
   return value;
 }
 
+/** Returns one environment variable, or undefined when it is missing or empty. */
 export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
-/** A setting that holds words with commas between them; none when it is missing. */
+/** Returns the words of a comma-separated setting; an empty list when it is missing. */
 export function listSetting(name: string): string[] {
   const words = optionalSetting(name)?.split(',') ?? [];
   return words.map((word) => word.trim()).filter((word) => word !== '');
 }
 
-/** A setting that holds a duration, in seconds; `fallback` when it is missing. */
+/** Returns a duration setting in seconds, or `fallback` when it is missing. */
 export function durationSetting(name: string, fallback: Duration): number {
   return seconds(optionalSetting(name) ?? fallback, name);
 }
 
-/** One of a closed list of words; the first is the default. */
+/** Returns a setting that is one of a closed list of words; the first is the default. */
 export function choiceSetting<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
   const value = optionalSetting(name) ?? choices[0];
   const choice = choices.find((one) => one === value);
@@ -35,12 +36,12 @@ export function choiceSetting<Choice extends string>(name: string, choices: read
   return choice;
 }
 
-/** Where the jobs are: `postgres://user:password@host:port/database`. */
+/** Returns the address of the database: `postgres://user:password@host:port/database`. */
 export function databaseUrl(): string {
   return setting('DATABASE_URL', 'the address of the database, such as postgres://user:password@host:5432/name');
 }
 
-/** Of the metrics in CloudWatch: whether job types are told apart, each of which is paid for, and whose they are. */
+/** Returns whether CloudWatch metrics have the dimension `job_type`, whose every value costs, and the stage's name. */
 export function metricSettings(): { byJobType: boolean; stage: string | undefined } {
   return {
     byJobType: choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on',
@@ -49,8 +50,8 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
 }
 
 /**
- * The secret of Secrets Manager that holds a login to the database; undefined where `DATABASE_URL` says it all.
- * @throws SettingError when the certificates that belong to it are not named.
+ * Returns the Secrets Manager secret that holds the database login; undefined when the process uses `DATABASE_URL`.
+ * @throws SettingError when the setting for its certificates is missing.
  */
 export function databaseSecret() {
   const arn = optionalSetting('MILLRACE_DATABASE_SECRET');

@@ -1,15 +1,15 @@
 import { SettingError } from './errors.ts';
 
-/** A span of time: seconds as a number, or text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
+/** A duration: seconds as a number, or text such as `500ms`, `30s`, `5m`, `2h`, `7d`. */
 export type Duration = number | string;
 
-/** A duration as text. */
+/** Matches a duration as text. */
 export const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
 
 const SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /**
- * Seconds of a duration, finite and not negative.
+ * Returns a duration in seconds, finite and not negative.
  * @throws SettingError that names `field` when the text or number is anything else.
  */
 export function seconds(duration: Duration, field: string): number {

@@ -1,12 +1,12 @@
 /**
- * The closed list of errors that Millrace itself raises. Each has a `name`, a stable `code`, and one sentence with what
- * to do. `handler/outcome.ts` has what a handler may throw to choose an outcome.
+ * The closed list of errors that Millrace raises. Each has a `name`, a stable `code`, and a message that states what to
+ * do. `handler/chosen-outcome.ts` has the errors that a handler throws to choose an outcome.
  */
 abstract class MillraceError extends Error {
   abstract readonly code: string;
 }
 
-/** A setting, option or definition field is missing or malformed. */
+/** `MILLRACE_SETTING`: a setting, option or definition field is missing or malformed. */
 export class SettingError extends MillraceError {
   override readonly name = 'SettingError';
   readonly code = 'MILLRACE_SETTING';
@@ -23,7 +23,7 @@ export class SettingError extends MillraceError {
   }
 }
 
-/** A payload cannot be stored or does not fit its handler's schema. `field` is a JSON pointer, `''` for the whole. */
+/** `MILLRACE_PAYLOAD`: a payload cannot be stored or violates its handler's schema; `field` is a JSON pointer. */
 export class PayloadInvalid extends MillraceError {
   override readonly name = 'PayloadInvalid';
   readonly code = 'MILLRACE_PAYLOAD';
@@ -35,7 +35,7 @@ export class PayloadInvalid extends MillraceError {
   }
 }
 
-/** An attempt ran longer than its handler's timeout. */
+/** `MILLRACE_TIMEOUT`: an attempt exceeded its handler's timeout. */
 export class TimedOut extends MillraceError {
   override readonly name = 'TimedOut';
   readonly code = 'MILLRACE_TIMEOUT';
@@ -45,13 +45,13 @@ export class TimedOut extends MillraceError {
   }
 }
 
-/** A migration cannot be applied: a changed file, a failing statement, or missing rights. */
+/** `MILLRACE_MIGRATION`: a migration cannot be applied: its file changed, a statement failed, or rights are missing. */
 export class MigrationError extends MillraceError {
   override readonly name = 'MigrationError';
   readonly code = 'MILLRACE_MIGRATION';
 }
 
-/** A release lacks handlers that still have unfinished jobs. */
+/** `MILLRACE_REMOVAL`: a release removes handlers that still have unfinished jobs. */
 export class HandlerRemoval extends MillraceError {
   override readonly name = 'HandlerRemoval';
   readonly code = 'MILLRACE_REMOVAL';

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 import { storable } from './text.ts';
 
-/** An error as it is stored: text that Postgres takes, cut to a bearable size. */
+/** An error in the form in which it is stored: text that Postgres accepts, cut to a limited size. */
 export interface StoredError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
-  /** Equal for errors of the same kind: name, message without its numbers, and the first frames. */
+  /** Hash of the name, the message without its numbers, and the first frames: equal for errors of the same kind. */
   readonly fingerprint: string;
 }
 
 const LONGEST_MESSAGE = 8_000;
 const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
-/** A message is looked at for its fingerprint only so far. */
+/** Characters of a message that its fingerprint includes. */
 const FINGERPRINT_PART = 500;
 
-/** Describes whatever was thrown; never throws itself. */
+/** Describes a thrown value of any kind; never throws itself. */
 export function describeFailure(thrown: unknown): StoredError {
   const { name, message, stack } = read(thrown);
   return {
@@ -28,12 +28,12 @@ export function describeFailure(thrown: unknown): StoredError {
   };
 }
 
-/** What was thrown as one sentence, for a person. */
+/** Returns the message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The class names, own name and code by which a retry policy may choose: most special first. */
+/** Returns the name, code and class names that a retry policy can list, the most specific first. */
 export function failureLabels(thrown: unknown): string[] {
   return attempt(() => labelsOf(thrown)) ?? [typeof thrown];
 }
@@ -58,7 +58,7 @@ function read(thrown: unknown): { name: string; message: string; stack: string |
   return { name, message: message === '' ? `${name} without a message` : message, stack: stackOf(thrown) };
 }
 
-/** The stack with those of its causes, since the first error is often only a wrapper. */
+/** Returns the stack with those of its causes, because the first error is often only a wrapper. */
 function stackOf(error: Error): string | null {
   const parts: string[] = [];
   for (let current: unknown = error; isInstance(current, Error) && parts.length < 5; ) {
@@ -83,7 +83,7 @@ function fingerprint(name: string, message: string, stack: string | null): strin
     .digest('hex');
 }
 
-/** `instanceof`, false where even that throws: of a revoked proxy. */
+/** Returns the result of `instanceof`, or false when it throws, as it does for a revoked proxy. */
 export function isInstance<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   return attempt(() => value instanceof type) ?? false;
 }
@@ -97,7 +97,7 @@ function text(read: () => unknown): string {
       : (attempt(() => String(value)) ?? '');
 }
 
-/** Getters and proxies of a thrown object may throw in their turn. */
+/** Returns undefined when `read` throws: getters and proxies of a thrown object may throw themselves. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-/** What an application imports: define handlers, and enqueue their jobs inside its own transactions. */
+/** The public API: an application defines handlers and enqueues their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';

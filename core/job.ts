@@ -1,15 +1,23 @@
-/** Where a job stands. `failed` means: the last attempt failed, another follows at `nextRetryAt`. */
+/** The state of a job. */
 export type JobStatus =
+  /** The job waits for the dispatcher, and is due at `runAt` or at the end of a snooze. */
   | 'pending'
+  /** A dispatch has claimed the job, and its message is in SQS or about to be sent. */
   | 'dispatched'
+  /** A handler is running an attempt. */
   | 'running'
+  /** The last attempt failed, and the next one is due at `nextRetryAt`. */
   | 'failed'
+  /** The job is dead: it waits for an operator to redrive or discard it. */
   | 'dead_letter'
+  /** An attempt returned, and the job is finished. */
   | 'succeeded'
+  /** The handler found nothing left to do, and the job is finished. */
   | 'skipped'
+  /** A cancel request or the handler cancelled the job, and the job is finished. */
   | 'cancelled';
 
-/** Those of jobs that have not ended, in the order in which they come. */
+/** The statuses of unfinished jobs, in the order of a job's life. */
 export const LIVE_STATUSES = [
   'pending',
   'dispatched',
@@ -21,7 +29,7 @@ export const LIVE_STATUSES = [
 /** The largest id of a job or of any other row: the largest bigint of Postgres. */
 export const LARGEST_ID = 2n ** 63n - 1n;
 
-/** A row of `millrace.jobs`, column for column; bigint comes as text. */
+/** A row of `millrace.jobs`, column for column; pg returns a bigint as text. */
 export interface JobRow {
   id: string;
   job_type: string;
@@ -47,7 +55,7 @@ export interface JobRow {
   result: unknown;
 }
 
-/** A job as the rest of the program sees it. Ids are decimal strings, since they outgrow a JavaScript number. */
+/** A job. Ids are decimal strings, because they exceed the exact range of a JavaScript number. */
 export interface Job {
   readonly id: string;
   readonly jobType: string;
@@ -73,7 +81,7 @@ export interface Job {
   readonly result: unknown;
 }
 
-/** The one place where a row becomes a job. */
+/** Converts a row to a job; no other function does. */
 export function toJob(row: JobRow): Job {
   return {
     id: row.id,

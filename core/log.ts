@@ -2,12 +2,12 @@ import { optionalSetting } from './config.ts';
 import { describeFailure, isInstance, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
 
-/** One JSON object per line, which CloudWatch stores and a person can grep. Handlers log events of their own. */
+/** A log with one JSON object per line. Handlers log events of their own. */
 export interface Log<Event extends string = LogEvent> {
   info(event: Event, fields?: LogFields): void;
   warn(event: Event, fields?: LogFields): void;
   error(event: Event, fields?: LogFields): void;
-  /** The same log with these fields on every line. */
+  /** Returns the same log with these fields on every line. */
   child(fields: LogFields): Log<Event>;
 }
 
@@ -15,15 +15,15 @@ export type LogFields = Readonly<Record<string, unknown>>;
 type Level = 'info' | 'warn' | 'error';
 
 export const SERVICE = 'millrace';
-/** CloudWatch cuts an event at 256 kB; a line stays far below it. */
+/** CloudWatch cuts an event at 256 kB; these limits keep a line far below that. */
 const LONGEST_FIELD = 8_000;
 const LONGEST_MESSAGE = 1_000;
 const LONGEST_STACK = 4_000;
 
-/** `read` gives fields that change from line to line. */
+/** Opens a log. `read` returns fields that change from line to line. */
 export function openLog(write: (line: string) => void, bound: LogFields = {}, read?: () => LogFields): Log {
   const line = (level: Level) => (event: string, fields?: LogFields) => {
-    // Of the clock of this process: a line is no row.
+    // The clock of the process is good enough for a line; only rows need the clock of the database.
     const timestamp = new Date().toISOString();
     const message = event.replaceAll('_', ' ');
     write(
@@ -41,20 +41,20 @@ export function openLog(write: (line: string) => void, bound: LogFields = {}, re
 let invocation: LogFields = {};
 let cold = true;
 
-/** The log of a process: one line to standard output. */
+/** The log of this process, on standard output. */
 export const processLog: Log = openLog(
   (line) => process.stdout.write(`${line}\n`),
   {},
   () => invocation,
 );
 
-/** What Lambda tells of an invocation. */
+/** The part of Lambda's context that the log uses. */
 export interface LambdaContext {
   readonly functionName: string;
   readonly awsRequestId: string;
 }
 
-/** Has every line of `processLog` name this invocation, by Powertools' keys: a function serves one at a time. */
+/** Adds this invocation to every line of `processLog`, under Powertools' keys: a function serves one at a time. */
 export function nameInvocation(context: LambdaContext): void {
   const trace = /Root=([^;]+)/.exec(optionalSetting('_X_AMZN_TRACE_ID') ?? '')?.[1];
   invocation = {
@@ -66,7 +66,7 @@ export function nameInvocation(context: LambdaContext): void {
   cold = false;
 }
 
-/** An error as the field `error` has it; the table of attempts has all of it. */
+/** Returns the value of the field `error`; the table of attempts stores the whole error. */
 export function errorField({ name, message, stack }: StoredError): LogFields {
   return {
     name,
@@ -75,7 +75,7 @@ export function errorField({ name, message, stack }: StoredError): LogFields {
   };
 }
 
-/** Errors become objects: a query asks for `error.name`. */
+/** Converts errors to objects, so that a log query can select `error.name`. */
 function plain(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (isInstance(value, Error)) {

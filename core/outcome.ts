@@ -1,44 +1,46 @@
 import type { StoredError } from './failure.ts';
 import type { JobStatus } from './job.ts';
 
-/** How an attempt ended, as the runtime or rescue saw it. The row's limits and cancel requests decide the status. */
+/** How an attempt ended. The attempts left and open cancel requests decide the status of the job. */
 export type Outcome =
-  /** The run returned; `result` is JSON text, or null for none. */
+  /** The handler returned; `result` is JSON text, or null without a result. */
   | { readonly kind: 'succeeded'; readonly result: string | null }
-  /** The attempt counts, and the job is due again after the delay. */
+  /** The attempt failed and counts, and the job is due again after the delay. */
   | { readonly kind: 'failed'; readonly error: StoredError; readonly delaySeconds: number }
-  /** The job is not tried again by itself. */
+  /** The attempt failed, and the job becomes a dead letter without another attempt. */
   | { readonly kind: 'dead_letter'; readonly error: StoredError }
-  /** There is nothing to do any more, or the handler cancelled the job. */
-  | { readonly kind: 'skipped' | 'cancelled'; readonly error: StoredError }
-  /** Not now: the attempt does not count, and the job is due again after the delay. */
+  /** The handler found nothing left to do. */
+  | { readonly kind: 'skipped'; readonly error: StoredError }
+  /** The handler cancelled the job. */
+  | { readonly kind: 'cancelled'; readonly error: StoredError }
+  /** The handler postponed the job: the attempt does not count, and the job is due again after the delay. */
   | { readonly kind: 'snoozed'; readonly error: StoredError; readonly delaySeconds: number };
 
-/** An outcome to store. */
+/** An outcome to store, with the claim that it belongs to. */
 export interface Settlement {
   readonly jobId: string;
   readonly claimNo: string;
   readonly outcome: Outcome;
 }
 
-/** The statuses in which an attempt can leave its job; `pending` after a snooze. */
+/** The statuses that a job can have after an attempt; `pending` after a snooze. */
 export type SettledStatus = Exclude<JobStatus, 'dispatched' | 'running'>;
 
-/** What became of a settlement. */
+/** The result of a settlement. */
 export interface Settled {
   readonly jobId: string;
   /** Null if the row belonged to another claim, was locked, or refused the outcome. */
   readonly status: SettledStatus | null;
-  /** When the job is due again, if it waits. */
+  /** When the job is due again; null or absent unless it waits. */
   readonly dueAt?: Date | null;
 }
 
-/** A run that is over. */
+/** A completed attempt. */
 export interface AttemptResult {
   readonly outcome: Outcome;
   readonly number: number;
   readonly max: number;
   readonly durationMs: number;
-  /** The run goes on after its timeout: its process must not serve another batch. */
+  /** The handler still runs after its timeout: its process must not serve another batch. */
   readonly overstayed: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Text that Postgres stores: NUL becomes U+2400, half a surrogate pair U+FFFD, and what is longer than `most`
- * characters is cut with a mark that tells how long it was.
+ * Returns text that Postgres can store: NUL becomes U+2400, half a surrogate pair becomes U+FFFD, and text longer than
+ * `most` characters is cut and ends with its original length.
  */
 export function storable(text: string, most: number): string {
   const clean = (part: string) => part.replaceAll('\0', '\u2400').toWellFormed();
@@ -9,7 +9,7 @@ export function storable(text: string, most: number): string {
   return clean(text.slice(0, most - mark.length)) + mark;
 }
 
-/** The same for JSON text: its escapes of NUL and of lone surrogates, which jsonb refuses. */
+/** Replaces the escapes of NUL and of lone surrogates in JSON text, which jsonb refuses. */
 export function storableJson(json: string): string {
   return json.replace(/\\u0000|\\ud[89ab][0-9a-f]{2}|\\ud[c-f][0-9a-f]{2}|\\\\/gi, (code) => {
     if (code === '\\\\') return code;
@@ -18,8 +18,8 @@ export function storableJson(json: string): string {
 }
 
 /**
- * One line that a terminal shows and does not obey: line breaks and tabs become spaces, other control characters
- * U+FFFD, and what is longer than `most` characters is cut and ends with `…`.
+ * Returns one line that cannot control a terminal: line breaks and tabs become spaces, other control characters become
+ * U+FFFD, and text longer than `most` characters is cut and ends with `…`.
  */
 export function oneLine(text: string, most: number): string {
   const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;

@@ -1,6 +1,6 @@
-/** Waiting, and measuring how long something took. What time it is, only the database knows. */
+/** Waits and measures durations. The time of day comes from the database only. */
 export interface Time {
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Returns milliseconds from an arbitrary start; never decreases. */
   now(): number;
   /** Resolves after `ms`, or as soon as the signal fires; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -20,3 +20,22 @@ export const systemTime: Time = {
       signal?.addEventListener('abort', end, { once: true });
     }),
 };
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Calls `work` until it returns true, with pauses that double from 50 ms to 2 s. Returns false when it is not done and
+ * there is no time for another pause of so many milliseconds.
+ */
+export async function retryUntilDone(
+  time: Time,
+  hasTime: (pauseMs: number) => boolean,
+  work: () => Promise<boolean>,
+): Promise<boolean> {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    if (await work()) return true;
+    if (!hasTime(pause)) return false;
+    await time.sleep(pause);
+  }
+}

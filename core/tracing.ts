@@ -12,14 +12,14 @@ import {
 } from '@opentelemetry/api';
 import type { Outcome } from './outcome.ts';
 
-// OpenTelemetry's messaging conventions are not stable yet, so all that follows them is here. Without an SDK in the
-// process every call below does nothing.
+// OpenTelemetry's messaging conventions are not stable yet, so only this file follows them. Without an OpenTelemetry
+// SDK in the process, every call below does nothing.
 const tracer = trace.getTracer('millrace');
 const SYSTEM = 'millrace';
-// A later version may add parts, and is read as far as we know it.
+// A later version may add parts, which are ignored.
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Runs an enqueue in a span of its own, which is the trace that its jobs carry. */
+/** Runs an enqueue in a span of its own; its jobs store the trace of that span. */
 export async function traceCreate<T>(
   jobTypes: readonly string[],
   work: (traceparent: string | undefined) => Promise<T>,
@@ -36,7 +36,7 @@ export async function traceCreate<T>(
   return inSpan(name, { kind: SpanKind.PRODUCER, attributes }, (span) => work(traceparentOf(span)));
 }
 
-/** Of the attempt that a span shows. */
+/** The fields of an attempt that its span shows. */
 export interface TracedAttempt {
   readonly jobType: string;
   readonly jobId: string;
@@ -45,7 +45,7 @@ export interface TracedAttempt {
   readonly traceparent: string | null;
 }
 
-/** Runs an attempt in a span that links to the trace that enqueued its job: hours may lie between them. */
+/** Runs an attempt in a span that links to the trace that enqueued its job, which may be hours old. */
 export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<Outcome>): Promise<Outcome> {
   const attributes: Attributes = {
     'messaging.system': SYSTEM,
@@ -84,12 +84,12 @@ async function inSpan<T>(
   }
 }
 
-/** W3C's header, as `jobs.traceparent` holds it; undefined outside any trace. */
+/** Returns the W3C header for `jobs.traceparent`; undefined outside any trace. */
 function traceparentOf(span: Span): string | undefined {
   return isSpanContextValid(span.spanContext()) ? toTraceparent(span.spanContext()) : undefined;
 }
 
-/** A caller's header `traceparent` as `jobs.traceparent` holds it; undefined for one that is to be ignored. */
+/** Returns a caller's header `traceparent` for `jobs.traceparent`; undefined if the header is invalid. */
 export function readTraceparent(header: string): string | undefined {
   const context = parseTraceparent(header);
   return context && toTraceparent(context);
@@ -104,7 +104,7 @@ function linksTo(traceparent: string | null): Link[] {
   return context === undefined ? [] : [{ context }];
 }
 
-/** Undefined for what W3C calls invalid: another shape, or ids of zeros alone. */
+/** Parses a header; undefined if W3C calls it invalid: another format, or an id of zeros only. */
 function parseTraceparent(text: string): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(text) ?? [];
   if (version === '00' && more !== undefined) return undefined;

@@ -65,7 +65,7 @@ async function sendBatch(client: SQSClient, queueUrl: string, messages: readonly
     return messages.map(({ id }, index) => {
       if (sent.has(String(index))) return { id, kind: 'sent', reason: '' };
       const failure = failed.get(String(index));
-      if (failure === undefined) return { id, kind: 'unknown', reason: 'SQS did not mention it in its answer' };
+      if (failure === undefined) return { id, kind: 'unknown', reason: 'the response of SQS does not include it' };
       const reason = `${failure.Code ?? 'refused'}: ${failure.Message ?? 'no reason given'}`;
       return { id, kind: failure.SenderFault ? 'rejected' : 'refused', reason };
     });

@@ -15,8 +15,8 @@ interface CarryDeps {
 const MOST = 1000;
 
 /**
- * Sends a message for every dead job whose own is missing: its handler refuses it unrun, and SQS moves it to the
- * dead-letter queue. One that does not arrive is missed in its turn.
+ * Sends a carrier for every dead job whose message is missing: the handler bounces it, and SQS moves it to the
+ * dead-letter queue. A carrier that is lost too is replaced by a later run.
  */
 export async function carry({ db, queues, log }: CarryDeps): Promise<void> {
   const carried = await carryMissing(db, MOST);

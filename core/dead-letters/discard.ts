@@ -3,14 +3,14 @@ import { nextDeadLetters, type PinnedFilter, pinnedJson } from './list-dead-lett
 
 export interface Discarded {
   readonly discarded: number;
-  /** Jobs that were left, because somebody redrives them at this moment; a thousand at most. */
+  /** Ids of jobs that were not discarded, because another transaction is redriving them; at most a thousand. */
   readonly left: readonly string[];
 }
 
 const COUNT_DEAD_LETTERS = `
   select count(*)::integer as count, coalesce(max(id), 0) as "untilId" from millrace.matching_dead_letters($1::jsonb)`;
 
-/** How many match, and the newest of them: what dies later is not meant. */
+/** Returns the number of matching dead letters and the newest of them; jobs that die later are not included. */
 export async function countDeadLetters(
   db: Queryable,
   filter: PinnedFilter,
@@ -19,10 +19,10 @@ export async function countDeadLetters(
   return rows[0] ?? { count: 0, untilId: '0' };
 }
 
-// Through the view, which an operator may delete from, and whose trigger leaves alone what is being redriven.
+// Deletes from the view, because operators have that right and its trigger skips jobs that are being redriven.
 const DISCARD_DEAD_LETTERS = `delete from millrace.failed_jobs where id = any($1::bigint[]) returning id`;
 
-/** Discards a thousand at a time, in the order of their ids, and tells how far it got after each. */
+/** Discards a thousand dead letters at a time, in the order of their ids, and yields its progress after each step. */
 export async function* discardDeadLetters(
   db: Queryable,
   filter: PinnedFilter,
@@ -37,11 +37,11 @@ export async function* discardDeadLetters(
 }
 
 export interface DiscardStep extends Discarded {
-  /** The last that was looked at; undefined when there was none. */
+  /** Id of the last dead letter of the step; undefined when none was left. */
   readonly last: string | undefined;
 }
 
-/** Discards the thousand after an id. */
+/** Discards the next thousand dead letters after an id. */
 export async function discardSome(
   db: Queryable,
   filter: PinnedFilter,
@@ -56,7 +56,7 @@ export async function discardSome(
 
 const DISCARD_STRAY = `delete from millrace.failed_jobs where id = $1::bigint and job_id is null`;
 
-/** Discards a message that is nobody's job; false when there is none that is open. */
+/** Discards an open stray, which is a message without a job; returns false if no open stray has this id. */
 export async function discardStray(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(DISCARD_STRAY, [id]);
   return rowCount > 0;

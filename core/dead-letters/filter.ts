@@ -1,23 +1,23 @@
 import { type Duration, seconds } from '../duration.ts';
 
-/** Which open dead letters are meant: all that match every part given. */
+/** Selects open dead letters that match every given part. */
 export interface DeadLetterFilter {
-  /** Any of these. */
+  /** Matches any of these job types. */
   readonly jobTypes?: readonly string[] | undefined;
   readonly routingKey?: string | undefined;
-  /** Any of these jobs. */
+  /** Matches any of these job ids. */
   readonly jobIds?: readonly string[] | undefined;
-  /** Died at or after this time, or so long ago. */
+  /** Earliest time of death: a time, or a duration before now. */
   readonly since?: Date | Duration | undefined;
-  /** A part of the error's text, whatever the case. */
+  /** Part of the error's text, ignoring case. */
   readonly error?: string | undefined;
-  /** The beginning of a fingerprint: one kind of error. */
+  /** First characters of a fingerprint, which identifies one kind of error. */
   readonly group?: string | undefined;
 }
 
 /**
- * The filter as `millrace.matching_dead_letters` and its like read it.
- * @param now the database's time, from which a duration counts.
+ * Returns the filter as the JSON that `millrace.matching_dead_letters` and related functions accept.
+ * @param now the database's time, from which a duration is subtracted.
  */
 export function filterJson(filter: DeadLetterFilter, now: Date, limit?: number): string {
   const { jobTypes, routingKey, jobIds, since, error, group } = filter;

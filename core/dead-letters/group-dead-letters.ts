@@ -3,23 +3,23 @@ import { type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
 /** Open dead letters of one kind of error. */
 export interface DeadLetterGroup {
-  /** Null for those of which no error is known. */
+  /** Fingerprint of the error; null for dead letters without a known error. */
   readonly fingerprint: string | null;
   readonly jobs: number;
-  /** Of all that match, in all groups. */
+  /** Number of all matching dead letters, in all groups. */
   readonly total: number;
-  /** How many groups there are. */
+  /** Number of groups. */
   readonly groups: number;
-  /** `send_reminder`, `index_record.vector`: sorted. */
+  /** Sorted names of handlers, such as `send_reminder` or `index_record.vector`. */
   readonly handlers: readonly string[];
-  /** Of the newest. */
+  /** Error of the newest dead letter. */
   readonly lastError: string | null;
   readonly firstDiedAt: Date;
   readonly lastDiedAt: Date;
 }
 
-// Errors are long: they are looked up for the groups that are answered, and not carried through the counting. Counted a
-// handler first, since to find the distinct ones of a group would sort all its dead letters.
+// Errors are long, so the statement reads them only for the groups that it returns. It counts by handler first, because
+// finding the distinct handlers of a group would sort all its dead letters.
 const GROUP_DEAD_LETTERS = `
   with by_handler as (
     select d.fingerprint, concat_ws('.', d.job_type, nullif(d.routing_key, '')) as handler, count(*) as jobs,
@@ -39,13 +39,13 @@ const GROUP_DEAD_LETTERS = `
     from largest l join millrace.dead_letters n on n.id = l.newest_id
     order by l.jobs desc, l.last_died_at desc`;
 
-/** The groups of what matches, the largest first. */
+/** Returns the groups of the matching dead letters, the largest first. */
 export async function groupDeadLetters(db: Queryable, filter: PinnedFilter, limit: number): Promise<DeadLetterGroup[]> {
   const { rows } = await db.query<DeadLetterGroup>(GROUP_DEAD_LETTERS, [pinnedJson(filter), limit]);
   return rows;
 }
 
-/** One kind of error in full. */
+/** One kind of error with all its fields. */
 export interface ShownGroup {
   readonly fingerprint: string;
   readonly lastError: string | null;
@@ -53,9 +53,9 @@ export interface ShownGroup {
   readonly firstDiedAt: Date;
   readonly lastDiedAt: Date;
   readonly jobs: number;
-  /** How many of each handler. */
+  /** Number of dead letters for each handler. */
   readonly handlers: readonly { readonly handler: string; readonly jobs: number }[];
-  /** Jobs of it, the newest first; never strays. */
+  /** Ids of its jobs, the newest first; excludes strays. */
   readonly samples: readonly string[];
 }
 
@@ -73,7 +73,7 @@ const SHOW_GROUP = `
                  order by died_at desc, id desc limit 3) as samples
     from millrace.dead_letters n where n.id = (select max(id) from meant)`;
 
-/** A group by its whole fingerprint; undefined when nothing of it is open. */
+/** Returns a group by its whole fingerprint; undefined without an open dead letter. */
 export async function showGroup(db: Queryable, fingerprint: string): Promise<ShownGroup | undefined> {
   const { rows } = await db.query<ShownGroup>(SHOW_GROUP, [fingerprint]);
   return rows[0];
@@ -83,7 +83,7 @@ const FIND_GROUPS = `
   select distinct fingerprint from millrace.dead_letters
     where status = 'open' and starts_with(fingerprint, $1) order by fingerprint limit 2`;
 
-/** Fingerprints that begin so, two at most: one is the answer, two say that more is needed. */
+/** Returns up to two fingerprints that begin with the given characters; two mean that they are ambiguous. */
 export async function findGroups(db: Queryable, beginning: string): Promise<string[]> {
   const { rows } = await db.query<{ fingerprint: string }>(FIND_GROUPS, [beginning]);
   return rows.map(({ fingerprint }) => fingerprint);

@@ -3,7 +3,7 @@ import type { Queryable } from '../postgres/database.ts';
 /** A dead-letter queue of the registry. */
 export interface HandlerQueue {
   readonly url: string;
-  /** `send_reminder`, `index_record.vector`: whose dead letters go there. */
+  /** Name of the queue's handler, such as `send_reminder` or `index_record.vector`. */
   readonly handlers: readonly string[];
 }
 
@@ -14,7 +14,7 @@ const FIND_HANDLER_QUEUES = `
     where (cardinality($1::text[]) = 0 or job_type = any($1::text[])) and routing_key = coalesce($2, routing_key)
     group by 1 order by 2`;
 
-/** The dead-letter queues of handlers: of these job types, or of any, and with this routing key, if one is given. */
+/** Returns the dead-letter queues of all handlers, or of those with the given job types and routing key. */
 export async function findHandlerQueues(
   db: Queryable,
   { jobTypes = [], routingKey }: { jobTypes?: readonly string[] | undefined; routingKey?: string | undefined },

@@ -3,11 +3,11 @@ import { snakeCase } from '../json.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
-/** An open dead letter: what fits on a line. */
+/** An open dead letter, limited to the fields of a list. */
 export interface ListedDeadLetter {
-  /** Of the dead letter, not of the job. */
+  /** Id of the dead letter, not of the job. */
   readonly id: string;
-  /** Null for a stray: a message that is nobody's job. */
+  /** Job id; null for a stray, which is a message without a job. */
   readonly jobId: string | null;
   readonly jobType: string | null;
   readonly routingKey: string | null;
@@ -16,24 +16,24 @@ export interface ListedDeadLetter {
   readonly lastError: string | null;
   readonly fingerprint: string | null;
   readonly diedAt: Date;
-  /** In the dead-letter queue; null until it was seen there. */
+  /** Time at which the mirror first saw the message in the dead-letter queue; null until then. */
   readonly firstSeenAt: Date | null;
   readonly lastSeenAt: Date | null;
 }
 
-/** As JSON has it: without a bare `id`, which everywhere else is that of a job. */
+/** Returns the JSON document, without the field `id`, which in other documents is the id of a job. */
 export function listedDocument({ id, ...letter }: ListedDeadLetter): Record<string, unknown> {
   return { dead_letter_id: id, ...snakeCase(letter) };
 }
 
-/** A filter whose `since` does not move on. */
+/** A filter with a fixed time as `since`. */
 export interface PinnedFilter extends Omit<DeadLetterFilter, 'since'> {
   readonly since?: Date | undefined;
 }
 
 const PIN_SINCE = `select millrace.clock() - make_interval(secs => $1::float8) as since`;
 
-/** The same filter with a time in place of a duration, so that several questions mean the same dead letters. */
+/** Returns the filter with a time instead of a duration, so that several queries select the same dead letters. */
 export async function pinSince(db: Queryable, filter: DeadLetterFilter): Promise<PinnedFilter> {
   const { since } = filter;
   if (since === undefined || since instanceof Date) return { ...filter, since };
@@ -41,7 +41,7 @@ export async function pinSince(db: Queryable, filter: DeadLetterFilter): Promise
   return { ...filter, since: rows[0]?.since };
 }
 
-/** The filter as the statements read it. */
+/** Returns the filter as the JSON that the statements accept. */
 export function pinnedJson(filter: PinnedFilter): string {
   return filterJson(filter, new Date(0));
 }
@@ -54,7 +54,7 @@ const LIST_DEAD_LETTERS = `
     left join millrace.jobs_live j on j.id = d.job_id
     order by d.died_at desc, d.id desc`;
 
-/** Open dead letters by the filter, the newest first. */
+/** Returns the open dead letters that match the filter, the newest first. */
 export async function listDeadLetters(db: Queryable, filter: PinnedFilter, limit: number): Promise<ListedDeadLetter[]> {
   const { rows } = await db.query<ListedDeadLetter>(LIST_DEAD_LETTERS, [pinnedJson(filter), limit]);
   return rows;
@@ -64,13 +64,13 @@ const PAGE_DEAD_LETTERS = `
   select id, job_id as "jobId" from millrace.matching_dead_letters($1::jsonb)
     where id > $2::bigint and id <= coalesce($3::bigint, id) order by id limit 1000`;
 
-/** What is needed to name a dead letter. */
+/** The fields that identify a dead letter. */
 export interface DeadLetterName {
   readonly id: string;
   readonly jobId: string | null;
 }
 
-/** All that match, in the order of their ids, a thousand at a time; up to an id, if one is given. */
+/** Yields all matching dead letters up to the given id, if any, a thousand at a time in the order of their ids. */
 export async function* pageDeadLetters(
   db: Queryable,
   filter: PinnedFilter,
@@ -85,7 +85,7 @@ export async function* pageDeadLetters(
   }
 }
 
-/** The next thousand after an id. */
+/** Returns the next thousand matching dead letters after an id. */
 export async function nextDeadLetters(
   db: Queryable,
   filter: PinnedFilter,

@@ -14,22 +14,22 @@ import { sweep } from './sweep.ts';
 export interface MirrorDeps {
   readonly db: Database;
   readonly deadLetterQueues: DeadLetterQueues;
-  /** Takes the carriers. */
+  /** Source queues, to which carriers are sent. */
   readonly queues: Pick<Queues, 'send'>;
   readonly log: Log;
   readonly time: Time;
   readonly metrics?: Metrics;
 }
 
-/** Whatever its depth says, a queue is swept so often: what came and what went may be equally many. */
+/** Longest time between two sweeps: the depth does not change if as many messages leave a queue as arrive. */
 const SWEEP_EVERY_SECONDS = 15 * 60;
-/** Longest that one run receives: what is hidden for 60 s must be given back before. */
+/** Longest time that one run receives; messages are hidden for 60 s, and must be visible again before that. */
 const WINDOW_MS = 40_000;
 const QUEUES_AT_ONCE = 4;
 
 /**
- * Looks into every dead-letter queue and notes in the table what is there, taking nothing out but what has moved on.
- * One queue that fails does not hold up the others.
+ * Mirrors every dead-letter queue in the table. It deletes only messages whose job has moved on. A failure of one queue
+ * does not affect the others.
  */
 export async function mirror(deps: MirrorDeps): Promise<void> {
   const until = deps.time.now() + WINDOW_MS;
@@ -40,7 +40,7 @@ export async function mirror(deps: MirrorDeps): Promise<void> {
     }),
   );
   await carry(deps);
-  // Here and not in the dispatcher, since it reads the whole table, and jobs that are due should not wait for that.
+  // The mirror counts and not the dispatcher, because the count reads the whole table and would delay due jobs.
   const counted = await countJobs(deps.db).catch((error: unknown) => {
     deps.log.warn('jobs_not_counted', { error });
     return [];
@@ -66,19 +66,19 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   }
   const tasks = await tasksOf(deps, name, state);
   const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
-  // One that found nothing took nothing.
+  // Move tasks that moved no message are ignored.
   const movedAt = tasks?.find(({ moved }) => moved > 0)?.startedAt;
   const begunAt = await noteCheck(db, url, { depth, moving, movedAt });
-  // A redrive receives like anybody: what is peeked at just then would be left behind.
+  // A move task receives messages too, and would miss those that a sweep hides.
   if (moving) return;
   const swept = await sweep(deps, { url, name, until });
-  // Where SQS does not tell its move tasks, nothing is known to be missing.
+  // Without the list of move tasks, no message can be called missing.
   const complete = swept.covered && swept.found >= depth && tasks !== undefined;
   await noteSweep(db, { url, name, begunAt, complete, retentionSeconds });
   if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
 }
 
-/** The newest first; undefined when the server cannot tell. */
+/** Returns the move tasks of a queue, the newest first; undefined when the server does not list them. */
 async function tasksOf(
   { deadLetterQueues, log }: MirrorDeps,
   name: string,

@@ -1,15 +1,15 @@
 import type { Database } from '../postgres/database.ts';
 
-/** A dead-letter queue of the registry, and what the mirror remembers of it. */
+/** A dead-letter queue of the registry, and what the mirror stored about it. */
 export interface MirroredQueue {
   readonly url: string;
-  /** Of its handler. */
+  /** Job type of its handler. */
   readonly jobType: string;
-  /** Open dead letters that the last sweep saw in it. */
+  /** Number of open dead letters that the last sweep saw in it. */
   readonly seen: number;
-  /** Messages that SQS counted in it last. */
+  /** Number of messages at the last count of SQS. */
   readonly depth: number;
-  /** So long ago that it is swept whatever its depth says, or never swept. */
+  /** Whether it must be swept regardless of its depth: its last sweep is too old, or it was never swept. */
   readonly due: boolean;
 }
 
@@ -28,13 +28,13 @@ const FIND_MIRRORED_QUEUES = `
     left join seen s on s.queue_url = q.queue_url
     order by q.swept_at nulls first, url`;
 
-/** All dead-letter queues of the registry, those first that waited longest for a sweep. */
+/** Returns all dead-letter queues of the registry, those with the oldest sweep first. */
 export async function findMirroredQueues(db: Database, sweepEverySeconds: number): Promise<MirroredQueue[]> {
   const { rows } = await db.query<MirroredQueue>(FIND_MIRRORED_QUEUES, [sweepEverySeconds]);
   return rows;
 }
 
-// The time is the statement's own, before anything is received.
+// The statement returns its own time, which precedes every receive of the sweep.
 const NOTE_CHECK = `
   insert into millrace.dead_letter_queues as q (queue_url, depth, moved_at)
     values ($1, $2, case when $3 then millrace.clock() else to_timestamp($4::float8 / 1000) end)
@@ -43,8 +43,8 @@ const NOTE_CHECK = `
     returning checked_at as "checkedAt"`;
 
 /**
- * Notes the depth that SQS tells and that messages were moved out: `moving` now, or by a task begun at `movedAt`.
- * Answers the database's time.
+ * Stores the depth that SQS reports and whether messages were moved out: `moving` now, or by a task begun at `movedAt`.
+ * Returns the database's time.
  */
 export async function noteCheck(
   db: Database,
@@ -55,18 +55,18 @@ export async function noteCheck(
   return rows[0]?.checkedAt ?? new Date(0);
 }
 
-/** A sweep at its end. */
+/** A completed sweep. */
 export interface Sweep {
   readonly url: string;
   readonly name: string;
-  /** By the database's clock. */
+  /** Start of the sweep, by the database's clock. */
   readonly begunAt: Date;
-  /** It saw as many as SQS counted. */
+  /** Whether it saw as many messages as SQS counted. */
   readonly complete: boolean;
   readonly retentionSeconds: number;
 }
 
-// A stray that two complete sweeps did not see is gone: by its age, by a move task, or by somebody's hand.
+// A stray that two complete sweeps did not see is gone: it expired, or a move task or a person removed it.
 const NOTE_SWEEP = `
   with noted as (
     update millrace.dead_letter_queues q
@@ -88,7 +88,7 @@ const NOTE_SWEEP = `
     set status = 'expired', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.reason
     from gone g where d.id = g.id`;
 
-/** Remembers a sweep, and closes the strays that have left the queue. */
+/** Stores a sweep, and closes the strays that are no longer in the queue. */
 export async function noteSweep(db: Database, sweep: Sweep): Promise<void> {
   const { url, name, begunAt, complete, retentionSeconds } = sweep;
   await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds]);

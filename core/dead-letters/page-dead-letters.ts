@@ -3,14 +3,14 @@ import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './list-dea
 
 export interface DeadLetterPage {
   readonly deadLetters: readonly ListedDeadLetter[];
-  /** What to give as `before` to go on; undefined at the end. */
+  /** Value of `before` for the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** The most dead letters that one page looks at. It may end there with few or none, and say where to go on. */
+/** Dead letters that one page scans. A page may end there with few results or none, and with a next page. */
 const MOST_ROWS = 20_000;
 
-/** The last one that one page looks at; none when there are fewer. */
+/** Finds the last dead letter that one page scans; no row when fewer are left. */
 const FIND_END = `
   select id from millrace.dead_letters
     where status = 'open' and id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 - 1 limit 1`;
@@ -25,7 +25,7 @@ const PAGE_DEAD_LETTERS = `
     left join millrace.jobs_live j on j.id = d.job_id
     order by d.id desc`;
 
-/** A page of the open dead letters that match, the newest first. */
+/** Returns a page of the open dead letters that match, the newest first. */
 export async function pageDeadLetters(
   db: Queryable,
   filter: PinnedFilter,

@@ -2,15 +2,22 @@ import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
-/** `stray`: nobody's job. `not_dead`: its job is at work again. */
-export type RedriveVerdict = 'movable' | 'no_handler' | 'stray' | 'not_dead';
+export type RedriveVerdict =
+  /** The redrive would move the job. */
+  | 'movable'
+  /** The job has no registered handler. */
+  | 'no_handler'
+  /** The message has no job. */
+  | 'stray'
+  /** The job is no longer dead. */
+  | 'not_dead';
 
-/** What a redrive would find for one handler. */
+/** The number of dead letters with one handler and verdict. */
 export interface PreviewedHandler {
   readonly jobType: string | null;
   readonly routingKey: string | null;
   readonly verdict: RedriveVerdict;
-  /** Its handler is paused: what is redriven waits. */
+  /** Whether its handler is paused, so that redriven jobs wait. */
   readonly paused: boolean;
   readonly jobs: number;
 }
@@ -30,16 +37,16 @@ const PREVIEW_REDRIVE = `
     left join millrace.handlers h on h.job_type = m.job_type and h.routing_key = m.routing_key
     group by 1, 2, 3, 4 order by jobs desc, 1, 2`;
 
-/** What a redrive of the filter would move and what it could not, a row a handler and verdict. */
+/** Returns what a redrive of the filter would and would not move, one row for each handler and verdict. */
 export async function previewRedrive(db: Queryable, filter: PinnedFilter): Promise<PreviewedHandler[]> {
   const { rows } = await db.query<PreviewedHandler>(PREVIEW_REDRIVE, [pinnedJson(filter)]);
   return rows;
 }
 
-/** How a job stands that somebody named. */
+/** The state of a job that a caller selected by id. */
 export interface NamedJob {
   readonly id: string;
-  /** Null when there is no such job, or not any more. */
+  /** Status; null when the job does not exist or was pruned. */
   readonly status: JobStatus | null;
   readonly jobType: string | null;
   readonly routingKey: string | null;
@@ -56,7 +63,7 @@ const READ_NAMED_JOBS = `
     left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key
     order by w.position`;
 
-/** The jobs of these ids, in their order. */
+/** Returns the states of the jobs with these ids, in order. */
 export async function readNamedJobs(db: Queryable, ids: readonly string[]): Promise<NamedJob[]> {
   const { rows } = await db.query<NamedJob>(READ_NAMED_JOBS, [ids]);
   return rows;
@@ -66,7 +73,7 @@ const FIND_MOVED = `
   select job_id as "jobId" from millrace.dead_letters
     where job_id = any($1::bigint[]) and status = 'redriven' and starts_with(resolution, 'redrive ' || $2 || ' of ')`;
 
-/** Which of these jobs one redrive put back to work. */
+/** Returns the ids of the given jobs that one redrive moved. */
 export async function findMoved(db: Queryable, redriveId: string, ids: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ jobId: string }>(FIND_MOVED, [ids, redriveId]);
   return rows.map(({ jobId }) => jobId);

@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 
-/** What the mirror found in a dead-letter queue. `jobId`, `claimNo` and `epoch` are null when nobody can read it. */
+/** A message in a dead-letter queue. `jobId`, `claimNo` and `epoch` are null when its body is unreadable. */
 export interface FoundMessage {
   readonly messageId: string;
   /** SentTimestamp, milliseconds. */
@@ -12,19 +12,22 @@ export interface FoundMessage {
   readonly body: string;
 }
 
-/**
- * What becomes of it.
- * - dead: it carries the death of its job, and is noted
- * - stray: nobody's job; it is noted with its body
- * - moved_on: its job lives on, has ended or is gone, or it was discarded: to be deleted
- * - released: its job never started; it was given back, and the message is to be deleted
- * - left: its job is running or its row is held: another sweep will tell
- */
-export type MirrorVerdict = 'dead' | 'stray' | 'moved_on' | 'released' | 'left';
+/** What the mirror does with a message. */
+export type MirrorVerdict =
+  /** The message belongs to a dead job, and stays in the queue. */
+  | 'dead'
+  /** The message has no job; the mirror stores its body, and the message stays in the queue. */
+  | 'stray'
+  /** The job has moved on, is finished or is deleted, or the stray was discarded; the mirror deletes the message. */
+  | 'moved_on'
+  /** The job was never started; the mirror expires its lease for rescue and deletes the message. */
+  | 'released'
+  /** The job is running or its row is locked, so a later sweep decides. */
+  | 'left';
 
-// What a message means is decided by the claim, as when a handler receives it, but nothing is ever started here. Rows
-// of jobs are locked only where they change, and never waited for. A claim below the row's stays below it, so what
-// moved on by this snapshot has moved on for good.
+// The claim determines the meaning of a message, as when a handler receives it, but the mirror never starts a job. Rows
+// of jobs are locked only before a change, and locked rows are skipped. Claim numbers only rise, so a message that has
+// moved on in this snapshot stays so.
 const RECORD_DEAD = `
   with input as (
     select * from unnest($2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
@@ -107,7 +110,7 @@ const RECORD_DEAD = `
     from judged u left join unstarted e on e.id = u.job_id
     order by u.position`;
 
-/** Notes messages of one dead-letter queue; answers a verdict each, in order. */
+/** Stores messages of one dead-letter queue, and returns a verdict for each, in order. */
 export async function recordDead(
   db: Database,
   queue: { readonly url: string; readonly name: string },

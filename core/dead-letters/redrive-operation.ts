@@ -1,17 +1,17 @@
 import type { Queryable } from '../postgres/database.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
-/** A redrive by filter, as it stands. */
+/** A redrive by filter and its progress. */
 export interface RedriveOperation {
   readonly id: string;
   readonly status: 'running' | 'done' | 'cancelled';
-  /** Jobs a second; null for as fast as it goes. */
+  /** Jobs a second; null without a limit. */
   readonly ratePerSecond: number | null;
-  /** Jobs that matched and could be moved when it began. */
+  /** Number of movable jobs that matched at the start. */
   readonly expected: number;
-  /** Jobs that are back at work. */
+  /** Number of jobs that the redrive has moved. */
   readonly done: number;
-  /** At the end: what matched and is still open, because it is nobody's job or has no handler. */
+  /** At the end: number of matching dead letters that it did not move, because they have no job or no handler. */
   readonly skipped: number;
   readonly requestedBy: string;
   readonly createdAt: Date;
@@ -22,8 +22,8 @@ const READ_CLOCK = `select millrace.clock() as now`;
 const START_REDRIVE = `select millrace.start_redrive($1::jsonb, $2) as id`;
 
 /**
- * Begins a redrive of everything that matches now. With a rate, jobs a second, the dispatcher works it off; without
- * one whoever calls `stepRedrive`, or the dispatcher. Answers its id.
+ * Starts a redrive of all dead letters that match now, and returns its id. The dispatcher moves the jobs; without a
+ * rate (jobs a second), callers of `stepRedrive` move them too.
  */
 export async function startRedrive(
   db: Queryable,
@@ -42,7 +42,7 @@ const STEP_REDRIVE = `
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
-/** Moves up to `most` jobs of it, as its rate allows; answers how it stands, undefined when there is none. */
+/** Moves up to `most` jobs within the rate, and returns the redrive; undefined if no redrive has this id. */
 export async function stepRedrive(db: Queryable, id: string, most: number): Promise<RedriveOperation | undefined> {
   const { rows } = await db.query<RedriveOperation>(STEP_REDRIVE, [id, most]);
   return rows[0];
@@ -57,28 +57,28 @@ const READ_REDRIVES = `
       and id < coalesce($4::bigint, 9223372036854775807)
     order by id desc offset $5 limit $3::integer`;
 
-/** How it stands, without doing anything; undefined when there is none. */
+/** Returns a redrive without moving jobs; undefined if no redrive has this id. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
   const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1, null, 0]);
   return rows[0];
 }
 
-/** Those that are not at their end, the oldest first. */
+/** Returns the running redrives, the oldest first. */
 export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
   const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null, null, 0]);
   return rows.toReversed();
 }
 
 interface RedriveWish {
-  /** Default: the ended ones too. */
+  /** Status of the redrives; default: any. */
   readonly status?: RedriveOperation['status'] | undefined;
-  /** Those that began before this one. */
+  /** Id of a redrive, to list only those that started before it. */
   readonly before?: string | undefined;
   readonly skip?: number;
   readonly limit: number;
 }
 
-/** The newest first. */
+/** Returns redrives, the newest first. */
 export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<RedriveOperation[]> {
   const { status = null, before = null, skip = 0, limit } = wish;
   const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, status, limit, before, skip]);
@@ -87,7 +87,7 @@ export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<Re
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
-/** Ends it; what was moved stays moved. False when it was not running. */
+/** Cancels a redrive; jobs that it has moved stay moved. Returns false if it was not running. */
 export async function cancelRedrive(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ cancelled: boolean }>(CANCEL_REDRIVE, [id]);
   return rows[0]?.cancelled === true;

@@ -1,22 +1,22 @@
 import type { Queryable } from '../postgres/database.ts';
 import { type ListedDeadLetter, type PinnedFilter, pageDeadLetters } from './list-dead-letters.ts';
 
-/** All that is known of an open dead letter. */
+/** An open dead letter with all its fields. */
 export interface ShownDeadLetter extends ListedDeadLetter {
   readonly errorStacktrace: string | null;
-  /** Of its delivery, where one is known. */
+  /** SQS message id of its delivery; null while none is known. */
   readonly messageId: string | null;
   readonly queueName: string | null;
-  /** When SQS drops the message by itself; null while no message of it is known. */
+  /** Time at which SQS deletes the message; null while no message is known. */
   readonly messageExpiresAt: Date | null;
   readonly createdAt: Date | null;
-  /** JSON text with every digit that was inserted; null for a stray. */
+  /** Payload as JSON text with every inserted digit; null for a stray. */
   readonly payload: string | null;
-  /** The body of a stray. */
+  /** Message body of a stray. */
   readonly rawBody: string | null;
 }
 
-// SQS moves a message to the dead-letter queue without renewing its age, and keeps it for 14 days there.
+// A message keeps its age when SQS moves it to the dead-letter queue, which keeps messages for 14 days.
 const SHOW_DEAD_LETTER = `
   select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
          j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
@@ -28,17 +28,17 @@ const SHOW_DEAD_LETTER = `
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null or d.id = $3::bigint)`;
 
-/** A job, a stray by its own id, or any dead letter by its own. */
+/** Identifies a dead letter by its job id, as a stray by its own id, or by its own id only. */
 export type WantedDeadLetter = { jobId: string } | { strayId: string } | { id: string };
 
-/** The open dead letter that is meant; undefined when there is none. */
+/** Returns an open dead letter; undefined if none matches. */
 export async function showDeadLetter(db: Queryable, wanted: WantedDeadLetter): Promise<ShownDeadLetter | undefined> {
   const { jobId, strayId, id }: { jobId?: string; strayId?: string; id?: string } = wanted;
   const { rows } = await db.query<ShownDeadLetter>(SHOW_DEAD_LETTER, [jobId ?? null, strayId ?? null, id ?? null]);
   return rows[0];
 }
 
-// Materialized: before its first analyze, Postgres takes the open ones for so few that it would walk all each time.
+// Materialized, because without statistics Postgres expects few open dead letters and would scan them all each time.
 const EXPORT_DEAD_LETTERS = `
   with page as materialized (select * from millrace.dead_letters where id = any($1::bigint[]))
   select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
@@ -50,10 +50,10 @@ const EXPORT_DEAD_LETTERS = `
     from page d
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open' order by d.id`;
-/** A payload can be a megabyte, so this is the memory that an export takes. */
+/** Dead letters that an export reads at once: a payload can be a megabyte, so this bounds its memory. */
 const AT_ONCE = 50;
 
-/** Every dead letter that matches, oldest first. */
+/** Yields every matching dead letter, the oldest first. */
 export async function* exportDeadLetters(db: Queryable, filter: PinnedFilter): AsyncGenerator<ShownDeadLetter> {
   for await (const page of pageDeadLetters(db, filter)) {
     for (let from = 0; from < page.length; from += AT_ONCE) {

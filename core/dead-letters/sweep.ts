@@ -16,82 +16,82 @@ interface SweepDeps {
 interface SweptQueue {
   readonly url: string;
   readonly name: string;
-  /** When to stop receiving, by `time`. */
+  /** Time at which to stop receiving, by `time`. */
   readonly until: number;
 }
 
 export interface Swept {
-  /** Messages that were there. */
+  /** Number of messages that were received. */
   readonly found: number;
-  /** It went on until nothing new came. */
+  /** Whether the sweep continued until it received nothing new. */
   readonly covered: boolean;
 }
 
-/** Longer than a sweep takes. One that dies in the middle hides what it holds for so long. */
+/** Longer than a sweep. Messages of a sweep whose process dies stay hidden for this time. */
 const VISIBILITY_SECONDS = 60;
-/** SQS lets 120,000 messages of a queue be received and not given back. */
+/** Limit of one sweep: SQS allows 120,000 received and undeleted messages in a queue. */
 const MOST = 50_000;
 const PEEKS_AT_ONCE = 8;
-/** SQS takes no longer body, in bytes. */
+/** Largest body that SQS accepts, in bytes. */
 const LONGEST_BODY = 1_048_576;
 
-/** What a sweep has in its hands: handles of messages by id. */
-interface Hands {
+/** The received messages of a sweep: receipt handles by message id. */
+interface Received {
   readonly kept: Map<string, string>;
   readonly done: Map<string, string>;
   readonly verdicts: MirrorVerdict[];
 }
 
 /**
- * Receives until a round brings nothing new, notes what it finds, deletes what has moved on and gives the rest back,
- * also when it fails half-way.
+ * Receives until a round returns nothing new, stores the messages, deletes those whose job has moved on and makes the
+ * others visible, even after a failure.
  */
 export async function sweep(deps: SweepDeps, queue: SweptQueue): Promise<Swept> {
   const { deadLetterQueues, log } = deps;
-  const hands: Hands = { kept: new Map(), done: new Map(), verdicts: [] };
+  const received: Received = { kept: new Map(), done: new Map(), verdicts: [] };
   let covered = false;
   try {
-    covered = await receiveAll(deps, queue, hands);
+    covered = await receiveAll(deps, queue, received);
   } finally {
-    await deadLetterQueues.makeVisible(queue.url, [...hands.kept.values()]).catch((error: unknown) => {
+    await deadLetterQueues.makeVisible(queue.url, [...received.kept.values()]).catch((error: unknown) => {
       log.warn('make_visible_failed', { queue: queue.name, error });
     });
   }
-  await deadLetterQueues.remove(queue.url, [...hands.done.values()]);
-  const counts = Object.groupBy(hands.verdicts, (verdict) => verdict);
+  await deadLetterQueues.remove(queue.url, [...received.done.values()]);
+  const counts = Object.groupBy(received.verdicts, (verdict) => verdict);
   const fields = Object.fromEntries(Object.entries(counts).map(([verdict, of]) => [verdict, of.length]));
   log.info('mirrored', { queue: queue.name, ...fields });
-  return { found: hands.kept.size + hands.done.size, covered };
+  return { found: received.kept.size + received.done.size, covered };
 }
 
-/** Answers whether everything was seen. */
+/** Returns whether every message was seen. */
 async function receiveAll(
   { db, deadLetterQueues, time }: SweepDeps,
   { url, name, until }: SweptQueue,
-  hands: Hands,
+  received: Received,
 ): Promise<boolean> {
-  for (let width = 1; hands.kept.size < MOST && time.now() < until; ) {
+  for (let width = 1; received.kept.size < MOST && time.now() < until; ) {
     const pages = await Promise.all(
       Array.from({ length: width }, () => deadLetterQueues.peek(url, VISIBILITY_SECONDS)),
     );
-    const fresh = takeNew(pages.flat(), hands);
+    const fresh = takeNew(pages.flat(), received);
     if (fresh.length === 0) return true;
     const verdicts = await recordDead(db, { url, name }, fresh.map(toFound));
     fresh.forEach(({ messageId, receiptHandle }, index) => {
       const verdict = verdicts[index] ?? 'left';
-      hands.verdicts.push(verdict);
+      received.verdicts.push(verdict);
       if (verdict !== 'moved_on' && verdict !== 'released') return;
-      hands.kept.delete(messageId);
-      hands.done.set(messageId, receiptHandle);
+      received.kept.delete(messageId);
+      received.done.set(messageId, receiptHandle);
     });
-    // A deep queue is worth more calls at once; a shallow one is not worth a second of each.
+    // A deep queue justifies more concurrent calls; in a shallow queue each of them would wait for a second.
     if (fresh.length >= width * 10) width = Math.min(PEEKS_AT_ONCE, width * 2);
   }
   return false;
 }
 
-/** Of a message that came again only the newest handle is good. */
-function takeNew(messages: readonly PeekedMessage[], { kept, done }: Hands): PeekedMessage[] {
+/** Returns the messages that were not received before; only the newest handle of a message is valid. */
+function takeNew(messages: readonly PeekedMessage[], { kept, done }: Received): PeekedMessage[] {
   return messages.filter(({ messageId, receiptHandle }) => {
     const known = done.has(messageId) ? done : kept;
     const isNew = !known.has(messageId);

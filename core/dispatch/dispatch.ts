@@ -17,11 +17,11 @@ export interface DispatchDeps {
   readonly queues: Queues;
   readonly log: Log;
   readonly epoch: string;
-  /** Refusals in a row of each queue, kept from one dispatch to the next. */
+  /** Consecutive refusals of each queue, which the caller keeps from one dispatch to the next. */
   readonly refusals: Map<string, number>;
-  /** From where claims look, kept likewise. */
+  /** The floors of the claims, which the caller keeps too. */
   readonly floors?: ClaimFloors;
-  /** Takes what was sent and what was not. */
+  /** Counts the messages that were sent and those that were not. */
   readonly rounds?: Rounds;
 }
 
@@ -29,7 +29,7 @@ const FIRST_HOLD_SECONDS = 5;
 const LONGEST_HOLD_SECONDS = 300;
 const MISSING_QUEUE_HOLD_SECONDS = 60;
 
-/** Claims up to `limit` due jobs, sends them, and gives back what was not sent. */
+/** Claims up to `limit` due jobs, sends their messages, and releases the jobs whose message was not sent. */
 export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
   const jobs = await claim(deps.db, limit, deps.floors);
   const [first] = jobs;
@@ -60,11 +60,11 @@ interface Sending {
 
 function toMessage(epoch: string, { id, claimNo, groupKey }: ClaimedJob): Outgoing {
   const body = encodeMessage({ epoch, jobId: id, claimNo });
-  // A group key may hold any text; SQS takes 128 plain characters.
+  // A group key can be any text, but SQS accepts only 128 plain characters.
   return groupKey === null ? { id, body } : { id, body, groupId: createHash('sha256').update(groupKey).digest('hex') };
 }
 
-/** What was not certainly sent goes back. Should SQS have it after all, its claim number is stale by then. */
+/** Returns releases for all jobs without a confirmed send. If SQS has such a message after all, its claim is stale. */
 function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts }: Sending): Release[] {
   const unsent = verdicts.filter(({ kind }) => kind !== 'sent');
   const refused = unsent.some(({ kind }) => kind === 'refused' || kind === 'unknown');
@@ -89,7 +89,7 @@ function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts }:
   });
 }
 
-/** A missing queue concerns all jobs of its handler, so the handler waits and not each job. */
+/** Holds the handlers of missing queues: a missing queue affects all jobs of its handler. */
 async function holdMissing(deps: DispatchDeps, results: readonly Sending[]): Promise<void> {
   const missing = results.filter(({ verdicts }) => verdicts.some(({ kind }) => kind === 'no_queue'));
   await holdHandlers(deps.db, {

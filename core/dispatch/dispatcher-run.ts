@@ -4,16 +4,16 @@ const REGISTER_RUN = `
   update millrace.dispatcher_runs set run_no = run_no + 1, registered_at = millrace.clock()
     returning run_no as "runNo"`;
 
-/** Makes this the dispatcher that goes on; whoever registered before leaves after its round. */
+/** Registers this run of the dispatcher; an earlier run stops after its present round. */
 export async function registerRun(db: Database): Promise<string> {
   const { rows } = await db.query<{ runNo: string }>(REGISTER_RUN);
   return rows[0]?.runNo ?? '0';
 }
 
-// Activity: something was enqueued, is in flight, or falls due within the minute. Ten probes of the claim's index a
-// handler, whatever the size of the table; in order, so that the index is taken also where statistics are missing, or
-// where they say that any row will do.
-const BEAT = `
+// Active means that a job was enqueued, is in flight, or is due within a minute. The statement makes ten probes of the
+// claim's index for each handler, regardless of the size of the table. The `order by` makes Postgres use the index even
+// if statistics are missing or suggest that any row qualifies.
+const STORE_ROUND = `
   with issued as (
     -- A sequence that was never asked shows the number that it will give first.
     select case when is_called then last_value else 0 end as last_id from millrace.job_ids
@@ -32,18 +32,18 @@ const BEAT = `
     returning r.run_no as "runNo", r.last_active_at > millrace.clock() - interval '10 minutes' as active,
       exists (select from millrace.operations o where o.status = 'running' and o.rate_per_second > 0) as paced`;
 
-export interface Beat {
-  /** The run that registered last. */
+export interface RunState {
+  /** Number of the run that registered last. */
   readonly runNo: string;
-  /** Something happened in the last ten minutes or will within one. */
+  /** Whether there was activity in the last ten minutes or a job is due within one. */
   readonly active: boolean;
-  /** A redrive with a rate runs: it needs a round a second. */
+  /** Whether a redrive with a rate is running, which requires a round every second. */
   readonly paced: boolean;
 }
 
-/** Notes that a round was made, and reads whether the loop should go on. */
-export async function beat(db: Database, worked: boolean): Promise<Beat> {
-  const { rows } = await db.query<Beat>(BEAT, [worked]);
+/** Stores that a round was made, and returns the state that decides whether the loop continues. */
+export async function storeRound(db: Database, worked: boolean): Promise<RunState> {
+  const { rows } = await db.query<RunState>(STORE_ROUND, [worked]);
   return rows[0] ?? { runNo: '0', active: false, paced: false };
 }
 
@@ -52,7 +52,7 @@ const TAKE_HOURLY_WORK = `
     where last_hourly_at is null or last_hourly_at < millrace.clock() - interval '1 hour'
     returning run_no`;
 
-/** True for one caller an hour. */
+/** Returns true to one caller an hour. */
 export async function takeHourlyWork(db: Database): Promise<boolean> {
   const { rowCount } = await db.query(TAKE_HOURLY_WORK);
   return rowCount === 1;
@@ -60,14 +60,14 @@ export async function takeHourlyWork(db: Database): Promise<boolean> {
 
 const RETURN_HOURLY_WORK = `update millrace.dispatcher_runs set last_hourly_at = null`;
 
-/** Lets the next caller have it, because there was more than one turn could do. */
+/** Makes `takeHourlyWork` return true to the next caller, because work is left. */
 export async function returnHourlyWork(db: Database): Promise<void> {
   await db.query(RETURN_HOURLY_WORK);
 }
 
 const ANALYZE_JOBS = `select millrace.analyze_jobs()`;
 
-/** Fresh statistics for the partitioned parent, which autovacuum leaves alone. */
+/** Updates the statistics of the partitioned table, which autovacuum does not analyze. */
 export async function analyzeJobs(db: Database): Promise<void> {
   await db.query(ANALYZE_JOBS);
 }

@@ -10,13 +10,18 @@ import { readEpoch } from '../postgres/epoch.ts';
 import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
-import { beat, registerRun } from './dispatcher-run.ts';
+import { registerRun, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';
 import { workOffRedrives } from './work-off-redrives.ts';
 
-/** auto: loop while there is something to do; loop: always; tick: drain once, but loop for a redrive with a rate. */
-export type DispatchMode = 'auto' | 'loop' | 'tick';
+export type DispatchMode =
+  /** Makes rounds while there is activity. */
+  | 'auto'
+  /** Makes rounds until the window ends. */
+  | 'loop'
+  /** Makes one round, or rounds until the end of a redrive with a rate. */
+  | 'tick';
 
 export interface DispatcherDeps {
   readonly db: Database;
@@ -29,11 +34,11 @@ export interface DispatcherDeps {
 
 export interface DispatcherSettings {
   readonly mode: DispatchMode;
-  /** Pause between two rounds. */
+  /** Pause between two rounds, in milliseconds. */
   readonly pollIntervalMs: number;
-  /** How long one run goes on: longer than two ticks can be apart, which is 119 s. */
+  /** Duration of one run, in milliseconds: longer than the 119 s that can separate two ticks. */
   readonly windowMs: number;
-  /** How long finished jobs are kept: an hour to 30 days, since they lie in a ring of 32 days. */
+  /** Retention of finished jobs: an hour to 30 days, because they are stored in a ring of 32 daily partitions. */
   readonly retentionSeconds: number;
 }
 
@@ -42,14 +47,14 @@ const LONGEST_RETENTION_SECONDS = 30 * 86_400;
 const CLAIM_LIMIT = 1000;
 const UNCONFIRMED_AFTER_SECONDS = 60;
 const MAINTAIN_EVERY_MS = 10_000;
-/** Longest drain of one round: the rescue must get its turn, also while SQS lets every call run into its timeout. */
+/** Limits of the drain of one round, so that rescue runs regularly even when every call to SQS times out. */
 const MOST_CLAIMS_A_ROUND = 20;
 const LONGEST_DRAIN_MS = 10_000;
 const AGAIN_AFTER_MS = 1000;
-/** Between two tries while rounds fail. */
+/** Longest pause between two rounds while rounds fail. */
 const LONGEST_PAUSE_MS = 10_000;
 
-/** What one run remembers from round to round. */
+/** The state that one run keeps from round to round. */
 interface Run extends DispatchDeps, MaintainDeps {
   readonly random: () => number;
   readonly rounds: Rounds;
@@ -57,9 +62,9 @@ interface Run extends DispatchDeps, MaintainDeps {
 }
 
 /**
- * One run of the dispatcher: rounds until the window ends, a newer run has registered, or nothing is left to do. A
- * round that fails, because the database is away for a moment, is made again and costs no wait for the next tick.
- * @throws the last error when the window ends and not one round was made.
+ * Runs the dispatcher: makes rounds until the window ends, a newer run has registered, or nothing is left to do. A
+ * failed round is repeated, so that a short outage of the database does not delay jobs until the next tick.
+ * @throws the last error when the window ends before the run could register.
  */
 export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
   checkRetention(settings);
@@ -86,7 +91,7 @@ interface Registered {
   readonly runNo: string;
 }
 
-/** Makes a round, and tells whether it was the last of this run. */
+/** Makes a round, and returns whether it was the last of this run. */
 async function isDone(
   deps: DispatcherDeps,
   { mode }: DispatcherSettings,
@@ -94,15 +99,15 @@ async function isDone(
 ): Promise<boolean> {
   const { worked } = await round(deps, run);
   await keepUp(deps, run);
-  const { runNo: latest, active, paced } = await beat(deps.db, worked);
+  const { runNo: latest, active, paced } = await storeRound(deps.db, worked);
   const done = latest !== runNo || (mode === 'tick' && !paced) || (mode === 'auto' && !active);
-  if (done) await note(run);
+  if (done) await storeMetrics(run);
   return done;
 }
 
 /**
- * One round outside any run: what a nudge asks for. Upkeep is left to the runs, or a nudge a job would repeat it.
- * `again` adds a round a second later, for the jobs of callers that nudge once a second at most.
+ * Makes one round outside any run, for a nudge. It does no upkeep: otherwise a nudge for each job would repeat the
+ * upkeep. `again` adds a round a second later, for the jobs of callers that nudge at most once a second.
  */
 export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
   checkRetention(settings);
@@ -110,7 +115,7 @@ export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings
   const { dispatched: first } = await round(deps, run);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
-  await note(run);
+  await storeMetrics(run);
   return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
@@ -132,7 +137,7 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
   };
 }
 
-/** Rescue and redrives first, so that what they free goes out in the same round. */
+/** Makes a round. Rescue and redrives come first, so that the same round dispatches the jobs that they make due. */
 async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
   const begun = deps.time.now();
   const rescued = await rescue(run);
@@ -144,23 +149,23 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
   return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
 }
 
-/** Upkeep can wait, and jobs cannot: they go out also while it fails. */
+/** Does the upkeep, whose failure must not stop the dispatch of jobs. */
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
-  await note(run);
+  await storeMetrics(run);
   await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
   run.maintainedAt = time.now();
 }
 
-async function note({ db, metrics, rounds }: Run): Promise<void> {
+async function storeMetrics({ db, metrics, rounds }: Run): Promise<void> {
   const errors = [...rounds.errors.values()].reduce((sum, count) => sum + count, 0);
   await storeRounds(db, rounds);
   metrics?.put({ DispatchErrors: errors });
 }
 
-/** What was done since the last upkeep is noted, if the database is there. */
+/** Stores the metrics since the last upkeep at the end of a run; a failure is only logged. */
 async function leave(run: Run): Promise<void> {
-  await note(run).catch((error: unknown) => run.log.error('round_failed', { error }));
+  await storeMetrics(run).catch((error: unknown) => run.log.error('round_failed', { error }));
 }
 
 async function drain({ time }: DispatcherDeps, run: Run): Promise<Dispatched> {

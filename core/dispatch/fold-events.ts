@@ -1,13 +1,13 @@
 import type { Database } from '../postgres/database.ts';
 
-/** What was folded of one series. */
+/** The events of one series that were added to its total. */
 export interface FoldedEvents {
   readonly event: string;
   readonly jobType: string;
   readonly count: number;
 }
 
-// Each row is deleted once, in the transaction that adds it: a reader of totals plus rows sees it once in any snapshot.
+// One transaction deletes each row and adds it to its total, so a reader of totals plus rows counts it exactly once.
 const FOLD_EVENTS = `
   with folded as (
     delete from millrace.job_events where ctid = any(array(select ctid from millrace.job_events limit $1))
@@ -26,7 +26,7 @@ const FOLD_EVENTS = `
   )
   select event, job_type as "jobType", sum(count)::float8 as count from sums group by event, job_type`;
 
-/** Adds the counters' rows to their totals; answers what it added. */
+/** Adds the rows of the counters to their totals, and returns the events that it added. */
 export async function foldEvents(db: Database): Promise<FoldedEvents[]> {
   const { rows } = await db.query<FoldedEvents>(FOLD_EVENTS, [20_000]);
   return rows;
@@ -48,7 +48,7 @@ const FOLD_TIMINGS = `
     on conflict (measure, job_type, outcome, bucket) do update
       set count = t.count + excluded.count, seconds = t.seconds + excluded.seconds`;
 
-/** The same for the rows that tell how long jobs waited and ran. */
+/** Adds the rows of wait times and durations to their totals. */
 export async function foldTimings(db: Database): Promise<void> {
   await db.query(FOLD_TIMINGS, [20_000]);
 }

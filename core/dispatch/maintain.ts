@@ -13,9 +13,9 @@ import { pruneFinished, pruneHistory } from './prune.ts';
 export interface MaintainDeps {
   readonly db: Database;
   readonly log: Log;
-  /** How long finished jobs and their attempts are kept, in seconds. */
+  /** Retention of finished jobs and their attempts, in seconds. */
   readonly retentionSeconds: number;
-  /** Addresses already reported as unhandled, so that each is said once. */
+  /** Addresses already reported as unhandled, so that each is logged once. */
   readonly reported: Set<string>;
   readonly metrics?: Metrics;
 }
@@ -23,7 +23,7 @@ export interface MaintainDeps {
 const UNHANDLED_FOR_SECONDS = 24 * 3600;
 const CANCEL_LIMIT = 1000;
 
-/** The upkeep that is no job's business: cancel requests, counters, jobs nobody handles, retention. */
+/** Does the upkeep: applies cancel requests, adds up counters, ends jobs without a handler, deletes old rows. */
 export async function maintain(deps: MaintainDeps): Promise<void> {
   await applyCancelRequests(deps.db, CANCEL_LIMIT);
   await publish(deps, await foldEvents(deps.db));
@@ -33,7 +33,7 @@ export async function maintain(deps: MaintainDeps): Promise<void> {
   const slots = await pruneFinished(deps.db, deps.retentionSeconds);
   const { rows, more } = await pruneHistory(deps.db, deps.retentionSeconds);
   deps.log.info('pruned', { days: slots, history_rows: rows });
-  // More than a batch an hour piles up: the next round goes on, and what is read is analysed when that is done.
+  // A full batch means that rows are left: the next upkeep continues, and the last one updates the statistics.
   await (more ? returnHourlyWork : analyzeJobs)(deps.db);
 }
 
@@ -46,7 +46,7 @@ const PUBLISHED: Readonly<Record<string, CloudWatchName>> = {
   manual_retry: 'ManualRetry',
 };
 
-/** What was folded is published here and nowhere else, so each event is published once. */
+/** Publishes the events that were just added to their totals, so that each event is published once. */
 async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEvents[]): Promise<void> {
   if (metrics === undefined) return;
   for (const [jobType, events] of Map.groupBy(folded, (one) => one.jobType)) {
@@ -54,7 +54,7 @@ async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEve
     metrics.put(Object.fromEntries(values), jobType);
   }
   const oldest = await readOldestDue(db);
-  // Also when nothing is late: that it is missing means that no dispatcher runs.
+  // Published even if no job is due, because an alarm reads the absence of this metric as a silent dispatcher.
   metrics.put({ OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)) });
 }
 

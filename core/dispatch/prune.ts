@@ -3,7 +3,7 @@ import type { Database } from '../postgres/database.ts';
 const PRUNE_SLOT = `select millrace.prune_slot($1::smallint, make_interval(secs => $2)) as pruned`;
 const SLOTS = 32;
 
-/** Empties the days of the ring that are older than the retention, and answers how many. */
+/** Empties the daily partitions of finished jobs that are older than the retention, and returns how many. */
 export async function pruneFinished(db: Database, retentionSeconds: number): Promise<number> {
   let pruned = 0;
   for (let slot = 1; slot <= SLOTS; slot++) {
@@ -13,7 +13,7 @@ export async function pruneFinished(db: Database, retentionSeconds: number): Pro
   return pruned;
 }
 
-// Small batches, each its own statement, so that no reader waits and a killed run loses nothing.
+// Small batches, one statement each, so that readers never wait and a killed run loses no work.
 const PRUNE_ATTEMPTS = `
   delete from millrace.job_attempts a where a.id in (
     select b.id from millrace.job_attempts b
@@ -49,7 +49,7 @@ const PRUNE_SCHEDULE_TICKS = `
 const PRUNE_EVENT_MINUTES = `
   delete from millrace.job_event_minutes m where m.ctid = any(array(
     select n.ctid from millrace.job_event_minutes n where n.minute < millrace.clock() - interval '2 hours' limit $1))`;
-/** What each of these drops has a retention of its own. Its only parameter is the size of a batch. */
+/** Statements whose tables have retentions of their own. Their only parameter is the batch size. */
 const PRUNE_OTHERS = [
   PRUNE_DISPATCHES,
   PRUNE_DEAD_LETTERS,
@@ -63,11 +63,11 @@ const BATCH = 5000;
 
 export interface PrunedHistory {
   readonly rows: number;
-  /** A batch was full, so there is more to drop. */
+  /** Whether a batch was full, so that more rows may be left. */
   readonly more: boolean;
 }
 
-/** Drops history past its retention, one batch of each kind. */
+/** Deletes history past its retention, one batch of each kind. */
 export async function pruneHistory(db: Database, retentionSeconds: number): Promise<PrunedHistory> {
   const { rowCount: attempts } = await db.query(PRUNE_ATTEMPTS, [retentionSeconds, BATCH]);
   const counts = [attempts];

@@ -1,7 +1,7 @@
 import { queueNameOf } from '../handler/naming.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** What a dispatcher did since it last stored it. */
+/** The metrics of a dispatcher's rounds since it last stored them. */
 export interface Rounds {
   /** Duration of each successful round, in seconds. */
   seconds: number[];
@@ -16,7 +16,7 @@ export function openRounds(): Rounds {
   return { seconds: [], failed: 0, sent: new Map(), errors: new Map() };
 }
 
-/** Counts what became of the messages for one queue: `sent`, or the reason why not. */
+/** Counts the messages for one queue that were sent, and the others by reason. */
 export function countSends({ sent, errors }: Rounds, queueUrl: string, verdicts: readonly { kind: string }[]): void {
   for (const { kind } of verdicts) {
     if (kind === 'sent') add(sent, queueNameOf(queueUrl));
@@ -46,8 +46,8 @@ const ADD_ROUNDS = `
     from buckets b`;
 
 /**
- * Adds them to the totals in the database and starts again at zero; if that fails, they are stored next time. Two
- * dispatchers at once may lose a few: nothing but metrics reads these numbers.
+ * Adds the rounds to the totals in the database and resets them; if that fails, the next call stores them. Concurrent
+ * dispatchers may lose a few, which affects only metrics.
  */
 export async function storeRounds(db: Queryable, rounds: Rounds): Promise<void> {
   const { seconds, failed, sent, errors } = rounds;

@@ -2,14 +2,14 @@ import { type RedriveOperation, runningRedrives, stepRedrive } from '../dead-let
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** Jobs that one statement moves: its row locks are held for a quarter of a second at most. */
+/** Jobs that one statement moves, which bounds its row locks to a quarter of a second. */
 export const REDRIVE_STEP = 1000;
 
-/** The dispatcher's part in redrives: every one that runs gets as far as its rate allows. Answers the jobs moved. */
+/** Advances every running redrive as far as its rate allows, and returns the number of jobs moved. */
 export async function workOffRedrives({ db, log }: { db: Database; log: Log }): Promise<number> {
   let moved = 0;
   for (const before of await runningRedrives(db)) {
-    // One that fails must not hold up the jobs of others.
+    // A failed redrive must not delay the others.
     const after = await step(db, before).catch((error: unknown) => {
       log.error('redrive_failed', { ...redriveFields(before), error });
     });
@@ -23,7 +23,7 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
   return moved;
 }
 
-/** After its last jobs a redrive takes two more steps to find that nothing is left: whoever waits is told now. */
+/** Advances a redrive. Without jobs left it takes the two last steps at once, so that it is done without a delay. */
 async function step(
   db: Database,
   { id, done, ratePerSecond }: RedriveOperation,

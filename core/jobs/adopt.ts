@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 
-// A row that somebody holds is not waited for: its message bounces and comes again.
+// The statement skips a locked row instead of waiting: SQS delivers the message again after its bounce.
 const ADOPT_DELIVERY = `
   with locked as materialized (
     select j.id, i.message_id, i.sent_ms
@@ -15,7 +15,7 @@ const ADOPT_DELIVERY = `
     set message_id = l.message_id, message_sent_at = to_timestamp(l.sent_ms / 1000.0)
     from locked l where j.id = l.id`;
 
-/** Records the delivery that carries a death; only where none is recorded. */
+/** Records the delivery that carries a dead job to the dead-letter queue, unless one is already recorded. */
 export async function adopt(
   db: Database,
   deliveries: readonly { jobId: string; claimNo: string; messageId: string; sentAt: number }[],

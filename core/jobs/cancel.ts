@@ -1,17 +1,25 @@
 import type { Queryable } from '../postgres/database.ts';
 
-/** `requested`: a handler has the job, and start, settle or rescue will see the request. */
-export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
+export type CancelAnswer =
+  /** The job is cancelled. */
+  | 'cancelled'
+  /** The job is dispatched or running, and start, settle or rescue applies the stored request. */
+  | 'requested'
+  /** The job was already finished. */
+  | 'finished'
+  /** No job has this id. */
+  | 'not_found';
 
 const CANCEL_JOB = `select millrace.cancel($1::bigint) as answer`;
 
-/** Cancels a job, or asks its handler's next step to. */
+/** Cancels a job, or stores a cancel request when it is dispatched or running. */
 export async function cancel(db: Queryable, jobId: string): Promise<CancelAnswer> {
   const { rows } = await db.query<{ answer: CancelAnswer }>(CANCEL_JOB, [jobId]);
   return rows[0]?.answer ?? 'not_found';
 }
 
-// A request whose job is not in a handler's hands any more: applied when it waits or is dead, dropped when it is gone.
+// Handles requests for jobs that are neither dispatched nor running: cancels the job, or deletes the request of a
+// finished or deleted one.
 const APPLY_CANCEL_REQUESTS = `
   with open as materialized (
     select job_id from millrace.cancel_requests order by job_id limit $1
@@ -28,7 +36,7 @@ const APPLY_CANCEL_REQUESTS = `
   )
   select millrace.finish_cancelled(array_agg(id), 'cancelled on request') as id from locked having count(*) > 0`;
 
-/** Applies open cancel requests of jobs that wait or are dead; answers the ids that were cancelled. */
+/** Applies open cancel requests of jobs that wait or are dead, and returns the ids of the cancelled jobs. */
 export async function applyCancelRequests(db: Queryable, limit: number): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(APPLY_CANCEL_REQUESTS, [limit]);
   return rows.map(({ id }) => id);

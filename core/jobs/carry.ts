@@ -1,15 +1,15 @@
 import type { Database } from '../postgres/database.ts';
 
-/** A dead job whose message is missing, under the claim number that a new one carries. */
+/** A dead job whose message is missing, with the claim number of its new message. */
 export interface Carried {
   readonly id: string;
   readonly claimNo: string;
   readonly queueUrl: string;
 }
 
-// Missing is what two complete sweeps did not see that both began when the message, wherever it was, must have arrived:
-// later than its death, its last carrier or a move task, and the visibility timeout, the longest wait in the queue and
-// five minutes. The number is drawn while the jobs are locked, so it rises for each.
+// A message is missing if two complete sweeps did not see it that both began after it must have arrived: later than the
+// job's death, its last carrier or a move task, plus the visibility timeout, the longest wait in the queue and five
+// minutes. The claim number is drawn while the jobs are locked, so it rises for each.
 const CARRY_MISSING = `
   with missing as materialized (
     select j.id, d.id as dead_letter_id, h.queue_url
@@ -36,7 +36,7 @@ const CARRY_MISSING = `
     from missing m, drawn w where j.id = m.id
     returning j.id, j.claim_no as "claimNo", m.queue_url as "queueUrl"`;
 
-/** Gives up to `limit` dead jobs without a message a new claim number, for a message that is to be sent. */
+/** Assigns a new claim number to up to `limit` dead jobs without a message; the caller sends the messages. */
 export async function carryMissing(db: Database, limit: number): Promise<Carried[]> {
   const { rows } = await db.query<Carried>(CARRY_MISSING, [limit]);
   return rows;

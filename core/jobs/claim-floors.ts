@@ -1,39 +1,39 @@
 import { type HandlerAddress, handlerName } from '../handler/naming.ts';
 import type { Time } from '../time.ts';
 
-/** What lies behind the claims of one handler. */
+/** The index positions below which one handler has nothing left to claim. */
 interface Floor {
-  /** No job of the handler is in flight under a lower claim: claims only rise. */
+  /** The lowest claim in flight. Claim numbers only rise, so no job of the handler is in flight under a lower one. */
   readonly claimNo: string;
-  /** Of each priority: what is due before this time, or at it with this id or a lower one, was claimed. */
+  /** For each priority, the due time and id up to which all jobs were claimed. */
   readonly due: Map<number, { readonly at: string; readonly id: string }>;
 }
 
-/** What a claimed job tells about the floors of its handler. */
+/** The columns of a claimed job that raise the floors of its handler. */
 export interface FloorOfJob {
   readonly priority: number;
   /** The lowest claim in flight. */
   readonly firstClaim: string;
-  /** Due time of the job, but two seconds ago at the latest: a transaction may be slow to commit what is due. */
+  /** Due time of the job, but two seconds ago at the latest, because a slow transaction may commit due jobs late. */
   readonly floorAt: string;
   readonly floorId: string;
 }
 
 /**
- * From where one dispatcher's claims look. What falls due below a floor, because it was released, committed late or
- * meant for the past, is seen when the floors are forgotten.
+ * The index positions at which one dispatcher's claims begin. A job that becomes due below a floor, because it was
+ * released, committed late or enqueued with a past time, is claimed once the floors are cleared.
  */
 export interface ClaimFloors {
-  /** Before a claim: forgets the floors when that costs little. */
+  /** Runs before a claim: clears the floors when a claim without them is cheap. */
   begin(): void;
-  /** A claim number for each handler, and a time and an id for each of its ten priorities. */
+  /** Returns a claim number for each handler, and a time and an id for each of its ten priorities. */
   read(handlers: readonly HandlerAddress[]): { claimNos: string[]; dueTimes: string[]; ids: string[] };
-  /** After a claim: raises the floors to these jobs, whose order within a priority is that of due time and id. */
+  /** Runs after a claim: raises the floors to these jobs, which are in order of due time and id within a priority. */
   end(jobs: readonly (HandlerAddress & FloorOfJob)[]): void;
 }
 
 const PRIORITIES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-/** Claims without floors get one part in so many of the time, so that floors matter only where those are slow. */
+/** Claims without floors use at most 1/20 of the time, so that floors matter only when such claims are slow. */
 const SHARE = 20;
 const LONGEST_MS = 5000;
 

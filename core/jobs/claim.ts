@@ -3,7 +3,7 @@ import type { Database } from '../postgres/database.ts';
 import { systemTime } from '../time.ts';
 import { type FloorOfJob, openFloors } from './claim-floors.ts';
 
-/** A job that this dispatch owns and has to send. */
+/** A job that this dispatch has claimed and must send. */
 export interface ClaimedJob extends HandlerAddress {
   readonly id: string;
   readonly claimNo: string;
@@ -11,8 +11,8 @@ export interface ClaimedJob extends HandlerAddress {
   readonly groupKey: string | null;
 }
 
-// Limits read and used in one statement are not exact under concurrent dispatchers: 150 in flight against a limit of
-// 100 was seen. So the handlers are locked first, and the second statement, with a fresh snapshot, counts for them.
+// Concurrent dispatchers exceed a limit that one statement both reads and uses: a test saw 150 jobs in flight with a
+// limit of 100. So this statement locks the handlers, and the second one counts their jobs in a fresh snapshot.
 const LOCK_OPEN_HANDLERS = `
   select job_type as "jobType", routing_key as "routingKey"
     from millrace.handlers
@@ -20,12 +20,12 @@ const LOCK_OPEN_HANDLERS = `
     order by job_type, routing_key
     for update skip locked`;
 
-// Every tenth claim goes by age alone, so that a stream of urgent jobs leaves a tenth to the others of its handler.
-// One index range for each handler and priority, so that neither paused types nor far futures are walked. The claim
-// number is drawn here, after the locks: drawn before them, a lower number could commit after a higher one. Rows are
-// found again by arrays, not by joins: a join is planned for a thousand rows and reads a table of 100,000 as a whole.
-// $4 to $6 are floors: where somebody's transaction keeps vacuum from removing what was claimed before, each walk of an
-// index would begin with all of that.
+// Every tenth claim ignores priority, so that a stream of urgent jobs leaves a tenth of the claims to other jobs of the
+// handler. The statement scans one index range for each handler and priority, so it reads neither paused handlers nor
+// jobs due later. It draws the claim number after the locks: otherwise a lower number could commit after a higher one.
+// It finds rows again by arrays, because Postgres plans a join for a thousand rows and reads a table of 100,000 whole.
+// $4 to $6 are floors: while an old transaction keeps vacuum from removing claimed rows, each index scan would begin
+// with all of them.
 const CLAIM_DUE_JOBS = `
   with turn as materialized (
     select last_value % 10 = 9 as by_age from millrace.dispatches_claim_no_seq
@@ -124,10 +124,9 @@ const CLAIM_DUE_JOBS = `
     from claimed join locked using (id) order by rank, due_at, id`;
 
 /**
- * Takes up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
- * and id; every tenth time without regard to priority. They are stamped with one new claim number and are the
- * caller's to send.
- * @param floors what earlier claims of this dispatcher left behind; brought up to date.
+ * Claims up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
+ * and id; every tenth claim ignores priority. All get one new claim number, and the caller must send them.
+ * @param floors the floors of this dispatcher's earlier claims; this call raises them.
  */
 export async function claim(db: Database, limit: number, floors = openFloors(systemTime)): Promise<ClaimedJob[]> {
   floors.begin();

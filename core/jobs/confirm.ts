@@ -6,8 +6,8 @@ const CONFIRM_DISPATCH = `
     where claim_no = $1 and sent_at is null and released_at is null`;
 
 /**
- * Says that everything of a dispatch was either sent or given back. A dispatch that is not confirmed in time is
- * released whole; `false` means that this has already happened.
+ * Records that every job of a dispatch was either sent or released. The dispatcher releases all jobs of a dispatch
+ * that is not confirmed in time; returns `false` when it already has.
  */
 export async function confirm(
   db: Database,

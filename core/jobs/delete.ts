@@ -1,11 +1,16 @@
 import type { Queryable } from '../postgres/database.ts';
 
-/**
- * `in_flight`: a handler has it or will have it, so it stays. `busy`: somebody else is changing it, try again.
- */
-export type DeleteAnswer = 'deleted' | 'in_flight' | 'busy' | 'not_found';
+export type DeleteAnswer =
+  /** The job and its attempts are deleted. */
+  | 'deleted'
+  /** The job is dispatched or running, and was not deleted. */
+  | 'in_flight'
+  /** Another transaction is changing the job; the caller may retry. */
+  | 'busy'
+  /** No job has this id. */
+  | 'not_found';
 
-// A job that was settled since this statement began is in neither leaf for it: the next try finds it.
+// A job settled after this statement began is in neither partition of its snapshot; the next call finds the job.
 const DELETE_JOB = `
   with waiting as materialized (
     select id from millrace.jobs_live
@@ -36,7 +41,7 @@ const DELETE_JOB = `
       when exists (select from millrace.jobs_live l where l.id = $1::bigint) then 'busy'
       else 'not_found' end as answer`;
 
-/** Deletes a job that waits, is dead or has finished, with its attempts; an audit line stays. */
+/** Deletes a job that waits, is dead or is finished, with its attempts, and writes an audit entry. */
 export async function deleteJob(db: Queryable, jobId: string): Promise<DeleteAnswer> {
   const { rows } = await db.query<{ answer: DeleteAnswer }>(DELETE_JOB, [jobId]);
   return rows[0]?.answer ?? 'not_found';

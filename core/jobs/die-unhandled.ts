@@ -1,7 +1,7 @@
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { Database } from '../postgres/database.ts';
 
-// A loose index scan: one step for each address that waits, however many jobs it has.
+// A loose index scan: one step for each address with waiting jobs, regardless of their number.
 const FIND_UNHANDLED = `
   with recursive waiting as (
     (select job_type, routing_key from millrace.jobs_live where due_at is not null
@@ -16,13 +16,13 @@ const FIND_UNHANDLED = `
     where not exists (select from millrace.handlers h
       where h.job_type = w.job_type and h.routing_key = w.routing_key)`;
 
-/** Addresses that jobs wait for and no handler has. */
+/** Returns the addresses that have waiting jobs and no handler. */
 export async function findUnhandled(db: Database): Promise<HandlerAddress[]> {
   const { rows } = await db.query<HandlerAddress>(FIND_UNHANDLED);
   return rows;
 }
 
-// A deploy may bring the handler within hours; a typing error never will.
+// A deployment may add the handler within hours; a mistyped job type never gets one.
 const DIE_UNHANDLED = `
   with overdue as materialized (
     select j.id, format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
@@ -36,7 +36,7 @@ const DIE_UNHANDLED = `
   select millrace.die(array_agg(id), null, array_agg(reason)) as id
     from overdue having count(*) > 0`;
 
-/** Makes jobs dead letters that were due for `afterSeconds` without a handler; returns how many. */
+/** Makes dead letters of jobs that were due for `afterSeconds` without a handler, and returns how many. */
 export async function dieUnhandled(db: Database, address: HandlerAddress, afterSeconds: number): Promise<number> {
   const { rowCount } = await db.query(DIE_UNHANDLED, [address.jobType, address.routingKey, afterSeconds, 1000]);
   return rowCount;

@@ -7,38 +7,38 @@ import { parsePayload, payloadJson } from '../handler/payload.ts';
 import { traceCreate } from '../tracing.ts';
 
 /**
- * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted inside whatever transaction
- * the client is in, and is gone when that is rolled back.
+ * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted in the client's current
+ * transaction, and a rollback removes it.
  */
 export interface EnqueueClient {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
 export interface EnqueueOptions {
-  /** Not before this time. Default now; not together with `delay`. */
+  /** Earliest time of the first attempt. Default now; excludes `delay`. */
   readonly runAt?: Date | undefined;
-  /** The same, counted from now by the database's clock: `30s`, `5m`, or seconds. */
+  /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
   readonly delay?: Duration | undefined;
-  /** 0 to 9, lower first. Default 5. */
+  /** Priority from 0 to 9; lower numbers run first. Default 5. */
   readonly priority?: number | undefined;
-  /** Total tries, 1 to 1000. Default: what the deployed handler says, 5 when none is known. */
+  /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
   readonly maxAttempts?: number | undefined;
-  /** 1 to 500 characters. While a job of this handler with the same key is not finished, no other is inserted. */
+  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
   readonly uniqueKey?: string | undefined;
-  /** 1 to 500 characters. Jobs of one group take turns with those of others in the queue. */
+  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
   readonly groupKey?: string | undefined;
-  /** W3C trace context of whoever wants the job. Default: the active trace of OpenTelemetry, if there is one. */
+  /** W3C trace context of the producer. Default: the active OpenTelemetry trace, if any. */
   readonly traceparent?: string | undefined;
 }
 
 export interface Enqueued {
-  /** A decimal string. */
+  /** Job id, a decimal string. */
   readonly id: string;
-  /** A live job held the `uniqueKey`: nothing was inserted, and the id is that job's. */
+  /** Whether an unfinished job has the `uniqueKey`: nothing was inserted, and the id is that job's. */
   readonly deduplicated: boolean;
 }
 
-/** What a producer passes, as against what a handler gets after parsing; dates are ISO text in both. */
+/** The payload type that a producer passes; a handler receives the parsed type. Dates are ISO text in both. */
 export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~standard']['types']>['input'];
 
 /** One job of `enqueueMany`. */
@@ -47,7 +47,7 @@ export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> exten
   readonly payload: PayloadInput<Schema>;
 }
 
-/** A job as the database's functions take it; the payload is JSON text, so that every digit is kept. */
+/** A job in the form that the database's functions accept; the payload is JSON text, so that every digit is kept. */
 export interface NewJob extends HandlerAddress, EnqueueOptions {
   readonly payload: string;
 }
@@ -62,8 +62,8 @@ const ENQUEUE_JOB = `
       coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10)`;
 
 /**
- * Puts one job in the table.
- * @throws PayloadInvalid, before anything is inserted, when it cannot be stored or the handler would refuse it.
+ * Enqueues one job.
+ * @throws PayloadInvalid, before the insert, when the payload cannot be stored or violates the handler's schema.
  * @throws SettingError that names the option when one is out of its bounds.
  */
 export async function enqueue<Schema extends PayloadSchema>(
@@ -76,7 +76,7 @@ export async function enqueue<Schema extends PayloadSchema>(
   return traceCreate([job.jobType], (traceparent) => insertJob(client, { traceparent, ...job }));
 }
 
-/** The same for a job whose handler's definition is not at hand: its payload is checked when an attempt begins. */
+/** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
 export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enqueued> {
   checkOptions(job, '');
   const { runAt, delay, priority, maxAttempts, uniqueKey, groupKey } = job;
@@ -86,7 +86,8 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
-  if (row === undefined) throw new Error('millrace.enqueue answered no row: is its schema that of another release?');
+  if (row === undefined)
+    throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
   return row;
 }
 
@@ -101,9 +102,9 @@ const ENQUEUE_JOBS = `
     from millrace.enqueue_many((select jsonb_agg(job order by position) from item)) order by position`;
 
 /**
- * Puts many jobs in the table in one statement, all or none; answers in the order of the items. They may be of
- * different handlers.
- * @throws PayloadInvalid and SettingError as `enqueue`, with the item's index: `[30]/note`, `items[30].delay`.
+ * Enqueues many jobs in one statement, all or none, and returns the results in the order of the items. The items may
+ * have different handlers.
+ * @throws PayloadInvalid and SettingError like `enqueue`, with the item's index: `[30]/note`, `items[30].delay`.
  */
 export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   client: EnqueueClient,
@@ -124,27 +125,27 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   );
 }
 
-/** The same for jobs that were checked: their options by `checkOptions`, their payloads as well as can be. */
+/** Enqueues jobs that the caller has already checked: their options with `checkOptions`, their payloads if possible. */
 export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<Enqueued[]> {
   if (jobs.length === 0) return [];
   const { rows } = await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`]);
   return rows as Enqueued[];
 }
 
-/** Checks the payload as the handler will get it: after JSON, which makes text of a Date. */
+/** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
 async function newJob({ handler, payload, ...options }: EnqueueItem): Promise<NewJob> {
   const json = payloadJson(payload);
   await parsePayload(json, handler.payload);
   return { ...options, jobType: handler.jobType, routingKey: handler.routingKey, payload: json };
 }
 
-/** The same fault, which names the item as well. */
+/** Returns the same error with the index of its item. */
 function placed(error: unknown, index: number): unknown {
   if (!(error instanceof PayloadInvalid)) return error;
   return new PayloadInvalid(`[${index}]${error.field}`, error.message.slice(`payload${error.field}: `.length));
 }
 
-/** The payload's own text goes in: a number that JavaScript reads and writes again can lose digits. */
+/** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */
 function recordText({ jobType, routingKey, payload, ...options }: NewJob): string {
   const record = {
     job_type: jobType,
@@ -160,7 +161,10 @@ function recordText({ jobType, routingKey, payload, ...options }: NewJob): strin
   return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }
 
-/** @throws SettingError that names the option, with `place` before it. */
+/**
+ * Validates the options of a job.
+ * @throws SettingError that names the option, with `place` before it.
+ */
 export function checkOptions(options: EnqueueOptions, place: string): void {
   const { runAt, delay, priority, maxAttempts } = options;
   if (runAt !== undefined && delay !== undefined) {

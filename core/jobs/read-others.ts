@@ -2,8 +2,8 @@ import type { RetryPolicy } from '../handler/retry-policy.ts';
 import { type Database, isStatementError } from '../postgres/database.ts';
 import type { Begun, LiveRow, StartAnswer, StartBatch, StartRequest } from './start-answer.ts';
 
-// Starts nothing, but ends what somebody wanted cancelled before it starts. Rows that are held are skipped and never
-// waited for. The answer shows the row as it stood before, so that the table of verdicts can be applied.
+// Starts nothing, but cancels jobs that have a cancel request. Locked rows are skipped, so the statement never waits.
+// It returns each row as it was before, which the decision table requires.
 const READ_OTHERS = `
   with input as materialized (
     select * from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[])
@@ -49,16 +49,16 @@ interface OtherJob extends LiveRow {
   retryPolicy: RetryPolicy | null;
 }
 
-/** Answers the requests that have not begun: how their jobs stand. */
+/** Returns answers for the requests that started no attempt, from the rows of their jobs. */
 export async function readOthers(db: Database, batch: StartBatch, begun: ReadonlyMap<StartRequest, Begun>) {
   const requests = batch.requests.filter((request) => !begun.has(request));
   const answers = new Map<StartRequest, StartAnswer>();
   if (requests.length === 0) return { answers, retryPolicy: undefined };
   const rest = { ...batch, requests };
   const rows = await look(db, rest).catch((error: unknown) => {
-    // A row that cannot be cancelled must not hide how the others stand.
+    // A row that cannot be cancelled must not prevent the reading of the others.
     if (isStatementError(error)) return look(db, { ...rest, lookOnly: true });
-    // What has begun must run all the same.
+    // Attempts that have started must run despite the error.
     if (begun.size === 0) throw error;
     return [];
   });

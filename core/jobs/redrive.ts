@@ -2,7 +2,7 @@ import type { Database } from '../postgres/database.ts';
 
 const REDRIVE_JOBS = `select id from millrace.redrive($1::bigint[], $2::bigint[], $3) as id`;
 
-/** Puts dead jobs back to work, each only under the claim named; answers the ids that really moved. */
+/** Redrives dead jobs, each only under the given claim, and returns the ids of the jobs that it moved. */
 export async function redrive(
   db: Database,
   claims: readonly { jobId: string; claimNo: string }[],

@@ -1,16 +1,16 @@
 import type { Database } from '../postgres/database.ts';
 
-/** A claim to give back unused. */
+/** A claim to release. */
 export interface Release {
   readonly id: string;
   readonly claimNo: string;
-  /** Not to be claimed again for so many seconds; 0 for at once. */
+  /** Seconds for which the job is not claimed again; 0 allows a claim at once. */
   readonly holdSeconds: number;
-  /** When given, sending it again cannot help: the job is dead for this reason. */
+  /** Set when another send cannot succeed: the job becomes a dead letter with this error. */
   readonly fatal?: string;
 }
 
-/** Costs no attempt. A row that is locked, started or claimed anew since is not touched. */
+/** Costs no attempt. A row that was locked, started or claimed again in the meantime is not changed. */
 const RELEASE_CLAIMS = `
   with input as (
     select * from unnest($1::bigint[], $2::bigint[], $3::float8[], $4::text[]) as i(id, claim_no, hold, fatal)
@@ -32,7 +32,7 @@ const RELEASE_CLAIMS = `
   )
   select id from released union all select id from dead`;
 
-/** Gives claims back; answers the ids that were really released. */
+/** Releases claims, and returns the ids of the jobs that it released. */
 export async function release(db: Database, releases: readonly Release[]): Promise<string[]> {
   if (releases.length === 0) return [];
   const { rows } = await db.query<{ id: string }>(RELEASE_CLAIMS, [
@@ -44,8 +44,8 @@ export async function release(db: Database, releases: readonly Release[]): Promi
   return rows.map(({ id }) => id);
 }
 
-// A dispatcher that died between claim and confirm: nobody knows what it sent, and what it did send is stale from now
-// on, because the next claim has a higher number.
+// Handles a dispatcher that died between claim and confirm. Messages that it sent are stale after the release, because
+// the next claim has a higher number.
 const RELEASE_UNCONFIRMED = `
   with stale as materialized (
     select claim_no from millrace.dispatches
@@ -66,7 +66,7 @@ const RELEASE_UNCONFIRMED = `
   )
   select id from released`;
 
-/** Releases what unconfirmed dispatches older than `afterSeconds` claimed and never saw started. */
+/** Releases unstarted jobs of unconfirmed dispatches older than `afterSeconds`, and returns how many. */
 export async function releaseUnconfirmed(db: Database, afterSeconds: number): Promise<number> {
   const { rowCount } = await db.query(RELEASE_UNCONFIRMED, [afterSeconds]);
   return rowCount;

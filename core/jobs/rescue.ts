@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '../handler/retry-policy.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** A running job whose lease is over, with what is needed to say when it is tried again. */
+/** A running job with an expired lease, and the columns that determine its next attempt. */
 export interface ExpiredAttempt {
   readonly jobId: string;
   readonly claimNo: string;
@@ -10,7 +10,7 @@ export interface ExpiredAttempt {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly leaseSeconds: number;
-  /** Null when its handler is not registered any more. */
+  /** Null when its handler is no longer registered. */
   readonly retryPolicy: RetryPolicy | null;
 }
 
@@ -24,17 +24,17 @@ const FIND_EXPIRED_ATTEMPTS = `
     where j.in_flight and j.status = 'running' and j.lease_expires_at < millrace.clock()
     order by j.id limit $1`;
 
-/** Looks only: settle, which is told to rescue, checks the lease again under the row's lock. */
+/** Returns running jobs with an expired lease. Changes nothing: settle checks the lease again under the row's lock. */
 export async function findExpiredAttempts(db: Database, limit: number): Promise<ExpiredAttempt[]> {
   const { rows } = await db.query<ExpiredAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
   return rows;
 }
 
-/** A job whose messages were lost so often, while those of later jobs arrived, is dead. */
+/** A job becomes a dead letter after so many lost messages, counted only while messages of later jobs arrived. */
 const MOST_LOSSES = 10;
 
-// A lost message costs no attempt. It counts as a loss only when a job that was dispatched later has started: a
-// disabled mapping or a long queue delays everybody and says nothing against this job.
+// A lost message costs no attempt. It counts as a loss only when a job dispatched later has started: a disabled
+// mapping or a long queue delays all jobs, so it is no evidence against this one.
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
     select j.id, j.claim_no, j.attempts, j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,
@@ -60,7 +60,7 @@ const RELEASE_EXPIRED_DISPATCHED = `
   )
   select id from released union all select id from dead`;
 
-/** Gives dispatched jobs back whose message did not arrive within its lease; answers how many. */
+/** Releases dispatched jobs whose message did not arrive within the lease, and returns how many. */
 export async function releaseExpiredDispatched(db: Database, limit: number): Promise<number> {
   const reason = `message lost ${MOST_LOSSES} times`;
   const { rowCount } = await db.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);

@@ -2,7 +2,7 @@ import { type Log, processLog } from '../log.ts';
 import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import { type Database, errorCode, isStatementError } from '../postgres/database.ts';
 
-// Nearly every batch has all succeeded. migrations/0009_endings.sql has the function, and how a job ends and dies.
+// The usual batch, in which every attempt succeeded. migrations/0009_endings.sql says how a job ends and how it dies.
 const FINISH_SUCCESSES = `
   select id as "jobId", 'succeeded' as status
     from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;
@@ -14,15 +14,15 @@ const SETTLE_ATTEMPTS = `
                          $8::text[], $9::float8[], $10)`;
 
 export interface SettleOptions {
-  /** Only attempts of this Lambda request; null for a rescue. */
+  /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
-  /** Told of every outcome that the database refused. Default: the log of the process. */
+  /** Logs every outcome that the database refused. Default: the log of the process. */
   readonly log?: Log;
 }
 
 /**
- * Ends attempts: the only way out of `running`. One statement for all; when one row makes it fail, row by row, so that
- * it fails alone. Answers in the order of the input.
+ * Ends attempts; no other function ends one. It settles all in one statement, or row by row when one row makes the
+ * statement fail. Returns results in the order of the input.
  */
 export async function settle(
   db: Database,
@@ -77,8 +77,8 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
 }
 
 /**
- * What cannot be stored ends without its result or stack: the outcome matters more than its ornaments. A row that
- * refuses even this stays as it is and harms no other. What was refused is told, so that nobody has to guess why.
+ * Stores the outcome even if its result or stack cannot be stored. A row that refuses this too stays unchanged and does
+ * not affect the others. Logs every refusal.
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
   const { log = processLog } = options;
@@ -99,7 +99,7 @@ async function settleOne(db: Database, settlement: Settlement, options: SettleOp
   return [];
 }
 
-/** A value that does not fit (22, 23, 54), as against a lock or a statement that is wrong. */
+/** Returns whether Postgres refused a value (classes 22, 23, 54), and not a lock or the statement. */
 function isUnstorable(error: unknown): boolean {
   return /^(22|23|54)/.test(errorCode(error) ?? '');
 }

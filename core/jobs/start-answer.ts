@@ -2,7 +2,7 @@ import type { HandlerAddress } from '../handler/naming.ts';
 import type { RetryPolicy } from '../handler/retry-policy.ts';
 import type { JobStatus } from '../job.ts';
 
-/** One message that asks for its job to be started. */
+/** One message that requests the start of its job. */
 export interface StartRequest {
   readonly epoch: string;
   readonly jobId: string;
@@ -12,32 +12,44 @@ export interface StartRequest {
   readonly sentAt: number;
 }
 
-/** What the database knows of the job that a message names, after start has done what it could. */
+/** What start did with the job that a message names. */
+export type StartVerdict =
+  /** An attempt has begun, and the handler must run it. */
+  | 'started'
+  /** The last attempt ended by rescue, so the job may start only without batch-mates. */
+  | 'suspect'
+  /** A cancel request cancelled the job before its start. */
+  | 'cancelled'
+  /** The job could be started, but another transaction has locked its row. */
+  | 'busy'
+  /** The message does not start the job; `row` tells `decide` what to do with the message. */
+  | 'none';
+
+/** The answer to one start request. */
 export interface StartAnswer {
-  /** `started`: run it. `suspect`: could be started, alone. `cancelled`: it was, by request. Else see `row`. */
-  readonly verdict: 'started' | 'suspect' | 'cancelled' | 'busy' | 'none';
-  /** How the row stood before; null when no such live job exists. */
+  readonly verdict: StartVerdict;
+  /** The row before the start; null when no live job has this id. */
   readonly row: LiveRow | null;
-  /** The job's id was issued once by this database. */
+  /** Whether this database ever issued the job's id. */
   readonly issued: boolean;
-  /** The message carries this database's epoch; else it is of another life or another database. */
+  /** Whether the message has this database's epoch; if not, it is from another database or from before a restore. */
   readonly native: boolean;
-  /** Only when started: the payload as JSON text, so that no digit is lost before it is checked. */
+  /** The payload of a started job as JSON text, so that no digit is lost before the check. */
   readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** From due to start; null when it did not begin just now. */
+  /** Seconds from the due time to the start; null unless this call started the attempt. */
   readonly waitSeconds: number | null;
   /** The trace that enqueued the job. */
   readonly traceparent: string | null;
 }
 
-/** The columns by which a message is judged. */
+/** The columns that the decision about a message depends on. */
 export interface LiveRow extends HandlerAddress {
   readonly status: JobStatus;
   readonly claimNo: string | null;
   readonly messageId: string | null;
-  /** Milliseconds, as `StartRequest.sentAt`. */
+  /** SQS SentTimestamp, milliseconds. */
   readonly sentAt: number | null;
   readonly requestId: string | null;
 }
@@ -45,28 +57,28 @@ export interface LiveRow extends HandlerAddress {
 export interface StartBatch extends HandlerAddress {
   readonly requestId: string;
   readonly requests: readonly StartRequest[];
-  /** Also start jobs whose last attempt ended by rescue. */
+  /** Whether to start jobs whose last attempt ended by rescue too. */
   readonly suspects: boolean;
-  /** Start nothing, only tell how the jobs stand. */
+  /** Whether to read the rows only and start nothing. */
   readonly lookOnly?: boolean;
 }
 
 export interface Started {
-  /** One a request, in order. */
+  /** One answer for each request, in the order of the requests. */
   readonly answers: readonly StartAnswer[];
-  /** The policy as the registry has it; undefined when the handler is not registered. */
+  /** The policy in the registry; undefined when the handler is not registered. */
   readonly retryPolicy: RetryPolicy | undefined;
 }
 
-/** An attempt that has begun. */
+/** A started attempt. */
 export interface Begun {
   /** The payload as JSON text. */
   readonly payload: string;
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly retryPolicy: RetryPolicy;
-  /** From due to start. */
+  /** Seconds from the due time to the start. */
   readonly waitSeconds: number;
-  /** The trace that enqueued it. */
+  /** The trace that enqueued the job. */
   readonly traceparent: string | null;
 }

@@ -1,16 +1,16 @@
 import { type Database, isStatementError } from '../postgres/database.ts';
 import type { Begun, StartBatch, StartRequest } from './start-answer.ts';
 
-// What nearly every message is: its job is dispatched under its claim and nobody wants it cancelled. A function, whose
-// plan is kept.
+// The usual case: the job is dispatched under the message's claim and has no cancel request. The statement calls a
+// function, because Postgres caches its plan.
 const START_CLAIMED_JOBS = `
   select ord, payload, attempt, max_attempts as "maxAttempts", retry_policy as "retryPolicy",
          wait_seconds as "waitSeconds", traceparent
     from millrace.start_jobs($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6, $7, $8, $9)`;
 
 /**
- * Begins what can begin without further questions; by request. Whatever stands in the way of one, it is not in the
- * answer and unchanged: when one row makes the statement fail, it is made row by row.
+ * Starts the jobs that can start without a further look, and returns them by request. A job that cannot start is
+ * unchanged and missing from the result. When one row makes the statement fail, the rows are started one by one.
  */
 export async function startClaimed(db: Database, batch: StartBatch): Promise<Map<StartRequest, Begun>> {
   return startAll(db, batch).catch(async (error: unknown) => {
@@ -19,7 +19,7 @@ export async function startClaimed(db: Database, batch: StartBatch): Promise<Map
     for (const request of batch.requests) {
       const one = await startAll(db, { ...batch, requests: [request] }).catch((failure: unknown) => {
         if (isStatementError(failure)) return [];
-        // What has begun must run all the same.
+        // Attempts that have started must run despite the error.
         if (begun.size === 0) throw failure;
         return [];
       });

@@ -4,8 +4,8 @@ import type { Begun, LiveRow, StartAnswer, StartBatch, Started, StartRequest } f
 import { startClaimed } from './start-claimed.ts';
 
 /**
- * Begins an attempt for every message whose claim is the row's; counts it. Answers one verdict a request, in order.
- * Requests must name each (job, claim) of one epoch once. A row that cannot be started is answered as `busy`.
+ * Starts and counts an attempt for every message whose claim is the row's. Returns one answer for each request, in
+ * order. Requests must name each (job, claim) of one epoch once. The verdict of a locked row is `busy`.
  */
 export async function start(db: Database, batch: StartBatch): Promise<Started> {
   const { requests } = batch;
@@ -19,7 +19,7 @@ export async function start(db: Database, batch: StartBatch): Promise<Started> {
   return { answers, retryPolicy: begun.values().next().value?.retryPolicy ?? others.retryPolicy };
 }
 
-/** Nothing is known of its job: the message stays where it is. */
+/** The answer when the row could not be read: the message stays in its queue. */
 const UNKNOWN: StartAnswer = {
   verdict: 'busy',
   row: null,

@@ -1,6 +1,6 @@
 import { SERVICE } from '../log.ts';
 
-/** Every number that Millrace publishes, in one table: what is not here is not published. */
+/** Every metric that Millrace publishes; a metric outside this table is never published. */
 
 export interface PrometheusMetric {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -8,55 +8,75 @@ export interface PrometheusMetric {
   readonly help: string;
 }
 
-/** On `/metrics`. Times are in seconds. */
+/** The metrics of `/metrics`. Times are in seconds. */
 export const PROMETHEUS_METRICS = {
   millrace_job_events_total: {
     type: 'counter',
     labels: ['event', 'job_type', 'status'],
-    help: 'What happened to jobs. failed = retried + dead_lettered + cancelled after failing.',
+    help: 'Events of jobs. failed = retried + dead_lettered + cancelled after a failure.',
   },
-  millrace_jobs: { type: 'gauge', labels: ['status', 'job_type'], help: 'Jobs that are not finished.' },
+  millrace_jobs: { type: 'gauge', labels: ['status', 'job_type'], help: 'Number of unfinished jobs.' },
   millrace_oldest_due_job_age_seconds: {
     type: 'gauge',
     labels: ['job_type'],
-    help: 'How long the oldest due job has waited to be claimed.',
+    help: 'Time that the oldest due job has waited for its claim, in seconds.',
   },
-  millrace_job_wait_seconds: { type: 'histogram', labels: ['job_type'], help: 'From due to the start of an attempt.' },
+  millrace_job_wait_seconds: {
+    type: 'histogram',
+    labels: ['job_type'],
+    help: 'Time from the due time of a job to the start of the attempt, in seconds.',
+  },
   millrace_job_duration_seconds: {
     type: 'histogram',
     labels: ['job_type', 'outcome'],
-    help: 'From the start of an attempt to its outcome.',
+    help: 'Duration of each attempt, from its start to its outcome, in seconds.',
   },
-  millrace_dispatch_runs_total: { type: 'counter', labels: ['result'], help: 'Rounds of the dispatcher.' },
-  millrace_dispatch_duration_seconds: { type: 'histogram', labels: [], help: 'Length of a round that went well.' },
-  millrace_dispatched_jobs_total: { type: 'counter', labels: ['queue'], help: 'Messages sent to SQS.' },
-  millrace_dispatch_errors_total: { type: 'counter', labels: ['reason'], help: 'Jobs that SQS did not take.' },
+  millrace_dispatch_runs_total: { type: 'counter', labels: ['result'], help: 'Number of rounds of the dispatcher.' },
+  millrace_dispatch_duration_seconds: {
+    type: 'histogram',
+    labels: [],
+    help: 'Duration of each successful round, in seconds.',
+  },
+  millrace_dispatched_jobs_total: { type: 'counter', labels: ['queue'], help: 'Number of messages sent to SQS.' },
+  millrace_dispatch_errors_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Number of messages that SQS did not accept.',
+  },
   millrace_dispatcher_last_success_timestamp_seconds: {
     type: 'gauge',
     labels: [],
-    help: 'When the last round of the dispatcher ended, by the database.',
+    help: 'End of the last successful round, in seconds since 1970, by the clock of the database.',
   },
   millrace_dlq_messages: {
     type: 'gauge',
     labels: ['queue', 'store'],
-    help: 'Dead letters: open ones in the table, and messages in SQS when the mirror last looked.',
+    help: 'Number of open dead letters in the table, and of messages in SQS at the last count of the mirror.',
   },
-  millrace_redrive_jobs_total: { type: 'counter', labels: ['result'], help: 'Jobs put back to work by hand.' },
-  millrace_handler_paused: { type: 'gauge', labels: ['handler'], help: '1 while an operator has paused it.' },
-  millrace_build_info: { type: 'gauge', labels: ['version', 'node'], help: 'Always 1.' },
+  millrace_redrive_jobs_total: { type: 'counter', labels: ['result'], help: 'Number of jobs that were redriven.' },
+  millrace_handler_paused: {
+    type: 'gauge',
+    labels: ['handler'],
+    help: '1 if an operator has paused the handler, else 0.',
+  },
+  millrace_build_info: {
+    type: 'gauge',
+    labels: ['version', 'node'],
+    help: 'Always 1; the labels name the version of Millrace and of Node.',
+  },
 } as const satisfies Record<string, PrometheusMetric>;
 
 export type PrometheusName = keyof typeof PROMETHEUS_METRICS;
 
 export const CLOUDWATCH_NAMESPACE = 'Millrace';
 
-/** Stages share an account, and must not answer for one another. */
+/** Returns the value of `service`. It includes the stage, because stages may share an account. */
 export function serviceOf(stage: string | undefined): string {
   return stage === undefined ? SERVICE : `${SERVICE}-${stage}`;
 }
 
 const OF_ALL = [['service']];
-/** Unless told to leave job types out. */
+/** The dimensions unless the stage omits job types. */
 const BY_JOB_TYPE = [['service'], ['service', 'job_type']];
 
 interface CloudWatchMetric {
@@ -66,7 +86,7 @@ interface CloudWatchMetric {
   readonly from: 'dispatcher' | 'handler' | 'mirror';
 }
 
-/** In CloudWatch, of which alarms are made. */
+/** The metrics in CloudWatch, which the alarms use. */
 export const CLOUDWATCH_METRICS = {
   Enqueued: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
   Succeeded: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },

@@ -1,12 +1,12 @@
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** A registered handler that a release does not have, and how many jobs count on it. */
+/** A registered handler that a release removes, and its number of unfinished jobs. */
 export interface Abandoned extends HandlerAddress {
   readonly jobs: number;
 }
 
-// Dead letters do not count: nothing is to happen with them by itself.
+// Dead letters do not count, because they run only after a redrive.
 const FIND_ABANDONED = `
   select h.job_type as "jobType", h.routing_key as "routingKey", count(*)::float8 as jobs
     from millrace.handlers h
@@ -18,7 +18,7 @@ const FIND_ABANDONED = `
     group by h.job_type, h.routing_key
     order by h.job_type, h.routing_key`;
 
-/** Handlers that would be gone if these were all there are, and that have unfinished jobs. */
+/** Returns the handlers with unfinished jobs that are missing from the given ones. */
 export async function findAbandoned(db: Queryable, kept: readonly HandlerAddress[]): Promise<Abandoned[]> {
   const addresses = kept.map(({ jobType, routingKey }) => ({ jobType, routingKey }));
   const { rows } = await db.query<Abandoned>(FIND_ABANDONED, [JSON.stringify(addresses)]);

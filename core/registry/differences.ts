@@ -53,7 +53,7 @@ export function deadLetterQueueDifferences(
   if (found === undefined) return [`${name} does not exist`];
   return differences(name, [
     ['the retention', found.retention, DEAD_LETTER_RETENTION_SECONDS],
-    // A message that it moved on would be out of the mirror's sight.
+    // The mirror would not see a message that SQS moved on to another queue.
     ['its own dead-letter queue', found.redrive?.deadLetterArn ?? 'none', 'none'],
   ]);
 }
@@ -67,9 +67,9 @@ export function functionDifferences(
   return limitDifferences(queueName(stage, definition), says, found);
 }
 
-/** A function that is no handler's. */
+/** Returns the differences of a function that belongs to no handler. */
 export function ownFunctionDifferences(stage: string, part: OwnFunction, found: FoundFunction | undefined): string[] {
-  // One may have chosen to have none.
+  // A stage may omit the API.
   if (part === 'api' && found === undefined) return [];
   return limitDifferences(functionName(stage, part), OWN_FUNCTIONS[part], found);
 }
@@ -99,7 +99,7 @@ export function mappingDifferences(
   if (mapping === undefined) return [`${name} has no mapping from its queue`, ...strange];
   return [
     ...differences(name, [
-      // An update takes a while, in which it goes on.
+      // A mapping keeps working during an update.
       ['the mapping', mapping.state === 'Updating' ? 'Enabled' : mapping.state, 'Enabled'],
       ['the batch size', mapping.batchSize, definition.batch.size],
       ['the batch window', mapping.batchWindow, definition.batch.windowSeconds],
@@ -110,7 +110,7 @@ export function mappingDifferences(
   ];
 }
 
-/** A schedule and its function have one name. */
+/** Returns the differences of a schedule, whose function has the same name. */
 export function scheduleDifferences(name: string, found: FoundSchedule | undefined): string[] {
   if (found === undefined) return [`${name} does not exist`];
   return differences(name, [
@@ -120,7 +120,7 @@ export function scheduleDifferences(name: string, found: FoundSchedule | undefin
   ]);
 }
 
-/** What the database was told at the deployment, against what the code says now. */
+/** Compares the registry, which the deployment wrote, with the code. */
 export function registryDifferences(
   stage: string,
   definitions: readonly HandlerDefinition[],
@@ -157,7 +157,7 @@ const COMPARED = [
   ...(['max_attempts', 'concurrency', 'batch_size', 'cap'] as const),
 ] as const;
 
-/** Equal for policies that are, in whatever order they came out of the database. */
+/** Returns equal text for equal policies, regardless of the order of their fields. */
 function policyText(policy: RetryPolicy): string {
   return JSON.stringify(policy, Object.keys(policy).toSorted());
 }

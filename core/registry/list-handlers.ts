@@ -2,7 +2,7 @@ import type { HandlerAddress } from '../handler/naming.ts';
 import { countsOf, readLiveCounts } from '../numbers/live-counts.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** A handler as it is deployed, and how it stands. */
+/** A deployed handler and its state. */
 export interface RegisteredHandler extends HandlerAddress {
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
@@ -11,16 +11,16 @@ export interface RegisteredHandler extends HandlerAddress {
   readonly maxAttempts: number;
   readonly concurrency: number;
   readonly batchSize: number;
-  /** The most of its jobs that lie in SQS or run at once, now. */
+  /** Present limit of its jobs in flight: those in SQS and those that run. */
   readonly maxInFlight: number;
   readonly inFlight: number;
-  /** Null unless an operator paused it. */
+  /** Time of its pause; null unless an operator paused it. */
   readonly pausedAt: Date | null;
-  /** Until when the dispatcher claims nothing for it, and why. */
+  /** End of its hold, and the reason of the hold. */
   readonly heldUntil: Date | null;
   readonly holdReason: string | null;
   readonly deployedAt: Date;
-  /** Its live jobs by status, counted at `countedAt`: now, or when there are many, within the last minutes. */
+  /** Its unfinished jobs by status at `countedAt`, which is now or, with many jobs, within the last minutes. */
   readonly jobs: ReturnType<typeof countsOf>;
   readonly countedAt: Date | null;
 }
@@ -39,7 +39,7 @@ const LIST_HANDLERS = `
     where $1::text is null or (h.job_type = $1 and h.routing_key = $2)
     order by h.job_type, h.routing_key`;
 
-/** Every handler that is deployed, or the one named. */
+/** Returns every deployed handler, or the given one. */
 export async function listHandlers(db: Queryable, only?: HandlerAddress): Promise<RegisteredHandler[]> {
   type Row = Omit<RegisteredHandler, 'jobs' | 'countedAt'>;
   const { rows } = await db.query<Row>(LIST_HANDLERS, [only?.jobType ?? null, only?.routingKey ?? null]);
@@ -50,7 +50,7 @@ export async function listHandlers(db: Queryable, only?: HandlerAddress): Promis
 const READ_ADDRESSES = `
   select job_type as "jobType", routing_key as "routingKey" from millrace.handlers order by job_type, routing_key`;
 
-/** What jobs can be addressed to. */
+/** Returns the addresses of all deployed handlers. */
 export async function readAddresses(db: Queryable): Promise<HandlerAddress[]> {
   const { rows } = await db.query<HandlerAddress>(READ_ADDRESSES);
   return rows;

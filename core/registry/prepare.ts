@@ -8,7 +8,7 @@ import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { registerHandlers } from './register-handlers.ts';
 
-/** A login that the deployment brings, and the role that it is to have. */
+/** A login that the deployment creates, and its role. */
 export interface DeployedLogin {
   readonly name: string;
   readonly password: string;
@@ -16,20 +16,20 @@ export interface DeployedLogin {
 }
 
 export interface Preparation {
-  /** As the owner. */
+  /** Database with the rights of the owner. */
   readonly db: Database;
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
   /** All handlers of the release. */
   readonly catalog: readonly HandlerDefinition[];
-  /** Names of handlers that may go although they have unfinished jobs, which then wait for their coming back. */
+  /** Names of handlers that may be removed with unfinished jobs, which then wait for the handler. */
   readonly drain: readonly string[];
   readonly log: Log;
 }
 
 /**
- * What a deployment does to the database before anything else of it runs. Doing it twice is doing it once.
- * @throws HandlerRemoval when unfinished jobs would be left without their handler, and nobody said that they may.
+ * Prepares the database before the rest of a deployment: migrations, removed handlers and logins. Idempotent.
+ * @throws HandlerRemoval when a removed handler has unfinished jobs and is not in `drain`.
  */
 export async function prepareDatabase({ db, migration, logins, catalog, drain, log }: Preparation): Promise<void> {
   const { applied, ahead } = await migrate({ ...migration, log });
@@ -43,11 +43,11 @@ export async function prepareDatabase({ db, migration, logins, catalog, drain, l
 
 export interface Registration {
   readonly stage: string;
-  /** What stands before the name in the URL of every queue. */
+  /** The URL of every queue, without the name at its end. */
   readonly queueUrlPrefix: string;
 }
 
-/** Makes the registry say what this release deploys; run again by a rollback, what that one deployed. */
+/** Writes this release's handlers to the registry; a rollback writes those of the earlier release again. */
 export async function writeRegistry(
   db: Database,
   catalog: readonly HandlerDefinition[],

@@ -1,7 +1,7 @@
 import type { Queryable } from '../postgres/database.ts';
 import type { RegistryRow } from './register-handlers.ts';
 
-/** What a deployment wrote of a handler, and no later change of the running system. */
+/** The columns of a handler that a deployment writes and the running system does not change. */
 export type RegisteredSettings = Omit<RegistryRow, 'floor'> & {
   readonly queue_url: string;
   readonly dead_letter_queue_url: string;

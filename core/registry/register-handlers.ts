@@ -2,7 +2,7 @@ import type { HandlerDefinition } from '../handler/handler.ts';
 import { timingOf } from '../handler/timing.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** A definition with the addresses that its deployment gave it. */
+/** A definition with the addresses of its deployed resources. */
 export interface Registration {
   readonly definition: HandlerDefinition;
   readonly queueUrl: string;
@@ -10,7 +10,7 @@ export interface Registration {
   readonly functionName: string;
 }
 
-// The pause, the hold and the adaptive limit are the running system's, not the deployment's: they are kept.
+// The update keeps the pause, the hold and the adaptive limit, which belong to the running system.
 const REGISTER_HANDLERS = `
   with input as (
     select * from jsonb_to_recordset($1::jsonb) as i(job_type text, routing_key text, queue_url text,
@@ -46,8 +46,8 @@ const REGISTER_HANDLERS = `
     returning h.job_type`;
 
 /**
- * Makes the registry equal to what is deployed. Handlers that are not named are removed: their jobs wait, and are
- * reported as unhandled.
+ * Makes the registry equal to the deployed handlers. Other handlers are removed: their jobs wait, and the dispatcher
+ * reports them as unhandled.
  */
 export async function registerHandlers(db: Database, handlers: readonly Registration[]): Promise<void> {
   await db.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
@@ -64,7 +64,7 @@ function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: Re
 
 export type RegistryRow = ReturnType<typeof registryRow>;
 
-/** What the registry has of a definition, wherever it is deployed. */
+/** Returns the columns of a definition that do not depend on the stage. */
 export function registryRow(definition: HandlerDefinition) {
   const timing = timingOf(definition);
   const { concurrency, batch, maxInFlight } = definition;
@@ -79,7 +79,7 @@ export function registryRow(definition: HandlerDefinition) {
     retry_policy: definition.retry,
     concurrency,
     batch_size: batch.size,
-    // Two rounds of work: one that runs and one that waits in SQS for it.
+    // Two batches for each concurrent invocation: one that runs and one that waits in SQS.
     floor: Math.min(maxInFlight, 2 * concurrency * batch.size),
     cap: maxInFlight,
   };

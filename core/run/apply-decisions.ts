@@ -18,7 +18,7 @@ interface Judged {
   readonly decision: Decision;
 }
 
-/** Does what the decision table says with every message that started nothing. */
+/** Applies the decision table to every message that started no attempt. */
 export async function applyDecisions(
   deps: BatchDeps,
   disposal: Disposal,
@@ -46,7 +46,7 @@ export async function applyDecisions(
   for (const { delivery, decision } of judged) dispose(disposal, { delivery, step: decision.step, moved });
 }
 
-/** A redrive or release that moved nothing met a lock or came second: its message comes again and will tell. */
+/** Records what happens to one message. SQS redelivers it after a redrive or release that moved nothing. */
 function dispose(
   disposal: Disposal,
   { delivery, step, moved }: { delivery: Delivery; step: Step; moved: ReadonlySet<string> },
@@ -73,8 +73,8 @@ function of(judged: readonly Judged[], step: Step): Judged[] {
 }
 
 /**
- * Start looks at live jobs only. Without a row ours are done with, whether they ended here or are pruned; a message of
- * another epoch is done with only when that job did end here.
+ * Adds the rows of finished jobs, because start reads live jobs only. A message with this database's epoch does not
+ * require a row: its job is finished or pruned. One with another epoch is acknowledged only if its job finished here.
  */
 async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Promise<readonly Answered[]> {
   const isOpen = ({ answer }: Answered) => answer.row === null && answer.issued && !answer.native;
@@ -86,7 +86,7 @@ async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Pro
   }));
 }
 
-/** A second message of a job in the same batch: judged by how the job stands once the first was tried. */
+/** Reads the answers for second messages of a job in one batch, after the start of the first message. */
 async function lookUp(deps: BatchDeps, twins: readonly Delivery[]) {
   if (twins.length === 0) return [];
   const { jobType, routingKey } = deps.definition;

@@ -5,10 +5,10 @@ import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 
-/** All that running a batch needs from outside. */
+/** The dependencies of a batch. */
 export interface BatchDeps {
   readonly definition: HandlerDefinition;
-  /** Where the messages come from: its URL is in the registry and in the environment. */
+  /** URL of the source queue, from the environment; the registry stores it too. */
   readonly queueUrl: string;
   readonly db: Database;
   readonly queues: Queues;
@@ -20,21 +20,21 @@ export interface BatchDeps {
   readonly exit: () => void;
 }
 
-/** What Lambda tells of the invocation. */
+/** The part of Lambda's context that a batch uses. */
 export interface Invocation {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
 }
 
-/** The batch as it goes: which messages stay in SQS, and which of them come back at once. */
+/** The messages of a batch that stay in SQS, and those of them that become visible at once. */
 export interface Disposal {
-  /** Message ids to report as failed. */
+  /** Ids of the messages to report as failed. */
   readonly failed: Set<string>;
-  /** Receipt handles to make visible. */
+  /** Receipt handles of the messages to make visible. */
   readonly visible: Set<string>;
 }
 
-/** Back at once, and a receive more: towards its next start, or towards the dead-letter queue. */
+/** Makes a message visible at once. Each bounce adds a receive, until SQS moves it to the dead-letter queue. */
 export function bounce(disposal: Disposal, message: { messageId: string; receiptHandle: string }): void {
   disposal.failed.add(message.messageId);
   disposal.visible.add(message.receiptHandle);

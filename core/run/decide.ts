@@ -15,20 +15,24 @@ export interface Delivery {
   readonly receiveCount: number;
 }
 
-/**
- * What to do with a message whose job was not started by it.
- * - acknowledge: delete it, there is nothing left for it to do
- * - leave: report it failed and touch nothing, SQS brings it again
- * - bounce: make it visible and report it failed, until SQS itself moves it to the dead-letter queue
- * - adopt: record this delivery as the one that carries the death, then bounce
- * - redrive: an operator sent a dead job back to work
- * - release: the right job in the wrong queue; give the claim back
- */
-export type Step = 'acknowledge' | 'leave' | 'bounce' | 'adopt' | 'redrive' | 'release';
+/** What to do with a message that did not start its job. */
+export type Step =
+  /** Deletes the message, which has nothing left to do. */
+  | 'acknowledge'
+  /** Reports the message as failed and changes nothing, so that SQS delivers it again. */
+  | 'leave'
+  /** Reports the message as failed and makes it visible, until SQS moves it to the dead-letter queue. */
+  | 'bounce'
+  /** Records this delivery as the one that carries the dead job to the dead-letter queue, then bounces it. */
+  | 'adopt'
+  /** Gives the dead job fresh attempts, because an operator moved its message back to the source queue. */
+  | 'redrive'
+  /** Releases the job's claim, because its message is in the wrong queue. */
+  | 'release';
 
 export interface Decision {
   readonly step: Step;
-  /** This should not happen: somebody should look. */
+  /** Set when the message is unexpected: a sentence for the error log. */
   readonly alarm?: string;
 }
 
@@ -37,11 +41,11 @@ type Column = 'same' | 'other' | 'old' | 'foreign';
 export interface Circumstances {
   readonly delivery: Delivery;
   readonly answer: StartAnswer;
-  /** Whose queue it came from. */
+  /** The handler of the queue that delivered the message. */
   readonly handler: HandlerAddress;
 }
 
-/** The decision table (docs/lifecycle.md) for everything but a start. */
+/** Applies the decision table of docs/lifecycle.md to a message that did not start its job. */
 export function decide({ delivery, answer, handler }: Circumstances): Decision {
   const { row } = answer;
   const column = columnOf(delivery, answer);
@@ -53,7 +57,7 @@ export function decide({ delivery, answer, handler }: Circumstances): Decision {
     case 'failed':
       return column === 'foreign' ? foreign : acknowledge;
     case 'dispatched':
-      // Only a row that somebody held is still dispatched after its own message asked for a start.
+      // The row was locked: otherwise its own message would have started the job.
       if (column === 'foreign') return foreign;
       return column === 'old' ? acknowledge : { step: 'leave' };
     case 'running':
@@ -71,11 +75,11 @@ export function decide({ delivery, answer, handler }: Circumstances): Decision {
 
 const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const acknowledge: Decision = { step: 'acknowledge' };
-const foreign: Decision = { step: 'acknowledge', alarm: 'message of a later claim or of another database' };
-/** Bouncing on would be a hot loop. */
+const foreign: Decision = { step: 'acknowledge', alarm: 'message from a later claim or another database' };
+/** Another bounce would loop without a pause. */
 const tooOften: Decision = {
   step: 'leave',
-  alarm: 'message of a dead job was received too often: has its queue a redrive policy?',
+  alarm: 'message of a dead job was received too often: check the redrive policy of its queue',
 };
 
 function ofDeadJob(column: Column, delivery: Delivery, unrecorded: boolean): Decision {
@@ -87,7 +91,7 @@ function ofDeadJob(column: Column, delivery: Delivery, unrecorded: boolean): Dec
 }
 
 function inWrongQueue(status: JobStatus, column: Column, delivery: Delivery): Decision {
-  // Most finished jobs are not even looked up; the few that are shall be judged like them.
+  // Rows of finished jobs are rarely read, so the decision is the same with and without one.
   if (FINISHED.includes(status)) return acknowledge;
   const alarm = "message in another handler's queue";
   if (column === 'same' && status === 'dispatched') return { step: 'release', alarm };
@@ -98,7 +102,7 @@ function inWrongQueue(status: JobStatus, column: Column, delivery: Delivery): De
   return { step: 'acknowledge', alarm };
 }
 
-/** Whether this is the row's own delivery. Equality only: no clocks are compared. */
+/** Compares the delivery with the row's own, by equality only, because clocks differ. */
 function columnOf(delivery: Delivery, { row, native }: StartAnswer): Column {
   if (!native) return 'foreign';
   if (row === null) return 'same';

@@ -7,7 +7,7 @@ const READ_FINISHED = `
          (extract(epoch from f.message_sent_at) * 1000)::float8 as "sentAt"
     from millrace.jobs_finished f where f.id = any($1::bigint[])`;
 
-/** How finished jobs ended, by id. A probe of every day of the ring: only for what has no live row. */
+/** Returns finished jobs by id. Probes the partition of every day, so call it only for jobs without a live row. */
 export async function readFinished(db: Database, jobIds: readonly string[]): Promise<Map<string, LiveRow>> {
   if (jobIds.length === 0) return new Map();
   const { rows } = await db.query<LiveRow & { id: string }>(READ_FINISHED, [jobIds]);

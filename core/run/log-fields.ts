@@ -5,10 +5,10 @@ import type { AttemptResult, SettledStatus } from '../outcome.ts';
 import type { BatchDeps } from './batch.ts';
 import type { Delivery } from './decide.ts';
 
-/** A message speaks of its error in one glance; the field `error` has all of it. */
+/** The field `message` has only the beginning of an error; the field `error` has all of it. */
 const LONGEST_REASON = 500;
 
-/** On every line that a batch writes. */
+/** Returns the fields of every line that a batch logs. */
 export function batchFields({ definition, queueUrl }: Pick<BatchDeps, 'definition' | 'queueUrl'>): LogFields {
   return { ...handlerFields(definition), queue: queueNameOf(queueUrl) };
 }
@@ -22,20 +22,20 @@ export function deliveryFields({ message, messageId, receiveCount }: Delivery): 
   return { job_id: jobId, dispatch_id: claimNo, sqs_message_id: messageId, receive_count: receiveCount };
 }
 
-/** The classic form for people, and numbers for queries. */
+/** Returns an attempt as text for readers and as numbers for queries. */
 export function attemptFields({ number, max }: { number: number; max: number }) {
   return { attempt: `${number}/${max}`, attempt_number: number, max_attempts: max };
 }
 
-/** An attempt that was settled. */
+/** A completed attempt and its delivery. */
 export interface SettledRun {
   readonly delivery: Delivery;
   readonly result: AttemptResult;
-  /** From due to start. */
+  /** Seconds from the due time to the start. */
   readonly waitSeconds: number | null;
 }
 
-/** Logs the outcome of an attempt and what follows. */
+/** Logs the outcome of an attempt and the status that follows. */
 export function logOutcome(
   { log, definition }: BatchDeps,
   { delivery, result, waitSeconds }: SettledRun,

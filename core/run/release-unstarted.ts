@@ -4,10 +4,10 @@ import { type BatchDeps, bounce, type Disposal } from './batch.ts';
 import type { Delivery } from './decide.ts';
 
 /**
- * Gives claims back unstarted: the dispatcher sends these jobs anew, and the messages at hand are stale. Written before
- * anything else is started, so that a crash of what is started takes none of them along. What cannot be released, since
- * its row is locked or was not waiting for a start, comes back as a message. So does a message of another life of this
- * database, since the claim of its number is somebody else's here: the table of decisions will judge it.
+ * Releases the claims of unstarted jobs: the dispatcher sends these jobs again, and their present messages are stale.
+ * The release commits before any other job starts, so that a crash of a job cannot affect them. A message whose claim
+ * cannot be released, because the row is locked or not dispatched, bounces. So does a message with another epoch,
+ * because its claim number may belong to another job here: the decision table applies at its next delivery.
  */
 export async function releaseUnstarted(
   deps: BatchDeps,

@@ -8,22 +8,22 @@ import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { attemptFields, handlerFields } from './log-fields.ts';
 
-/** What a crash took down at once must not come back at once. */
+/** Least jitter after a crash, so that jobs that one crash ended together do not restart together. */
 const LEAST_JITTER = 0.2;
 const LIMIT = 1000;
-/** The name under which a crash stands in the history, and by which a policy may say that it is the end. */
+/** The error name of a crash in the history, which `deadLetterOn` of a policy may list. */
 const LABEL = 'LeaseExpired';
 
 export interface Rescued {
-  /** Attempts that ended because their lease was over. */
+  /** Attempts that ended because their lease expired. */
   readonly attempts: number;
-  /** Jobs given back because their message did not arrive. */
+  /** Jobs that were released because their message did not arrive. */
   readonly releases: number;
 }
 
 /**
- * Ends every claim whose lease ran out. A crash is tried again whatever `retryOn` lists: nobody threw an error there,
- * and the next process may live. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes it the end.
+ * Ends every claim whose lease has expired. Rescue ignores `retryOn` after a crash, because the handler threw no error
+ * and the next attempt may succeed. Only a policy whose `deadLetterOn` lists `LeaseExpired` makes a dead letter of it.
  */
 export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
   const { db, random, log } = deps;
@@ -40,18 +40,18 @@ export async function rescue(deps: { db: Database; random: () => number; log?: L
 function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Outcome {
   const policy = retryPolicy ?? DEFAULT_RETRY_POLICY;
   const message = `lease expired: the worker was lost, or ran longer than its lease of ${Math.round(leaseSeconds)} s`;
-  // There is no stack to tell: the process that had it is gone.
+  // The stack was lost with the process.
   const error = { ...describeFailure(new Error(message)), name: LABEL, stack: null };
   if (policy.deadLetterOn?.includes(LABEL)) return { kind: 'dead_letter', error };
   const delaySeconds = retryDelay({ ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) }, attempts, chance);
   return { kind: 'failed', error, delaySeconds };
 }
 
-/** The process that had it is gone, and its line with it. */
+/** Logs the end of the attempt, because its own process can no longer log it. */
 function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
   const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
   log.warn('attempt_rescued', {
-    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease is over. It is ${status} now.`,
+    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease expired. The job is now ${status}.`,
     ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
     ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
   });

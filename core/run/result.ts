@@ -5,8 +5,8 @@ import { storableJson } from '../text.ts';
 const LONGEST_RESULT_BYTES = 64 * 1024;
 
 /**
- * JSON text of what a handler returned, or null for nothing. What cannot be kept is replaced by an object that says so:
- * the work is done, and its answer must not turn it into a failure.
+ * Returns the JSON text of a handler's result, or null without a result. A result that cannot be stored is replaced by
+ * an object with the reason: the work is done, and its result must not fail the attempt.
  */
 export function resultJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
@@ -14,13 +14,14 @@ export function resultJson(value: unknown): string | null {
     const json = JSON.stringify(value);
     if (json === undefined) return null;
     const bytes = Buffer.byteLength(json);
-    if (bytes > LONGEST_RESULT_BYTES) return note(`the result has ${bytes} bytes, ${LONGEST_RESULT_BYTES} are kept`);
-    return jsonDepth(json) > DEEPEST_JSON ? note('the result is nested too deeply') : storableJson(json);
+    if (bytes > LONGEST_RESULT_BYTES)
+      return notStored(`the result has ${bytes} bytes, more than the limit of ${LONGEST_RESULT_BYTES}`);
+    return jsonDepth(json) > DEEPEST_JSON ? notStored('the result is nested too deeply') : storableJson(json);
   } catch (error) {
-    return note(`the result is not JSON: ${describeFailure(error).message}`);
+    return notStored(`the result is not JSON: ${describeFailure(error).message}`);
   }
 }
 
-function note(reason: string): string {
+function notStored(reason: string): string {
   return storableJson(JSON.stringify({ not_kept: reason.slice(0, 300) }));
 }

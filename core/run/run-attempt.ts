@@ -12,11 +12,11 @@ import { traceAttempt } from '../tracing.ts';
 import { attemptFields } from './log-fields.ts';
 import { resultJson } from './result.ts';
 
-/** A started job, ready to run. */
+/** A started attempt, ready to run. */
 export interface Attempt {
   readonly jobId: string;
   readonly claimNo: string;
-  /** JSON text. */
+  /** The payload as JSON text. */
   readonly payload: string;
   readonly number: number;
   readonly max: number;
@@ -29,14 +29,14 @@ export interface AttemptDeps {
   readonly policy: RetryPolicy;
   readonly time: Time;
   readonly log: Log;
-  /** A number in [0, 1) for jitter. */
+  /** Returns a number in [0, 1) for jitter. */
   readonly random: () => number;
 }
 
-/** A reason of its own: without one, each abort would make an exception with a stack. */
+/** The abort reason: without one, each abort would create an exception with a stack. */
 const DONE = 'done';
 
-/** Runs one attempt under its timeout and turns whatever happens into an outcome. Never throws. */
+/** Runs one attempt within its timeout and returns its outcome. Never throws. */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptResult> {
   const { definition, time } = deps;
   const begun = time.now();
@@ -45,7 +45,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   const traced = { ...attempt, jobType: definition.jobType };
   const run = traceAttempt(traced, () => execute(deps, attempt, over.signal)).finally(() => finished.abort(DONE));
   await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
-  // An error costs its stack, so it is made only when it is needed.
+  // An error is expensive because of its stack, so it is created only when required.
   const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
@@ -63,7 +63,7 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
       : { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
     if (isInstance(thrown, ChosenOutcome)) return chosen(deps, attempt, thrown);
-    // What a run throws after its signal is most often only the echo of the signal.
+    // An error after the signal is usually a consequence of the signal.
     return failed(deps, attempt, signal.aborted ? signal.reason : thrown);
   }
 }

@@ -3,6 +3,7 @@ import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../h
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
 import type { AttemptResult } from '../outcome.ts';
+import { retryUntilDone } from '../time.ts';
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
@@ -13,13 +14,12 @@ import { settleBatch } from './settle-batch.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
 import { findSuspects } from './suspects.ts';
 
-/** A suspect that has been received so often goes first, before its batch-mates can die with it once more. */
+/** A suspect with this many receives starts first and alone, so that it cannot crash its batch-mates again. */
 const SUSPECT_FIRST_AT = 3;
-const FIRST_PAUSE_MS = 50;
 
 /**
- * Runs one SQS batch: start all, run them side by side, settle all. Never throws; the answer names the messages that
- * must stay in SQS.
+ * Runs one SQS batch: starts all jobs, runs them concurrently and settles them. Never throws; the response names the
+ * messages that must stay in SQS.
  */
 export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
   const deps = { ...given, log: given.log.child(batchFields(given)) };
@@ -29,7 +29,7 @@ export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: In
     for (const record of run.batch.unreadable) refuse(deps, disposal, record);
     await runDeliveries(deps, run);
   } catch (error) {
-    // The database or the runtime itself failed: nothing is known, so everything comes back.
+    // The database or the runtime failed, so every message must be delivered again.
     deps.log.error('batch_failed', { error });
     for (const { messageId } of event.Records) disposal.failed.add(messageId);
   }
@@ -38,10 +38,10 @@ export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: In
   return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
-/** Towards the dead-letter queue, and no further: bouncing on in a queue that has none would be a hot loop. */
+/** Bounces an unreadable message, but not endlessly: without a dead-letter queue it would loop without a pause. */
 function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
   const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
-  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: has its queue a redrive policy?' : undefined;
+  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: check the redrive policy of its queue' : undefined;
   log.error('message_unreadable', { sqs_message_id: record.messageId, receive_count: received, reason });
   if (reason === undefined) bounce(disposal, record);
   else disposal.failed.add(record.messageId);
@@ -51,7 +51,7 @@ interface BatchRun {
   readonly batch: DecodedBatch;
   readonly invocation: Invocation;
   readonly disposal: Disposal;
-  /** A run goes on although its time is over: known even when what follows fails. */
+  /** Whether a handler still runs after its timeout; set even when a later step fails. */
   overstayed: boolean;
 }
 
@@ -73,13 +73,13 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
   await runSuspects(deps, run, suspects);
 }
 
-/** One suspect an invocation, after the others are settled; the rest are given back before it can harm them. */
+/** Runs one suspect for each invocation, after the other jobs are settled, and releases the remaining ones first. */
 async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly Delivery[]): Promise<void> {
   const [one, ...rest] = suspects;
   if (one === undefined) return;
   await releaseUnstarted(deps, run.disposal, rest);
-  // This one returns as a message, since that raises its receive count: given back again and again, it would never be
-  // the first, and starve behind mates that always take too long for it to follow.
+  // This one bounces, because that raises its receive count: if it were released each time, it would never start first,
+  // and would starve behind batch-mates that leave too little time.
   if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
   else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
 }
@@ -92,7 +92,7 @@ interface Wave {
   readonly deliveries: readonly Delivery[];
   readonly twins: readonly Delivery[];
   readonly suspects: boolean;
-  /** Takes the suspects that were not started. */
+  /** Receives the suspects that were not started. */
   readonly found?: Delivery[];
 }
 
@@ -109,11 +109,11 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   const running = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
-  // Beside the runs, not after them: a redrive does not wait for its batch-mates.
+  // Decisions run concurrently with the attempts, so that a redrive does not wait for its batch-mates.
   const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
   const results = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
   run.overstayed ||= results.some(({ overstayed }) => overstayed);
-  // Before anything is settled, or a twin would meet a job that is dead by now, and revive it.
+  // Decisions must finish before any settle: otherwise a twin could find its job dead and redrive it.
   const undecided = await deciding;
   await settleBatch(
     deps,
@@ -127,17 +127,21 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   if (undecided) throw undecided.error;
 }
 
-/** Asks again when there was no answer: from one request it is one start, and what was started must be run. */
+/** Repeats the start until it returns: one request starts a job once, and a started job must run. */
 async function startSurely(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
-  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
-    try {
-      return await start(deps.db, batch);
-    } catch (error) {
+  let started: Started | undefined;
+  let failure: unknown;
+  const hasTime = (pauseMs: number) => fits(deps, invocation, pauseMs);
+  await retryUntilDone(deps.time, hasTime, async () => {
+    started = await start(deps.db, batch).catch((error: unknown) => {
       deps.log.warn('start_failed', { error, jobs: batch.requests.length });
-      await deps.time.sleep(pause);
-      if (!fits(deps, invocation)) throw error;
-    }
-  }
+      failure = error;
+      return undefined;
+    });
+    return started !== undefined;
+  });
+  if (started === undefined) throw failure;
+  return started;
 }
 
 function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
@@ -152,10 +156,10 @@ function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answe
   return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
 }
 
-/** No job starts with less than its timeout and the reserve left. */
-function fits({ definition }: BatchDeps, invocation: Invocation): boolean {
+/** Returns whether the invocation has time for the handler's timeout and the reserve. */
+function fits({ definition }: BatchDeps, invocation: Invocation, pauseMs = 0): boolean {
   const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
-  return invocation.getRemainingTimeInMillis() >= needed * 1000;
+  return invocation.getRemainingTimeInMillis() - pauseMs >= needed * 1000;
 }
 
 async function suspectToGoFirst(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {

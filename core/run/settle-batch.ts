@@ -2,17 +2,16 @@ import type { JobStatus } from '../job.ts';
 import { settle } from '../jobs/settle.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
+import { retryUntilDone } from '../time.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
 
-/** Time that the last words of an invocation may take, in milliseconds. */
-const LAST_WORDS_MS = 1_000;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 2_000;
+/** Time that is reserved for the last log lines of an invocation, in milliseconds. */
+const LOG_RESERVE_MS = 1_000;
 
 /**
- * Writes the outcomes back, again and again while the invocation has time: a database that is away for a moment, or a
- * row that somebody holds, must not cost an attempt.
+ * Stores the outcomes, and retries while the invocation has time: a short outage of the database or a locked row must
+ * not cost an attempt.
  */
 export async function settleBatch(
   deps: BatchDeps,
@@ -20,23 +19,22 @@ export async function settleBatch(
   ended: readonly SettledRun[],
 ): Promise<void> {
   let open = ended;
-  for (let pause = FIRST_PAUSE_MS; open.length > 0; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  const hasTime = (pauseMs: number) => invocation.getRemainingTimeInMillis() >= pauseMs + LOG_RESERVE_MS;
+  await retryUntilDone(deps.time, hasTime, async () => {
     open = await settleOpen(deps, { invocation, disposal }, open).catch((error: unknown) => {
       deps.log.warn('settle_failed', { error, jobs: open.length });
       return open;
     });
-    if (open.length === 0) return;
-    if (invocation.getRemainingTimeInMillis() < pause + LAST_WORDS_MS) break;
-    await deps.time.sleep(pause);
-  }
-  // The lease ends them, as it ends the work of a crashed process.
+    return open.length === 0;
+  });
+  // Rescue ends them when their lease expires, like the attempts of a crashed process.
   for (const { delivery } of open) {
     deps.log.error('settle_given_up', deliveryFields(delivery));
     disposal.failed.add(delivery.messageId);
   }
 }
 
-/** Answers those that are still running under our claim, because their row was locked. */
+/** Settles attempts, and returns those that still run under this claim because their row was locked. */
 async function settleOpen(
   deps: BatchDeps,
   { invocation, disposal }: { invocation: Invocation; disposal: Disposal },
@@ -60,7 +58,7 @@ async function settleOpen(
   return unchanged.filter((one) => {
     const state = byJob.get(one.delivery.message.jobId);
     if (state?.ours && state.status === 'running' && state.requestId === requestId) return true;
-    // An earlier try got through, or the lease was over: what the row says now is what counts.
+    // An earlier settle was stored, or rescue ended the attempt: the row is authoritative.
     if (state?.ours && state.status === 'dead_letter') bounce(disposal, one.delivery);
     deps.log.warn('outcome_not_ours', {
       ...deliveryFields(one.delivery),
@@ -80,7 +78,7 @@ const READ_CLAIMS = `
     from unnest($1::bigint[], $2::bigint[]) as w(id, claim_no)
     left join millrace.jobs_live j on j.id = w.id`;
 
-/** How jobs stand that a settle did not change: null status means no live row. */
+/** The state of a job that settle did not change; a null status means that it has no live row. */
 interface ClaimState {
   readonly jobId: string;
   readonly status: JobStatus | null;

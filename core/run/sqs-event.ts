@@ -1,7 +1,7 @@
 import { decodeMessage } from '../aws/message.ts';
 import type { Delivery } from './decide.ts';
 
-/** The part of Lambda's SQS event that is used here (AWS documentation, "Using Lambda with Amazon SQS"). */
+/** The part of Lambda's SQS event that Millrace uses (AWS documentation, "Using Lambda with Amazon SQS"). */
 export interface SqsEvent {
   readonly Records: readonly SqsRecord[];
 }
@@ -13,16 +13,16 @@ export interface SqsRecord {
   readonly attributes?: { readonly ApproximateReceiveCount?: string; readonly SentTimestamp?: string };
 }
 
-/** What is not named here is deleted from the queue. */
+/** The response to Lambda, which deletes every message that it does not name. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
-/** What a batch holds, told apart: what asks for a start, twins of such, and what nobody can read. */
+/** The messages of a batch: those that request a start, their twins, and unreadable ones. */
 export interface DecodedBatch {
-  /** Each (job, claim) once. */
+  /** One message for each (job, claim). */
   readonly deliveries: readonly Delivery[];
-  /** Another message of a (job, claim) that stands in `deliveries`. */
+  /** Further messages of a (job, claim) that is in `deliveries`. */
   readonly twins: readonly Delivery[];
   readonly unreadable: readonly SqsRecord[];
 }
@@ -40,16 +40,16 @@ export function decodeBatch(event: SqsEvent): DecodedBatch {
     const key = `${delivery.message.jobId}/${delivery.message.claimNo}/${delivery.message.epoch}`;
     const first = deliveries.get(key);
     if (first === undefined) deliveries.set(key, delivery);
-    // One message twice in a batch shares one answer, which goes by its message id.
+    // Two copies of one message in a batch share one answer, which Lambda matches by message id.
     else if (first.messageId !== delivery.messageId) twins.push(delivery);
   }
   return { deliveries: [...deliveries.values()], twins, unreadable };
 }
 
-/** The year 9999 in milliseconds: what no timestamp exceeds. */
+/** The end of the year 9999 in milliseconds; later timestamps are invalid. */
 const LATEST = 253_402_300_799_000;
 
-/** A record without the attributes that SQS gives every message is not SQS's, and as unreadable as a bad body. */
+/** Decodes a record; undefined for a bad body, or without the attributes that SQS adds to every message. */
 function toDelivery({ messageId, receiptHandle, body, attributes }: SqsRecord): Delivery | undefined {
   const message = decodeMessage(body);
   const sentAt = Number(attributes?.SentTimestamp ?? Number.NaN);

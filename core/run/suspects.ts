@@ -6,7 +6,7 @@ const FIND_SUSPECTS = `
     where j.status = 'dispatched' and j.suspect
     order by j.id`;
 
-/** Which of these claimed jobs ended their last attempt by rescue. */
+/** Returns the ids of the claimed jobs whose last attempt ended by rescue. */
 export async function findSuspects(
   db: Database,
   claims: readonly { jobId: string; claimNo: string }[],

@@ -2,6 +2,7 @@ import { invalidParameter, SqsError } from '../errors.ts';
 import type { Message } from '../message/message.ts';
 import type { Receipt } from '../message/receipt-handle.ts';
 import { advanceQueue, enter, forget, hide, isExpired, leave, makeReady, type Queue } from './queue.ts';
+import { isExhausted } from './redrive-policy.ts';
 
 const IN_FLIGHT_LIMIT = 120_000;
 const LONGEST_VISIBILITY_MS = 43_200_000;
@@ -35,13 +36,13 @@ export function receiveMessages(queue: Queue, options: ReceiveOptions): Received
     throw new SqsError('OverLimit', 'Too many messages in flight: delete some received messages.');
   }
   queue.receives += 1;
-  const limit = options.deadLetters ? (queue.settings.redrive?.maxReceiveCount ?? Infinity) : Infinity;
+  const policy = options.deadLetters ? queue.settings.redrive : undefined;
   const taken: Received = { messages: [], dead: [] };
   while (taken.messages.length < room) {
     const message = queue.line.take(now, queue.receives);
     if (message === undefined) break;
     if (isExpired(queue, message, now)) forget(queue, message);
-    else if (message.receiveCount >= limit) taken.dead.push(forget(queue, message));
+    else if (isExhausted(policy, message.receiveCount)) taken.dead.push(forget(queue, message));
     else taken.messages.push(handOut(queue, message, options));
   }
   // Only after the loop: otherwise a visibility timeout of 0 could return a message twice in one response.

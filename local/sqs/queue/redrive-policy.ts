@@ -12,6 +12,14 @@ export interface RedriveAllowPolicy {
   readonly sourceQueueArns: readonly string[];
 }
 
+/**
+ * Returns whether a message goes to the dead-letter queue instead of being received once more. SQS moves it at the next
+ * receive, not when the last visibility timeout expires.
+ */
+export function isExhausted(policy: RedrivePolicy | undefined, receiveCount: number): boolean {
+  return policy !== undefined && receiveCount >= policy.maxReceiveCount;
+}
+
 const PERMISSIONS = ['allowAll', 'denyAll', 'byQueue'] as const;
 
 /** @throws SqsError InvalidParameterValue */

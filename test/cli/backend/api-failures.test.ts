@@ -126,7 +126,7 @@ describe('a response of the API', () => {
 
     await expect(answer).rejects.toMatchObject({
       exitCode: 7,
-      message: expect.stringContaining('no answer within 0.1 s'),
+      message: expect.stringContaining('no response within 0.1 s'),
     });
   });
 });

@@ -9,5 +9,5 @@ it('waits twenty seconds for an answer of the API, not for ever', async () => {
   const answer = await runCli(['jobs', 'list', '--api-url', address], { env });
 
   expect(answer).toMatchObject({ code: 7, stdout: '' });
-  expect(answer.stderr).toContain('no answer within 20 s');
+  expect(answer.stderr).toContain('no response within 20 s');
 });

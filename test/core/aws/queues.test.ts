@@ -117,7 +117,7 @@ describe('sending', () => {
       { id: 'job-6', kind: 'sent', reason: '' },
       { id: 'job-7', kind: 'refused', reason: 'Code: why' },
       { id: 'job-8', kind: 'rejected', reason: 'Code: why' },
-      { id: 'job-9', kind: 'unknown', reason: 'SQS did not mention it in its answer' },
+      { id: 'job-9', kind: 'unknown', reason: 'the response of SQS does not include it' },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { beat } from '../../../core/dispatch/dispatcher-run.ts';
+import { storeRound } from '../../../core/dispatch/dispatcher-run.ts';
 import { applyCancelRequests, cancel } from '../../../core/jobs/cancel.ts';
 import { claim } from '../../../core/jobs/claim.ts';
 import { findUnhandled } from '../../../core/jobs/die-unhandled.ts';
@@ -58,7 +58,7 @@ const VERBS: Record<string, (db: Database) => Promise<unknown>> = {
   'release of unconfirmed dispatches': (database) => releaseUnconfirmed(database, 60),
   'rescue of attempts': (database) => findExpiredAttempts(database, 1000),
   'rescue of dispatched jobs': (database) => releaseExpiredDispatched(database, 1000),
-  beat: (database) => beat(database, false),
+  storeRound: (database) => storeRound(database, false),
   'look for jobs without a handler': findUnhandled,
   'cancel on request': (database) => applyCancelRequests(database, 1000),
   'cancel of one': (database) => cancel(database, '1'),
