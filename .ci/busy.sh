@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command several times while busy loops keep every core at a load above 8, and prints how often it passed:
-# `.ci/busy.sh 5 npm test`, `.ci/busy.sh 1 npm run stories`. The output of each run stays in a file that it names.
-# MILLRACE_BUSY_LOOPS=16 takes more loops. Fails when a run failed.
+# Runs a command several times while busy loops keep the load above 8, and prints how often it passed:
+# `.ci/busy.sh 5 npm test`, `.ci/busy.sh 1 npm run stories`. It prints the name of a file with the output of each run.
+# MILLRACE_BUSY_LOOPS=16 starts more loops. Fails if a run fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ shift
 loops=${MILLRACE_BUSY_LOOPS:-8}
 pids=()
 finish() {
-  # Only what was started here, by its id.
+  # Ends only the loops of this script, by process id.
   for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait "${pids[@]}" 2>/dev/null || true
 }

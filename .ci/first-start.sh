@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `npm start` alone in a fresh clone: it installs everything, without a warning but of packages that want a newer Node,
-# and the product starts. Ends as Ctrl-C does.
+# Runs `npm start` in a fresh clone: it must install everything and start the product, with no npm warning except those
+# of packages that require a newer Node. Then stops it as Ctrl-C does.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ work=$(mktemp -d)
 npm=
 finish() {
   if [ -n "$npm" ]; then
-    # To the whole group, as a terminal does.
+    # The signal goes to the whole process group, as from a terminal.
     kill -INT -- "-$npm" 2>/dev/null || true
     wait "$npm" || true
   fi
@@ -18,7 +18,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Without the Node that is installed here already. Postgres, which refuses root, has to get in.
+# Removes the Node of this checkout from the PATH. Postgres, which refuses to run as root, requires access to the folder.
 PATH=${PATH#"$PWD/node_modules/.bin:"}
 chmod 755 "$work"
 git clone --quiet . "$work/clone"

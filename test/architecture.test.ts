@@ -69,12 +69,12 @@ it('every exception from a rule is necessary', () => {
   expect(needless).toEqual([]);
 });
 
-it('has rooms that a reader can keep in mind, and one file for a name', () => {
+it('every folder is small, and every file name is unique within its package', () => {
   expect(crowdedFolders(tree)).toEqual([]);
   expect(sharedNames(tree)).toEqual([]);
 });
 
-it('says in CONTRIBUTING what each room holds and what each package may import', () => {
+it('CONTRIBUTING lists every folder, and what each package may import', () => {
   const page = readFileSync(`${ROOT}CONTRIBUTING.md`, 'utf8');
   const rows = [...page.matchAll(/^\| `([\w/-]+\/)` \| (.+?) \|(?: (.*?) \|)?$/gm)];
   const packages = rows.filter(([, , , imports]) => imports !== undefined);

@@ -139,7 +139,7 @@ function queueAlarms({ name, queueName, deadLetterQueueName, timeout }: AlarmedH
       ...{ ...ONCE, name: `${queueName}-waiting`, severity: 'ticket', datapoints: 3, periods: 3 },
       ...{ metrics: { metric: queueMetric(queueName, age) }, threshold: Math.max(FIVE_MINUTES, 3 * timeout) },
       meaning: `Messages of ${name} wait in SQS: no function receives them.`,
-      ...{ command: 'npx millrace doctor', anchor: 'jobs-lie-in-sqs' },
+      ...{ command: 'npx millrace doctor', anchor: 'jobs-wait-in-sqs' },
     },
   ];
 }
@@ -155,7 +155,7 @@ function functionAlarms({ name, queueName, functionTimeout }: AlarmedHandler): A
       meaning: `The function of ${name} crashed: out of memory or timed out. Failed attempts are not counted here.`,
     },
     {
-      ...{ ...ticket, name: `${queueName}-throttled`, metrics: of('Throttles', 'Sum'), anchor: 'jobs-lie-in-sqs' },
+      ...{ ...ticket, name: `${queueName}-throttled`, metrics: of('Throttles', 'Sum'), anchor: 'jobs-wait-in-sqs' },
       ...{ comparison: '>=', threshold: THROTTLED },
       meaning: `Lambda throttles the function of ${name}: the account has reached its concurrency limit.`,
     },

@@ -22,7 +22,7 @@ interface Row {
 const other = { jobType: 'other' };
 const ROWS: Readonly<Record<string, Row>> = {
   'pending, failed': { statuses: ['pending', 'failed'] },
-  'dispatched, its row held by somebody': { statuses: ['dispatched'], recorded: false },
+  'dispatched, its row locked by another transaction': { statuses: ['dispatched'], recorded: false },
   'running, by another request': { statuses: ['running'] },
   'succeeded, skipped, cancelled': { statuses: ['succeeded', 'skipped', 'cancelled'] },
   'dead_letter, a delivery recorded': { statuses: ['dead_letter'] },

@@ -31,7 +31,7 @@ function isKnown(word: string): boolean {
   return stems.some((stem) => defined.includes(stem)) || plain.includes(word) || namesIn('Statuses').includes(word);
 }
 
-it('names every status, outcome and step', () => {
+it('docs/glossary.md names every status, outcome and step', () => {
   const source = readFileSync(join(ROOT, 'core/run/decide.ts'), 'utf8');
   const steps = [...(/type Step =([^;]+);/.exec(source)?.[1]?.matchAll(/'(\w+)'/g) ?? [])].map(([, step]) => step);
 
@@ -55,15 +55,15 @@ const inHeadings =
     .toLowerCase()
     .match(/[a-z]+/g) ?? [];
 
-it('knows every word of the log events and column headings', () => {
+it('docs/glossary.md contains every word of the log events and column headings', () => {
   expect(lists.length).toBeGreaterThan(8);
   expect([...inEvents, ...inHeadings].filter((word) => !isKnown(word))).toEqual([]);
 });
 
-it('lists no plain word that neither uses', () => {
+it('docs/glossary.md lists only plain words that the log events or column headings use', () => {
   expect(plain.filter((word) => ![...inEvents, ...inHeadings].includes(word))).toEqual([]);
 });
 
-it('fits one screen', () => {
+it('docs/glossary.md fits one screen', () => {
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
 });

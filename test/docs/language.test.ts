@@ -5,7 +5,7 @@ import { readTree, type SourceFile } from '../support/architecture/source-file.t
 import { textOf } from '../support/architecture/syntax.ts';
 import { ROOT } from './documents.ts';
 
-/** Turns of phrase that a native reader stumbles over, and what to write in their place. */
+/** Banned phrases, each with its replacements. */
 const TURNS: readonly [turn: RegExp, instead: string][] = [
   [/\bthat there (is|are)\b/, 'existing, known; or name it'],
   [/\b(is|are|was) none\b/, 'unknown, missing, or no X'],
@@ -25,7 +25,7 @@ const TURNS: readonly [turn: RegExp, instead: string][] = [
 ];
 
 const RULED = /^(core|api|functions|infra|local|cli|bench|migrations|test|docs|\.ci)\/|^[A-Z]+\.md$/;
-/** This page itself, data of other people, and what Linux calls an account. */
+/** This file, the definitions of words, and the name of a Linux account. */
 const EXEMPT = ['test/docs/language.test.ts', 'docs/glossary.md', 'local/postgres/owner.ts'];
 
 interface Line {
@@ -33,7 +33,7 @@ interface Line {
   readonly text: string;
 }
 
-/** Comments and texts of code, and every line of documents and SQL comments. */
+/** Returns the comments and strings of code, and the lines of documents and SQL comments. */
 function proseOf({ path, text, syntax }: SourceFile): Line[] {
   if (syntax === undefined) {
     const lines = text.split('\n').map((line, index) => ({ place: `${path}:${index + 1}`, text: line }));
@@ -52,13 +52,13 @@ function proseOf({ path, text, syntax }: SourceFile): Line[] {
 const tree = readTree(ROOT).filter(({ path }) => RULED.test(path) && !EXEMPT.includes(path) && !path.endsWith('.json'));
 const prose = tree.flatMap(proseOf);
 
-it.each(TURNS)('no text says %s: write %s', (turn) => {
+it.each(TURNS)('no text contains %s; write: %s', (turn) => {
   const found = prose.filter(({ text }) => turn.test(text));
 
   expect(found.map(({ place, text }) => `${place} ${turn.exec(text)?.[0]}`)).toEqual([]);
 });
 
-it('reads documents, code and migrations', () => {
+it('the language rules read documents, code and migrations', () => {
   const places = prose.map(({ place }) => place);
 
   expect(places.length).toBeGreaterThan(10_000);

@@ -71,7 +71,7 @@ const jobsAreLate: Scene = {
   },
 };
 
-const lieInSqs: Scene = {
+const waitInSqs: Scene = {
   async provoke(terminal) {
     await enableMapping(terminal.stack, 'send_reminder', false);
     const id = await remind(terminal);
@@ -113,7 +113,7 @@ export const lateScenes: Readonly<Record<string, Scene>> = {
     },
   },
   'Jobs are late': jobsAreLate,
-  'Jobs lie in SQS': lieInSqs,
+  'Jobs wait in SQS': waitInSqs,
   'A handler is paused': {
     async provoke(terminal) {
       await setPause(terminal, 'pause');

@@ -84,7 +84,7 @@ const olderSchema: Scene = {
 
 /** Symptoms of the database, and of messages from another database. */
 export const databaseScenes: Readonly<Record<string, Scene>> = {
-  'The log says `message_unexpected`': messageUnexpected,
+  'The log contains `message_unexpected`': messageUnexpected,
   'The database was restored or cloned': restored,
   'The database grows, or counting lags': pinned,
   'The schema does not match the release': olderSchema,

@@ -24,7 +24,7 @@ afterAll(async () => {
   await project?.remove();
 });
 
-const ask = async (path: string, body?: unknown) => {
+const request = async (path: string, body?: unknown) => {
   const response = await fetch(`${stack.state.apiUrl}${path}`, {
     ...(body !== undefined && {
       method: 'POST',
@@ -39,18 +39,18 @@ const ask = async (path: string, body?: unknown) => {
 
 describe('the API of npm start', () => {
   it('listens at the address in dev.json and in the banner, and requires no credential', async () => {
-    const { status, body } = await ask('/readyz');
+    const { status, body } = await request('/readyz');
 
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'ok' } });
     expect(stack.output()).toContain(`API        ${stack.state.apiUrl}`);
   });
 
   it('enqueues a job and shows its success', async () => {
-    const { status, location } = await ask('/jobs', { job_type: 'greet', payload: { name: 'Ada' } });
+    const { status, location } = await request('/jobs', { job_type: 'greet', payload: { name: 'Ada' } });
 
     const done = await eventually(
       async () => {
-        const reply = await ask(location as string);
+        const reply = await request(location as string);
         expect(reply.body.status, stack.output()).toBe('succeeded');
         return reply;
       },
@@ -62,12 +62,12 @@ describe('the API of npm start', () => {
   });
 
   it('refuses a payload that the handler rejects, and accepts it after the handler changes', async () => {
-    const before = await ask('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
+    const before = await request('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
     await project.writeHandler('greet.ts', GREET(50));
 
     const after = await eventually(
       async () => {
-        const reply = await ask('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
+        const reply = await request('/jobs', { job_type: 'greet', payload: { name: 'Augusta' } });
         expect(reply.status, stack.output()).toBe(201);
         return reply;
       },
@@ -79,7 +79,7 @@ describe('the API of npm start', () => {
   });
 
   it('runs a round of the dispatcher on request', async () => {
-    const { status, body } = await ask('/admin/jobs/process', {});
+    const { status, body } = await request('/admin/jobs/process', {});
 
     expect({ status, body }).toEqual({ status: 200, body: { claimed: expect.any(Number), sent: expect.any(Number) } });
   });

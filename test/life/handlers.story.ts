@@ -31,7 +31,7 @@ beforeAll(async () => {
     'wrong-name.ts': WRONG_NAME,
     'no-export.ts': 'export const nothing = 1;\n',
     'missing-import.ts': `import { nothing } from './not-there.ts';\nexport default nothing;\n`,
-    'fails-later.ts': `void Promise.reject(new Error('nobody waited'));\nsetInterval(() => undefined, 1_000);\n`,
+    'fails-later.ts': `void Promise.reject(new Error('not awaited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
   stack = await startUp(project, ['--fast-retries']);
   // The bad jobs end when their leases expire; the other tests run meanwhile.

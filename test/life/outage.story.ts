@@ -8,7 +8,7 @@ const PATIENCE_MS = 600_000;
 
 let project: Project;
 let stack: RunningStack;
-let byHand: string;
+let byRetry: string;
 let byConsole: string;
 
 beforeAll(async () => {
@@ -26,11 +26,11 @@ it('npm start --fast-retries prints that delays are divided by 60', () => {
 it(
   'a mail dies while the mailbox is stopped, with its reason and with its message in the dead-letter queue',
   async () => {
-    [byHand, byConsole] = (await Promise.all(
-      ['by hand', 'by console'].map((subject) => insertJob(stack, 'send_reminder', mail(subject), 2)),
+    [byRetry, byConsole] = (await Promise.all(
+      ['by retry', 'by console'].map((subject) => insertJob(stack, 'send_reminder', mail(subject), 2)),
     )) as [string, string];
 
-    for (const id of [byHand, byConsole]) {
+    for (const id of [byRetry, byConsole]) {
       await untilJob(stack, id, { status: 'dead_letter', attempts: 2 }, 30_000);
       const message = await findDeadMessage(stack, 'send_reminder', id);
       const [letter, ...others] = await readDeadLetters(stack, id);
@@ -47,13 +47,13 @@ it(
   'millrace.retry runs a dead job again, which sends its mail once',
   async () => {
     await project.millrace('mail', 'start');
-    const { code } = await project.millrace('sql', `select millrace.retry(${byHand})`);
+    const { code } = await project.millrace('sql', `select millrace.retry(${byRetry})`);
     expect(code).toBe(0);
 
-    await untilJob(stack, byHand, { status: 'succeeded', attempts: 1 });
+    await untilJob(stack, byRetry, { status: 'succeeded', attempts: 1 });
 
-    expect(await subjects()).toEqual(['by hand']);
-    expect(await readDeadLetters(stack, byHand)).toMatchObject([{ status: 'redriven' }]);
+    expect(await subjects()).toEqual(['by retry']);
+    expect(await readDeadLetters(stack, byRetry)).toMatchObject([{ status: 'redriven' }]);
     expect(await readJob(stack, byConsole)).toMatchObject({ status: 'dead_letter' });
   },
   PATIENCE_MS,
@@ -68,8 +68,8 @@ it(
 
     expect(moved).toBe(2);
     expect(await readDeadLetters(stack, byConsole)).toMatchObject([{ status: 'redriven' }]);
-    expect(await subjects()).toEqual(['by console', 'by hand']);
-    expect(await readJob(stack, byHand)).toMatchObject({ status: 'succeeded', attempts: 1 });
+    expect(await subjects()).toEqual(['by console', 'by retry']);
+    expect(await readJob(stack, byRetry)).toMatchObject({ status: 'succeeded', attempts: 1 });
   },
   PATIENCE_MS,
 );

@@ -4,7 +4,7 @@ import { isIn, type Rule, type SourceFile } from './source-file.ts';
 
 const PACKAGES = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
 const MOST_FILES = 20;
-/** Folders whose files are peers of one table, however many they are. */
+/** Folders of any size, whose files are entries of one table. */
 const PEERS = [
   'cli/commands',
   'cli/backend/by-api',
@@ -14,7 +14,7 @@ const PEERS = [
   'migrations',
 ];
 
-/** The rooms of core, each with those below it: a file imports from its own room, the root, and these. */
+/** The folders of core, each with those below it. A file may import from its own folder, the root and these. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   handler: [],
   postgres: ['handler'],
@@ -29,19 +29,19 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters'],
 };
 
-/** The public face of the package, which gathers from all rooms. */
-const FACE = 'core/index.ts';
+/** The public interface of the package, which may import from every folder. */
+const PUBLIC = 'core/index.ts';
 
 function roomOf(path: string): string | undefined {
   const [, room, ...rest] = path.split('/');
   return rest.length > 0 ? room : undefined;
 }
 
-/** In core, imports go down: the root is the ground, and dispatch is the top. */
+/** In core, a file imports only from folders below its own: the root is at the bottom, `dispatch` at the top. */
 export const roomDirection: Rule = {
   name: 'room direction',
   check: (file) =>
-    isIn(file.path, ['core']) && file.path !== FACE
+    isIn(file.path, ['core']) && file.path !== PUBLIC
       ? resolveImports(file)
           .filter(({ to, ours }) => ours && isIn(to, ['core']) && !isBelow(file.path, to))
           .map(({ to, line }) => ({ path: file.path, line, message: `imports ${to}, which is not below it` }))
@@ -53,7 +53,7 @@ function isBelow(from: string, to: string): boolean {
   return other === undefined || other === own || (BELOW[own ?? '']?.includes(other) ?? false);
 }
 
-/** Folders that hold more unlike files than a reader can keep in mind, with their counts. */
+/** Returns the folders that exceed the limit of files, with their counts. */
 export function crowdedFolders(tree: readonly SourceFile[]): string[] {
   const folders = Map.groupBy(
     tree.filter(({ path }) => isIn(path, [...PACKAGES, 'bench'])),
@@ -64,7 +64,7 @@ export function crowdedFolders(tree: readonly SourceFile[]): string[] {
     .map(([folder, files]) => `${folder} has ${files.length} files; ${MOST_FILES} is the limit`);
 }
 
-/** Names that two files of one package share. An entry point is called main; the sides of a port mirror each other. */
+/** Returns the names that two files of one package share, except entry points and the two sides of a port. */
 export function sharedNames(tree: readonly SourceFile[]): string[] {
   const named = tree.filter(({ path }) => {
     return isIn(path, PACKAGES) && !path.endsWith('/main.ts') && !isIn(path, ['cli/backend/by-api', 'api/routes']);
@@ -73,13 +73,13 @@ export function sharedNames(tree: readonly SourceFile[]): string[] {
   return [...groups].filter(([, files]) => files.length > 1).map(([name]) => name);
 }
 
-/** Every folder that holds code, which CONTRIBUTING describes in one sentence each. */
+/** Returns every folder with code. */
 export function roomsOf(tree: readonly SourceFile[]): string[] {
   const code = tree.filter(({ path, syntax }) => syntax !== undefined && isIn(path, [...PACKAGES, 'bench']));
   return [...new Set(code.map(({ path }) => `${posix.dirname(path)}/`))].sort();
 }
 
-/** What a package may import besides itself, as CONTRIBUTING has it. */
+/** Returns what a package may import besides itself, in the format of CONTRIBUTING. */
 export function importsAllowed(name: string): string {
   return (MAY_IMPORT[name] ?? []).map((target) => `\`${target}\``).join(', ') || 'nothing else';
 }

@@ -184,7 +184,7 @@ it('sourceFile throws for a file that does not parse', () => {
   expect(() => sourceFile('core/claim.ts', 'const = 1')).toThrow(/core\/claim\.ts does not parse/);
 });
 
-it('finds a crowded folder, and two files of one name', () => {
+it('the rules find a folder with too many files, and two files of one name', () => {
   const names = Array.from({ length: 21 }, (_, index) => `core/jobs/verb-${index}.ts`);
   const tree = [...names, 'core/run/verb-1.ts', 'local/sqs/main.ts', 'local/mailbox/main.ts'];
   const files = tree.map((path) => sourceFile(path, ''));

@@ -69,13 +69,13 @@ export const sqlNamed = rule('SQL has a name', ({ path }, { place, text }) => {
 
 const PORT = /^(@aws-sdk\/.*|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)$/;
 
-/** A file knows Postgres or AWS, not both: what a statement decides can be read and tested without a queue. */
+/** A file uses Postgres or AWS, not both, so that a statement can be read and tested without a queue. */
 export const sqlApart: Rule = {
   name: 'SQL apart from AWS',
   check: (file) =>
     isIn(file.path, ['core']) && statementsOf(file).length > 0
       ? resolveImports(file)
           .filter(({ to }) => PORT.test(to))
-          .map(({ to, line }) => ({ path: file.path, line, message: `has SQL and imports ${to}` }))
+          .map(({ to, line }) => ({ path: file.path, line, message: `contains SQL and imports ${to}` }))
       : [],
 };

@@ -11,7 +11,7 @@ type Arrange = (world: World, column: Column) => Promise<Scene>;
 export const SCENES: Readonly<Record<string, Readonly<Record<string, Arrange>>>> = {
   'pending, failed': { pending: standing('pending'), failed: standing('failed') },
   dispatched: { dispatched: standing('dispatched') },
-  'dispatched, its row held by somebody': { dispatched: held },
+  'dispatched, its row locked by another transaction': { dispatched: held },
   'running, by this Lambda request': { running: askedTwice },
   'running, by another request': { running: standing('running', { early: true }), 'lease over': standing('running') },
   'succeeded, skipped, cancelled': {
