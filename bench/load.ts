@@ -10,7 +10,7 @@ const RUNS = 9;
 const ENVIRONMENT = {
   MILLRACE_QUEUE_URL: 'http://127.0.0.1:9/q',
   AWS_REGION: 'eu-central-1',
-  DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
+  DATABASE_URL: 'postgres://reader@127.0.0.1:9/none',
 };
 
 /** Prints how many milliseconds of processor time the import of a handler's bundle takes: our share of a cold start. */
