@@ -1,5 +1,5 @@
 import { claim } from '../core/jobs/claim.ts';
-import { confirm } from '../core/jobs/confirm.ts';
+import { confirmDispatch } from '../core/jobs/confirm.ts';
 import { settle } from '../core/jobs/settle.ts';
 import { start } from '../core/jobs/start.ts';
 import { type Cost, type Meter, sum } from './meter.ts';
@@ -58,7 +58,7 @@ async function claimAll(db: ReturnType<typeof connect>, jobs: number, claimed: C
     const batch = await claim(db, CLAIM);
     const [first] = batch;
     if (first === undefined) throw new Error(`claimed ${claimed.length} jobs, expected ${jobs}`);
-    await confirm(db, first.claimNo, { sent: batch.length, refused: 0 });
+    await confirmDispatch(db, first.claimNo, { sent: batch.length, refused: 0 });
     claimed.push(...batch);
   }
 }

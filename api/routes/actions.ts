@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Scope } from '../../core/access/scopes.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { retry } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/retry.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { databaseProblem } from '../database-problem.ts';
 import { readCursor, writeCursor } from '../paging.ts';
@@ -12,7 +12,7 @@ import { Id } from '../schemas.ts';
 import { inOneTransaction } from '../serve.ts';
 import { JOB_FILTER, toFilter } from './admin-jobs.ts';
 
-const ACTIONS = { retry, cancel, delete: deleteJob } as const;
+const ACTIONS = { retry: retryJob, cancel, delete: deleteJob } as const;
 const SCOPES: Readonly<Record<keyof typeof ACTIONS, Scope>> = {
   retry: 'jobs:operate',
   cancel: 'jobs:operate',

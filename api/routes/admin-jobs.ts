@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { retry } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/retry.ts';
 import { snakeCase } from '../../core/json.ts';
 import { type PageFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
@@ -88,7 +88,7 @@ export const retryJob = defineRoute({
     409: { description: 'The job is neither dead nor failed, or another request is changing it.' },
   },
   run: async ({ params: { id }, db, caller }) => {
-    const answer = await retry(db, id);
+    const answer = await retryJob(db, id);
     if (answer === 'not_found') throw noJob();
     const shown = found(await showJob(db, id));
     if (answer === 'busy') throw new Problem('in-progress', 'another request is changing the job: try again');

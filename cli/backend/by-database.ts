@@ -16,7 +16,7 @@ import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
-import { retry } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/retry.ts';
 import { listJobs } from '../../core/look/list-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
@@ -49,7 +49,7 @@ export function backendByDatabase(db: Database): Backend {
       });
       return shown?.handled;
     },
-    retry: (id) => retry(db, id),
+    retry: (id) => retryJob(db, id),
     cancel: (id) => cancel(db, id),
     deleteJob: (id) => deleteJob(db, id),
     listHandlers: (only) => listHandlers(db, only),

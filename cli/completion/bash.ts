@@ -1,7 +1,7 @@
-import { byChoices, type Candidate, type Place, steps } from './tree.ts';
+import { byChoices, type Candidate, type CompletionPlace, steps } from './tree.ts';
 
 /** Returns a script that bash sources once; pressing TAB starts no program. */
-export function bashCompletion(places: readonly Place[]): string {
+export function bashCompletion(places: readonly CompletionPlace[]): string {
   return `# Completion of millrace for bash:  source <(npx millrace completion bash)
 _millrace_values() {
   case "$1 $2" in
@@ -73,7 +73,7 @@ const WALK = `_millrace() {
   if [[ \${#COMPREPLY[@]} -gt 0 && -n $before ]]; then COMPREPLY=("\${COMPREPLY[@]#"$before"}"); fi
 }`;
 
-function wordsOf({ path, commands, choices, options }: Place): string {
+function wordsOf({ path, commands, choices, options }: CompletionPlace): string {
   return `    ${quote(path)}) words='${listOf([...commands, ...choices])}' options='${listOf(options)}' ;;`;
 }
 

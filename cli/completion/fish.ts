@@ -1,7 +1,7 @@
-import { byChoices, type Candidate, type Place, steps } from './tree.ts';
+import { byChoices, type Candidate, type CompletionPlace, steps } from './tree.ts';
 
 /** Returns a script that fish sources once. */
-export function fishCompletion(places: readonly Place[]): string {
+export function fishCompletion(places: readonly CompletionPlace[]): string {
   return `# Completion of millrace for fish:  npx millrace completion fish | source
 function __millrace_values -a place option
     switch "$place $option"
@@ -71,7 +71,7 @@ function __millrace_complete
     end
 end`;
 
-function wordsOf({ path, commands, choices, options }: Place): string {
+function wordsOf({ path, commands, choices, options }: CompletionPlace): string {
   const lines = [...commands, ...choices, ...options].flatMap(({ word, description }: Candidate) => [
     word,
     description,

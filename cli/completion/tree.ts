@@ -15,7 +15,7 @@ export interface Valued {
 }
 
 /** A command for completion. */
-export interface Place {
+export interface CompletionPlace {
   /** The words of the command; empty for the program itself. */
   readonly path: string;
   /** Its subcommands. */
@@ -27,7 +27,7 @@ export interface Place {
 }
 
 /** Returns every command with the words that can follow it, from commander. */
-export function readPlaces(command: Command, path = ''): Place[] {
+export function readPlaces(command: Command, path = ''): CompletionPlace[] {
   const commands = command.createHelp().visibleCommands(command);
   const options = optionsOf(command);
   const place = {
@@ -76,7 +76,7 @@ function firstSentence(text: string): string {
 
 /** Groups the places and flags that have the same choices. */
 export function byChoices(
-  places: readonly Place[],
+  places: readonly CompletionPlace[],
 ): { readonly keys: string[]; readonly choices: readonly string[] }[] {
   const all = places.flatMap(({ path, valued }) =>
     valued.map(({ flag, choices }) => ({ key: `${path} ${flag}`, choices })),
@@ -89,6 +89,6 @@ export function byChoices(
 }
 
 /** Returns each command as the words before it and its own. */
-export function steps(places: readonly Place[]): string[] {
+export function steps(places: readonly CompletionPlace[]): string[] {
   return places.flatMap(({ path, commands }) => commands.map(({ word }) => `${path} ${word}`));
 }

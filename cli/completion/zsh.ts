@@ -1,7 +1,7 @@
-import { byChoices, type Candidate, type Place, steps } from './tree.ts';
+import { byChoices, type Candidate, type CompletionPlace, steps } from './tree.ts';
 
 /** Returns a script that zsh sources once, after compinit. */
-export function zshCompletion(places: readonly Place[]): string {
+export function zshCompletion(places: readonly CompletionPlace[]): string {
   return `#compdef millrace
 # Completion of millrace for zsh:  source <(npx millrace completion zsh)
 _millrace_values() {
@@ -63,7 +63,7 @@ const WALK = `_millrace() {
   fi
 }`;
 
-function wordsOf({ path, commands, choices, options }: Place): string {
+function wordsOf({ path, commands, choices, options }: CompletionPlace): string {
   return `    ${quote(path)}) commands=(${listOf([...commands, ...choices])}) options=(${listOf(options)}) ;;`;
 }
 

@@ -1,7 +1,7 @@
 import { encodeMessage } from '../aws/message.ts';
 import type { Queues } from '../aws/queues.ts';
 import { carryMissing } from '../jobs/carry.ts';
-import { confirm } from '../jobs/confirm.ts';
+import { confirmDispatch } from '../jobs/confirm.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
 import { readEpoch } from '../postgres/epoch.ts';
@@ -29,7 +29,7 @@ export async function carry({ db, queues, log }: CarryDeps): Promise<void> {
   });
   const verdicts = (await Promise.all(sendings)).flat();
   const sent = verdicts.filter(({ kind }) => kind === 'sent').length;
-  await confirm(db, first.claimNo, { sent, refused: verdicts.length - sent });
+  await confirmDispatch(db, first.claimNo, { sent, refused: verdicts.length - sent });
   const reason = verdicts.find(({ kind }) => kind !== 'sent')?.reason;
   log.warn('carriers_sent', { dispatch_id: first.claimNo, jobs: carried.length, sent, reason });
 }

@@ -71,7 +71,7 @@ export interface DeadLetterName {
 }
 
 /** Yields all matching dead letters up to the given id, if any, a thousand at a time in the order of their ids. */
-export async function* pageDeadLetters(
+export async function* walkDeadLetters(
   db: Queryable,
   filter: PinnedFilter,
   untilId: string | null = null,

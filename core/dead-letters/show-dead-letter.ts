@@ -1,5 +1,5 @@
 import type { Queryable } from '../postgres/database.ts';
-import { type ListedDeadLetter, type PinnedFilter, pageDeadLetters } from './list-dead-letters.ts';
+import { type ListedDeadLetter, type PinnedFilter, walkDeadLetters } from './list-dead-letters.ts';
 
 /** An open dead letter with all its fields. */
 export interface ShownDeadLetter extends ListedDeadLetter {
@@ -55,7 +55,7 @@ const AT_ONCE = 50;
 
 /** Yields every matching dead letter, the oldest first. */
 export async function* exportDeadLetters(db: Queryable, filter: PinnedFilter): AsyncGenerator<ShownDeadLetter> {
-  for await (const page of pageDeadLetters(db, filter)) {
+  for await (const page of walkDeadLetters(db, filter)) {
     for (let from = 0; from < page.length; from += AT_ONCE) {
       const ids = page.slice(from, from + AT_ONCE).map(({ id }) => id);
       yield* (await db.query<ShownDeadLetter>(EXPORT_DEAD_LETTERS, [ids])).rows;

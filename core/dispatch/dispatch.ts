@@ -5,7 +5,7 @@ import type { Outgoing, Queues, SendVerdict } from '../aws/queues.ts';
 import { queueNameOf } from '../handler/naming.ts';
 import { type ClaimedJob, claim } from '../jobs/claim.ts';
 import type { ClaimFloors } from '../jobs/claim-floors.ts';
-import { confirm } from '../jobs/confirm.ts';
+import { confirmDispatch } from '../jobs/confirm.ts';
 import { holdHandlers } from '../jobs/hold.ts';
 import { type Release, release } from '../jobs/release.ts';
 import type { Log } from '../log.ts';
@@ -48,7 +48,7 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
   await holdMissing(deps, results);
   await release(deps.db, releases);
   const sent = jobs.length - releases.length;
-  await confirm(deps.db, first.claimNo, { sent, refused: releases.length });
+  await confirmDispatch(deps.db, first.claimNo, { sent, refused: releases.length });
   deps.log.info('dispatched', { dispatch_id: first.claimNo, claimed: jobs.length, sent });
   return { claimed: jobs.length, sent };
 }

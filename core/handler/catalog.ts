@@ -30,7 +30,7 @@ export interface Catalog {
 }
 
 /** Returns why a file (absolute path) must not be imported; undefined when it may be. */
-export type Refusal = (file: string) => Promise<{ message: string; line?: number } | undefined>;
+export type Probe = (file: string) => Promise<{ message: string; line?: number } | undefined>;
 
 /**
  * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
@@ -39,7 +39,7 @@ export type Refusal = (file: string) => Promise<{ message: string; line?: number
  * @param refuse returns why a file must not be imported, before each import; by default no file is refused.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export async function loadCatalog(folder: string, refuse: Refusal = async () => undefined): Promise<Catalog> {
+export async function loadCatalog(folder: string, refuse: Probe = async () => undefined): Promise<Catalog> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
   const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
   return {
@@ -51,7 +51,7 @@ export async function loadCatalog(folder: string, refuse: Refusal = async () => 
 async function loadHandler(
   file: string,
   siblings: readonly string[],
-  refuse: Refusal,
+  refuse: Probe,
 ): Promise<HandlerEntry | CatalogFailure> {
   try {
     const refused = await refuse(file);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Refusal } from './catalog.ts';
+import type { Probe } from './catalog.ts';
 
 const LONGEST_IMPORT_MS = 60_000;
 /** Concurrent probes: dozens would slow each other down until all time out. */
@@ -23,8 +23,8 @@ setImmediate(done);
  * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
  * file once.
  */
-export function openProbe(longestMs = LONGEST_IMPORT_MS): Refusal {
-  const known = new Map<string, { state: string; verdict: ReturnType<Refusal> }>();
+export function openProbe(longestMs = LONGEST_IMPORT_MS): Probe {
+  const known = new Map<string, { state: string; verdict: ReturnType<Probe> }>();
   const inTurn = openTurns();
   return async (file) => {
     const { mtimeMs, size } = await stat(file);
@@ -54,7 +54,7 @@ function openTurns() {
   };
 }
 
-function probe(file: string, longestMs: number): ReturnType<Refusal> {
+function probe(file: string, longestMs: number): ReturnType<Probe> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, pathToFileURL(file).href], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: longestMs,

@@ -9,7 +9,7 @@ const CONFIRM_DISPATCH = `
  * Records that every job of a dispatch was either sent or released. The dispatcher releases all jobs of a dispatch
  * that is not confirmed in time; returns `false` when it already has.
  */
-export async function confirm(
+export async function confirmDispatch(
   db: Database,
   claimNo: string,
   counts: { sent: number; refused: number },

@@ -15,7 +15,7 @@ export type RetryAnswer =
 const RETRY_JOB = `select millrace.retry($1::bigint) as answer`;
 
 /** Makes a failed or dead job due at once. */
-export async function retry(db: Queryable, jobId: string): Promise<RetryAnswer> {
+export async function retryJob(db: Queryable, jobId: string): Promise<RetryAnswer> {
   const { rows } = await db.query<{ answer: RetryAnswer }>(RETRY_JOB, [jobId]);
   return rows[0]?.answer ?? 'not_found';
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../postgres/database.ts';
 import { PROMETHEUS_METRICS, type PrometheusName } from './metric-table.ts';
-import { type MetricRows, readMetrics, type Timing } from './read-metrics.ts';
+import { type MetricRows, readMetrics, type TimingRow } from './read-metrics.ts';
 import { readStats, type Stats } from './stats.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -69,12 +69,12 @@ function body(name: PrometheusName, samples: readonly Sample[] | undefined, rows
   return [...series.values()].flatMap((of) => histogram(name, labelsOf(of), { ...addUp(of, bounds.length), bounds }));
 }
 
-function labelsOf([first]: readonly Timing[]): Labels {
+function labelsOf([first]: readonly TimingRow[]): Labels {
   if (first === undefined) return {};
   return { job_type: first.jobType, ...(first.measure === 'run' && { outcome: first.outcome }) };
 }
 
-function addUp(series: readonly Timing[], last: number): { counts: number[]; seconds: number } {
+function addUp(series: readonly TimingRow[], last: number): { counts: number[]; seconds: number } {
   const counts = Array.from({ length: last + 1 }, () => 0);
   for (const { bucket, count } of series) counts[bucket] = count;
   return { counts, seconds: sum(series.map(({ seconds }) => seconds)) };

@@ -36,7 +36,7 @@ const READ_HANDLERS = `
 const READ_BOUNDS = `select millrace.timing_bounds() as bounds`;
 
 /** One bucket of a histogram's series, not cumulative; the last bucket has no upper bound. */
-export interface Timing {
+export interface TimingRow {
   readonly measure: 'wait' | 'run';
   readonly jobType: string;
   /** Outcome of the attempts; empty for waits. */
@@ -59,7 +59,7 @@ export interface HandlerNumbers {
 
 export interface MetricRows {
   readonly events: readonly { event: string; job_type: string; status: string; value: number }[];
-  readonly timings: readonly Timing[];
+  readonly timings: readonly TimingRow[];
   /** `lastRoundAt` is in seconds since 1970; null before the first round. */
   readonly dispatcher: { buckets: readonly number[]; seconds: number; failed: number; lastRoundAt: number | null };
   readonly dispatches: readonly { measure: 'sent' | 'error'; label: string; value: number }[];
@@ -77,7 +77,7 @@ export async function readHandlerNumbers(db: Queryable): Promise<HandlerNumbers[
 /** Returns all metrics of `/metrics` except the numbers of unfinished jobs. */
 export async function readMetrics(db: Queryable): Promise<MetricRows> {
   const { rows: events } = await db.query<MetricRows['events'][number]>(READ_EVENTS);
-  const { rows: timings } = await db.query<Timing>(READ_TIMINGS);
+  const { rows: timings } = await db.query<TimingRow>(READ_TIMINGS);
   const { rows: dispatcher } = await db.query<MetricRows['dispatcher']>(READ_DISPATCHER);
   const { rows: dispatches } = await db.query<MetricRows['dispatches'][number]>(READ_DISPATCH_TOTALS);
   const handlers = await readHandlerNumbers(db);

@@ -41,7 +41,7 @@ export async function prepareDatabase({ db, migration, logins, catalog, drain, l
   log.info('database_prepared', { applied: applied.length, logins: logins.map(({ name }) => name).join(', ') });
 }
 
-export interface Registration {
+export interface RegistryTarget {
   readonly stage: string;
   /** The URL of every queue, without the name at its end. */
   readonly queueUrlPrefix: string;
@@ -51,7 +51,7 @@ export interface Registration {
 export async function writeRegistry(
   db: Database,
   catalog: readonly HandlerDefinition[],
-  { stage, queueUrlPrefix }: Registration,
+  { stage, queueUrlPrefix }: RegistryTarget,
 ): Promise<void> {
   const deployed = catalog.map((definition) => ({
     definition,

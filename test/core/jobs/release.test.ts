@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../core/jobs/claim.ts';
-import { confirm } from '../../../core/jobs/confirm.ts';
+import { confirmDispatch } from '../../../core/jobs/confirm.ts';
 import { release, releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { releaseExpiredDispatched } from '../../../core/jobs/rescue.ts';
 import { createClient } from '../../support/database.ts';
@@ -77,13 +77,13 @@ describe('a dispatch that nobody confirmed', () => {
   it('is left alone once it is confirmed, and cannot be confirmed once it was released', async () => {
     await insertJobs(pool, 'mail', 1);
     const [first] = await claim(db, 10);
-    const confirmed = await confirm(db, first!.claimNo, { sent: 1, refused: 0 });
+    const confirmed = await confirmDispatch(db, first!.claimNo, { sent: 1, refused: 0 });
     await insertJobs(pool, 'mail', 1);
     const [second] = await claim(db, 10);
     await shiftClock(pool, 61);
 
     const released = await releaseUnconfirmed(db, 60);
-    const late = await confirm(db, second!.claimNo, { sent: 1, refused: 0 });
+    const late = await confirmDispatch(db, second!.claimNo, { sent: 1, refused: 0 });
 
     expect([confirmed, released, late]).toEqual([true, 1, false]);
     expect((await jobs()).map(({ status }) => status)).toEqual(['dispatched', 'pending']);
