@@ -66,7 +66,7 @@ async function sample(done: () => boolean): Promise<Map<string, number>> {
 it.each([
   ['CLM-01', 4, 5000],
   ['eight at once', 8, 2000],
-])('%s: each job is sent once, and no handler gets more than its limit', async (_name, dispatchers, jobs) => {
+])('%s: each job is sent once, and no handler exceeds its limit', async (_name, dispatchers, jobs) => {
   await deploy(db, ...TYPES.map((jobType) => ({ jobType, concurrency: 2, maxInFlight: MOST })));
   for (const type of TYPES) await insertJobs(pool, type, Math.ceil(jobs / TYPES.length));
   const total = Math.ceil(jobs / TYPES.length) * TYPES.length;
@@ -103,7 +103,7 @@ it.each([
   expect(Math.max(...most.values())).toBeGreaterThan(5);
 });
 
-it('CLM-01: no dispatcher waits for another, nor draws a number for handlers that another has', async () => {
+it('CLM-01: a dispatcher never waits for another, and claims nothing for handlers that another has locked', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 10);
   const number = async () =>
@@ -123,7 +123,7 @@ it('CLM-01: no dispatcher waits for another, nor draws a number for handlers tha
   expect(BigInt(then[0]!.claimNo)).toBeGreaterThan(BigInt(before));
 });
 
-it('CLM-01: what another has claimed and not committed counts, also when more urgent jobs come', async () => {
+it('CLM-01: uncommitted claims of another dispatcher count, even when more urgent jobs arrive', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, maxInFlight: 10 });
   await insertJobs(pool, 'mail', 30);
   // Keeps a claim from committing while somebody holds lock 42.
@@ -154,7 +154,7 @@ it('CLM-01: what another has claimed and not committed counts, also when more ur
   expect(claimed).toEqual([10, 0, 0]);
 });
 
-it('draws numbers that only rise for a handler, in the order in which its claims commit', async () => {
+it('the claim numbers of a handler rise in the order in which its claims commit', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 1 }, maxInFlight: 1000 });
   await insertJobs(pool, 'mail', 40);
   // A claim dawdles between drawing its number and committing, so that numbers drawn too early would be overtaken.

@@ -25,7 +25,7 @@ async function running(count: number) {
 it.each([
   ['its open dead letter', dead, 'dead_letter', 'insert into millrace.dead_letters (job_id) values ($1)'],
   ['its request to cancel', succeeded, 'succeeded', 'insert into millrace.cancel_requests (job_id) values ($1)'],
-])('ends the others of a batch while another session holds one job by %s', async (_what, outcome, status, hold) => {
+])('settles the other jobs of a batch while another session locks one by %s', async (_what, outcome, status, hold) => {
   const log = recordLog();
   const jobs = await running(3);
   const holder = await createClient(engine.database.url);

@@ -41,7 +41,7 @@ const TABLE: [string, 'existing' | 'new', (id: string) => Promise<unknown>][] = 
 ];
 
 describe('UNQ-03', () => {
-  it.each(TABLE)('while the job of the key is %s, a second caller gets: %s', async (status, expected, reach) => {
+  it.each(TABLE)('while the job with the key is %s, a second caller gets: %s', async (status, expected, reach) => {
     const { id } = await enqueue();
     await reach(id);
 

@@ -59,7 +59,7 @@ const ledger = (database: { url: string }) =>
   ask(database.url, `select string_agg(name, ' ' order by name) from millrace.migrations`);
 
 describe('MIG-01', () => {
-  it('ten migrators at once on an empty database, and one that is killed, make what one makes', async () => {
+  it('ten concurrent migrators, one of them killed, create the same schema as one', async () => {
     const database: TestDatabase = await createDatabase({ migrated: false });
 
     const results = await migrateTenfold(database.url);
@@ -72,7 +72,7 @@ describe('MIG-01', () => {
     expect(schema).toEqual(await schemaOf(single.url));
   });
 
-  it('ten at once on a database that is one version behind apply the new file once', async () => {
+  it('ten concurrent migrators apply a new file once', async () => {
     const database = await createDatabase();
     const folder = await folderWith({
       '9001_more.sql':
@@ -87,7 +87,7 @@ describe('MIG-01', () => {
     expect([recorded, rows]).toEqual([[...names, '9001_more'].join(' '), '1']);
   });
 
-  it('several databases of a new server are set up at once by a login that is no superuser', async () => {
+  it('a login without superuser rights sets up several databases of a new server concurrently', async () => {
     const children = openChildren();
     const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
     const folder = join(await temporaryFolder(), 'data');

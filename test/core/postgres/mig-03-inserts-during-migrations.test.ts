@@ -17,7 +17,7 @@ const LATER = {
 };
 
 describe('MIG-03', () => {
-  it('inserts and completions pass while a later file waits for a reader that stays', async () => {
+  it('inserts and completions succeed while a migration waits for a long-running reader', async () => {
     await database.pool.query(`insert into millrace.jobs (job_type) select 'mail' from generate_series(1, 100)`);
     const folder = await folderWith(LATER);
     const reader = await createClient(database.url);

@@ -76,7 +76,7 @@ afterEach(async () => {
 });
 
 describe('PGC-03', () => {
-  it.each(CASES)('a %s that fails at %s leaves no transaction open and nothing half done', async (verb, table) => {
+  it.each(CASES)('a %s that fails at %s leaves no open transaction and no partial change', async (verb, table) => {
     await insertJobs(pool, 'mail', 1);
     const act = await VERBS[verb]!.arrange();
     const { rows: before } = await pool.query('select * from millrace.jobs_live');

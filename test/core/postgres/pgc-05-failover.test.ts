@@ -35,7 +35,7 @@ async function startRefusing(code: string): Promise<string> {
 }
 
 describe('PGC-05', () => {
-  it('connections to a server that became read-only are thrown away, and work resumes by itself', async () => {
+  it('connections to a server that became read-only are closed, and work resumes', async () => {
     const [running] = await insertJobs(pool, 'mail', 1);
     await claim(db, 1);
     await markRunning(pool, [running!]);
