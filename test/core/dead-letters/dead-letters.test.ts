@@ -40,14 +40,14 @@ it.each([
   ['those with a text in their error', (db: Database) => listDeadLetters(db, { error: 'BOOM 777' }, 100), 11],
   ['what a redrive would do', (db: Database) => previewRedrive(db, {}), 1],
   ['what a redrive of one error would do', (db: Database) => previewRedrive(db, { error: 'boom' }), 1],
-])('answers %s of 40,000 dead letters from a few pages each', async (_name, ask, rows) => {
+])('reads few pages for %s of 40,000 dead letters', async (_name, ask, rows) => {
   const pages = await pagesOf(operator, async (db) => expect(await ask(db)).toHaveLength(rows));
 
   expect(pages).toBeGreaterThan(0);
   expect(pages).toBeLessThan(MOST_PAGES);
 });
 
-it('exports 40,000 in order, each once, without reading all of them for each page', async () => {
+it('exports 40,000 dead letters in order, each once, without reading all of them for each page', async () => {
   let last = 0n;
   let count = 0;
 

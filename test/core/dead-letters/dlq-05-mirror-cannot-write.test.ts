@@ -24,7 +24,7 @@ async function bringBack(): Promise<void> {
 
 const bodiesOf = (rows: readonly DeadLetterRow[]) => rows.flatMap(({ raw_body }) => raw_body ?? []).toSorted();
 
-it('DLQ-05: what lies in the dead-letter queue while the database is away is all noted afterwards', async () => {
+it('DLQ-05: messages that arrive in the dead-letter queue during an outage of the database are all stored afterwards', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const normal = await world.die(5);
@@ -62,7 +62,7 @@ it('DLQ-05: what lies in the dead-letter queue while the database is away is all
   expect(await world.depth(deadLetterQueueUrl)).toEqual(deep);
 });
 
-it('DLQ-05: jobs whose handler could not tell their failure are dead within one run of the mirror', async () => {
+it('DLQ-05: jobs whose handler could not store their failure are dead within one run of the mirror', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const ids: string[] = [];

@@ -28,7 +28,7 @@ function startMirror(): ChildProcess {
   return child;
 }
 
-it('a mirror that is killed between peek and give-back hides what it held for a minute, and nothing else', async () => {
+it('a mirror that is killed during a sweep hides only its received messages, for a minute', async () => {
   const world = await openDeadLetterWorld(engine);
   const { deadLetterQueueUrl } = world.work;
   const ids = await world.die(JOBS);

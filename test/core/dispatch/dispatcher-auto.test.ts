@@ -38,13 +38,13 @@ describe('a run in mode auto', () => {
     return time.sleeps;
   };
 
-  it('makes one round when nothing happened for ten minutes', async () => {
+  it('makes one round without activity in the last ten minutes', async () => {
     await idle();
 
     expect(await sleepsOf()).toBe(0);
   });
 
-  it('loops when something happened less than ten minutes ago', async () => {
+  it('loops after activity in the last ten minutes', async () => {
     await idle();
     await pool.query(`update millrace.dispatcher_runs set last_active_at = millrace.clock() - interval '9 minutes'`);
 
@@ -79,7 +79,7 @@ describe('a run in mode auto', () => {
           .then(idle),
     ],
     ['a rated redrive is under way', 9, () => pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`)],
-  ])('when %s it sleeps %d times', async (_what, expected, arrange) => {
+  ])('in the case that %s, sleeps %d times', async (_what, expected, arrange) => {
     await deploy(db, { jobType: 'mail' });
     await idle();
     await arrange();

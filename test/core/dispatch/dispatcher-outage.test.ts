@@ -21,7 +21,7 @@ function unsteady(isAway: () => boolean): Database {
   };
 }
 
-it('makes a failed round again, without waiting for the next tick', async () => {
+it('repeats a failed round without waiting for the next tick', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 3);
   const queues = memoryQueues();
@@ -34,7 +34,7 @@ it('makes a failed round again, without waiting for the next tick', async () => 
   expect(queues.sent).toHaveLength(3);
 });
 
-it('throws the error when not one round was possible in its window', async () => {
+it('throws the error when no round succeeds in its window', async () => {
   const time = stillTime();
 
   const run = runDispatcher(

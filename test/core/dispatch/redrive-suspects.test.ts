@@ -37,7 +37,7 @@ async function redriveQueue(): Promise<void> {
   await engine.run(engine.queues.receive(QUEUE));
 }
 
-it.each(doors)('redriven by %s, what may have killed its process starts alone', async (_door, redrive) => {
+it.each(doors)('a suspect that is redriven by %s starts alone', async (_door, redrive) => {
   const dead = await dieTogether(2);
   const before = await Promise.all(dead.map((id) => engine.state(id)));
   await redrive(dead);

@@ -66,7 +66,7 @@ it('lists the handlers of a folder by file name', async () => {
   });
 });
 
-it('finds the handlers of this project, without running anything of theirs', async () => {
+it('finds the handlers of this project without running them', async () => {
   const [catalog] = await onNode(`say(await loadCatalog('${new URL('functions/handlers', root).pathname}'));`);
 
   expect(catalog?.handlers.map(({ name }) => name)).toEqual(
@@ -122,7 +122,7 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it.each(Object.entries(BROKEN))('says what is wrong with %s', (file, { line, message }) => {
+it.each(Object.entries(BROKEN))('states what is wrong with %s', (file, { line, message }) => {
   const failure = broken.failures.find((one) => one.file === file);
 
   expect(failure?.message).toContain(message);
@@ -134,7 +134,7 @@ it('keeps the handlers beside broken files', () => {
   expect(broken.failures).toHaveLength(Object.keys(BROKEN).length);
 });
 
-it('says where an imported file threw', async () => {
+it('names the imported file that threw', async () => {
   const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
 
   const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
@@ -144,7 +144,7 @@ it('says where an imported file threw', async () => {
   ]);
 });
 
-it('reads a file anew after it was saved, broken or not', async () => {
+it('imports a file again after a change, valid or not', async () => {
   const folder = await folderOf({ 'send-mail.ts': handler(`jobType: 'send_mail', timeout: '10s'`) });
   const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
 
@@ -159,7 +159,7 @@ it('reads a file anew after it was saved, broken or not', async () => {
   expect(seen[1]?.failures).toMatchObject([{ line: 1, message: 'Error: typo' }]);
 });
 
-it('throws when there is no such folder', async () => {
+it('throws when the folder does not exist', async () => {
   const [error] = await onNode(`await loadCatalog('/nothing/here').catch((error) => say(error.code));`);
 
   expect(error).toBe('ENOENT');

@@ -40,7 +40,7 @@ async function entriesRead(index: string): Promise<number> {
 }
 
 it.each(['jobs_live_due', 'jobs_live_in_flight'])(
-  'does not walk again over what it took, while an open transaction keeps it in %s',
+  'does not scan claimed jobs again while an open transaction keeps them in %s',
   async (index) => {
     await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
     await insertJobs(pool, 'mail', 4000);

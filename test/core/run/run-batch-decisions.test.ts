@@ -78,7 +78,7 @@ it.each(CELLS)('a $status job meets a message that is $column: $want', async ({ 
   expect(await outcome(id, message(id, column))).toBe(want);
 });
 
-it('bounces a dead job up to the receive count at which SQS moves it, then leaves it', async () => {
+it('bounces the message of a dead job up to the receive count at which SQS moves it, then leaves it', async () => {
   const id = await place('dead_letter');
 
   const outcomes = [];
@@ -89,7 +89,7 @@ it('bounces a dead job up to the receive count at which SQS moves it, then leave
   expect(outcomes).toEqual([...Array(5).fill('bounced, dead_letter'), 'left, dead_letter, alarm']);
 });
 
-it('adopts the first message of a death without delivery, and takes another one for a redrive', async () => {
+it('adopts the first message of a dead job without a delivery, and redrives the job on another one', async () => {
   const id = await place('dead_letter', { recorded: false });
 
   const first = await outcome(id, message(id, 'recorded'));
@@ -101,7 +101,7 @@ it('adopts the first message of a death without delivery, and takes another one 
   expect(adopted.message_id).toBe('m-1');
 });
 
-it('redrives once, with fresh attempts and one line each in mirror and audit', async () => {
+it('redrives a job once, with fresh attempts, one resolved dead letter and one audit entry', async () => {
   const id = await place('dead_letter');
 
   const outcomes = [await outcome(id, message(id, 'other id')), await outcome(id, message(id, 'other id'))];
@@ -119,7 +119,7 @@ it.each([
   { what: 'a redrive', status: 'dead_letter', jobType: 'work', column: 'other id', want: 'gone, pending' },
   { what: 'an adoption', status: 'dead_letter', jobType: 'work', column: 'unrecorded', want: 'bounced, dead_letter' },
   { what: 'a release', status: 'dispatched', jobType: 'other', column: 'recorded', want: 'gone, pending, alarm' },
-] as const)('does not lose $what to a row that is locked', async ({ status, jobType, column, want }) => {
+] as const)('does not lose $what when the row is locked', async ({ status, jobType, column, want }) => {
   const id = await place(status, { jobType, recorded: column !== 'unrecorded' });
   const holder = await createClient(engine.database.url);
   await holder.query('begin');

@@ -12,7 +12,7 @@ const TWO_SECONDS = 'await new Promise((r) => setTimeout(r, 2_000));';
 const ONE_SLOT = { reservedConcurrency: 1, timeoutSeconds: 20 };
 const PATIENT = { interval: 200 };
 
-it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were never run', async () => {
+it.concurrent('SQS-09: throttling alone moves messages to the DLQ that were never run', async () => {
   const effects = await openEffects({
     body: TWO_SECONDS,
     spec: ONE_SLOT,
@@ -32,7 +32,7 @@ it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were
   await effects.close();
 });
 
-it.concurrent('SQS-09: with the settings of the product no good message is dead, or received twice', async () => {
+it.concurrent("SQS-09: with Millrace's settings no good message moves to the DLQ or is received twice", async () => {
   const definition = defineHandler({
     jobType: 'slow',
     payload: z.unknown(),

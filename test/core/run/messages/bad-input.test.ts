@@ -44,7 +44,7 @@ it.each(Object.entries(UNREADABLE))('%s goes to the dead-letter queue, its batch
   expect((await world.receive(deadLetterQueueUrl)).map((record) => record.body)).toEqual([body]);
 });
 
-it('what SQS itself refuses reaches nobody', async () => {
+it('a message that SQS refuses reaches no handler', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
 
@@ -82,7 +82,7 @@ it.each(FORGED)('a forged message of $what is deleted with an alarm and starts n
   );
 });
 
-it("a forged message with another job's claim starts that job once, and its own message does nothing", async () => {
+it("a forged message with another job's claim starts that job once, and the job's own message does nothing", async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   await world.send(world.work.queueUrl, record.body);
@@ -96,7 +96,7 @@ it("a forged message with another job's claim starts that job once, and its own 
   expect(await world.depth(world.work.queueUrl)).toEqual(EMPTY);
 });
 
-it('ten forged messages and two copies beside a good one in one batch harm nobody', async () => {
+it('ten forged messages and two copies do not affect a good message in the same batch', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
   const waiting = await engine.enqueue({ jobType: 'other' });

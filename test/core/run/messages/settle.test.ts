@@ -63,7 +63,7 @@ const MEANWHILE = [
   { what: 'is dead under a later claim', meanwhile: dieElsewhere, status: 'dead_letter', depth: GONE },
 ];
 
-it.each(MEANWHILE)('a run whose job was taken away and $what changes nothing', async (story) => {
+it.each(MEANWHILE)('an attempt whose job was rescued and $what changes nothing', async (story) => {
   const { tries: maxAttempts = 5, meanwhile, status, depth } = story;
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world, await engine.enqueue({ maxAttempts }));
@@ -76,7 +76,7 @@ it.each(MEANWHILE)('a run whose job was taken away and $what changes nothing', a
   expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job_id: jobId }));
 });
 
-it('the message of a job that died by rescue carries the death, and brings the job back', async () => {
+it('the message of a job that rescue made a dead letter moves to the DLQ, and redrives the job', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world, await engine.enqueue({ maxAttempts: 1 }));
   engine.work = () => takeAway(world);
@@ -114,7 +114,7 @@ const OUTCOMES = [
   { what: 'a death', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
 ];
 
-it.each(OUTCOMES)('$what on record whose answer was lost is answered as usual', async ({ work, status, depth }) => {
+it.each(OUTCOMES)('$what that was stored but whose response was lost is reported as usual', async ({ work, status, depth }) => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   engine.work = work;
@@ -138,7 +138,7 @@ async function holdDuringRun(jobId: string): Promise<() => Promise<unknown>> {
   return () => holder.query('rollback');
 }
 
-it('a row that is held is settled as soon as it is free', async () => {
+it('a locked row is settled as soon as it is free', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   const free = await holdDuringRun(jobId);
@@ -151,7 +151,7 @@ it('a row that is held is settled as soon as it is free', async () => {
   expect(await world.depth(world.work.queueUrl)).toEqual(GONE);
 });
 
-it('a row that is held to the end leaves the message, which is deleted when the rescue has ended the run', async () => {
+it('a row that stays locked leaves the message, which is deleted after the rescue', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   const free = await holdDuringRun(jobId);

@@ -59,7 +59,7 @@ it("a job that never started is released when its message comes to another handl
   expect(await countMessages(world)).toBe(0);
 });
 
-it('a death without a delivery goes from the wrong queue into its DLQ, and from there all the way back', async () => {
+it('the message of a dead job without a delivery moves from the wrong queue to its DLQ, and back to its own queue', async () => {
   const world = await openWorld(engine);
   const { last } = await loseTenTimes(world);
   const { jobId } = last;
@@ -87,7 +87,7 @@ it('a death without a delivery goes from the wrong queue into its DLQ, and from 
   expect(await countMessages(world)).toBe(0);
 });
 
-it('two operators who move the same dead job, one to the wrong queue, redrive it once', async () => {
+it('two operators that move the same dead job, one to the wrong queue, redrive it once', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   await bringTo(world, 'dead_letter', record);
