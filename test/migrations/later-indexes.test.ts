@@ -20,11 +20,11 @@ it.each([
   ['create index concurrently if not exists a on millrace.jobs_live (id);', 0],
   ['create index a on millrace.dead_letters (id);', 0],
   ['-- create index a on millrace.jobs_live (id);', 0],
-])('MIG-03: the rule tells %j', (sql, count) => {
+])('MIG-03: the rule detects %j', (sql, count) => {
   expect(plainIndexes({ sql })).toHaveLength(count);
 });
 
-it('MIG-03: sees the indexes of the first release, and none of a later file keeps inserts waiting', () => {
+it('MIG-03: no index of a file after the first release blocks inserts', () => {
   const files = readMigrations(SHIPPED);
   const [first, later] = [true, false].map((is) => files.filter(({ name }) => FIRST_RELEASE.includes(name) === is));
 

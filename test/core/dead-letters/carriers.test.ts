@@ -77,8 +77,8 @@ it('acknowledges a late original as stale', async () => {
 
 it.each([
   ['the message was seen', async (body: string) => void (await world.put(body)), {}],
-  ['not everything was seen', async () => undefined, { describe: deeper }],
-  ['move tasks cannot be known', async () => undefined, { moveTasks: () => Promise.reject(new Error('no right')) }],
+  ['a sweep did not see every message', async () => undefined, { describe: deeper }],
+  ['SQS does not list move tasks', async () => undefined, { moveTasks: () => Promise.reject(new Error('no right')) }],
 ])('sends no carrier when %s', async (_name, prepare, change) => {
   const { id, body } = await world.dead();
   const before = await engine.state(id);
@@ -107,8 +107,8 @@ it('sends no carrier before the message must have arrived', async () => {
 });
 
 it.each([
-  ['sends none soon after a move task: what it took is on its way', 1, 0],
-  ['minds no move task that took nothing', 0, 1],
+  ['sends no carrier soon after a move task, whose messages may still arrive', 1, 0],
+  ['ignores a move task that moved nothing', 0, 1],
 ])('%s', async (_name, moved, carriers) => {
   const { body } = await world.dead();
   await world.put(body);

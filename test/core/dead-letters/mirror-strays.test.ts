@@ -51,8 +51,8 @@ it('deletes the message of a discarded stray', async () => {
 });
 
 it.each([
-  ['by hand', 'expired', /deleted or purged/, HOUR],
-  ['by age', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
+  ['after a manual deletion', 'expired', /deleted or purged/, HOUR],
+  ['after its retention', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
 ])('closes a stray that left the queue %s', async (_name, status, resolution, later) => {
   await world.put('junk');
   await world.mirror();

@@ -55,9 +55,9 @@ it('makes a dead letter after the last attempt, and keeps claim and delivery for
 });
 
 it.each([
-  ['tries again a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
-  ['declares dead a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
-  ['tries again a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
+  ['retries a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
+  ['makes a dead letter of a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
+  ['retries a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
 ])('%s', async (_what, filters, status) => {
   const [handler] = await engine.sql('select retry_policy from millrace.handlers');
   const [id] = await crashed(1);

@@ -59,7 +59,7 @@ it.each([
 
 const CHOICES: [string, Error, object][] = [
   ['RetryAfter', new RetryAfter('90s'), { kind: 'failed', delaySeconds: 90 }],
-  ['RetryAfter of a header', new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
+  ["RetryAfter with a header's value", new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
   ['RetryAfter of a thousand years', new RetryAfter(3e10), { kind: 'failed', delaySeconds: 31_536_000 }],
   ['Snooze', new Snooze('10m'), { kind: 'snoozed', delaySeconds: 600 }],
   ['Skip', new Skip('nothing to do'), { kind: 'skipped' }],
@@ -84,9 +84,9 @@ it("fails with the policy's delay for the attempt", async () => {
 });
 
 it.each([
-  ['an error that the policy does not try again', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
-  ['an error that the policy does not know', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
-  ['a text under a policy that knows errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
+  ['an error that the policy does not retry', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
+  ['an error that the policy does not list', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
+  ['a thrown text under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
   ['an error code', retry.fixed(1, { deadLetterOn: ['E42'] }), Object.assign(new Error('x'), { code: 'E42' })],
 ])('makes a dead letter at once: %s', async (_what, policy, thrown) => {
   const end = await attempt(throwing(thrown), { policy });
@@ -95,9 +95,9 @@ it.each([
 });
 
 it.each([
-  ['a payload that does not fit the schema', '{"n": "five"}', /^payload\/n: /],
-  ['a number that would change on the way', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
-  ['a number beyond all numbers', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
+  ['a payload that violates the schema', '{"n": "five"}', /^payload\/n: /],
+  ['a number that JavaScript would change', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
+  ['a number that is too large for JavaScript', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
 ])('makes a dead letter without running the handler: %s', async (_what, payload, message) => {
   let ran = false;
 

@@ -150,9 +150,9 @@ it.each([
 });
 
 it.each([
-  ['acknowledges a pruned job', 1, 'recorded', []],
-  ['leaves an id that was never issued', 0, 'recorded', ['m-1']],
-  ['leaves a job that is gone and of another epoch', 1, 'other epoch', ['m-1']],
+  ['acknowledges a message of a pruned job', 1, 'recorded', []],
+  ['leaves a message with an id that was never issued', 0, 'recorded', ['m-1']],
+  ['leaves a message of a missing job with another epoch', 1, 'other epoch', ['m-1']],
 ] as const)('%s', async (_what, issued, column, failed) => {
   const id = issued === 1 ? await place('succeeded') : '999999999';
   await engine.sql('delete from millrace.jobs');

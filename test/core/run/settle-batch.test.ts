@@ -131,7 +131,7 @@ it('settles after every connection was killed', async () => {
 it.each<[string, () => void, string, boolean]>([
   ['a success', () => undefined, 'succeeded', false],
   ['a failure', boom, 'failed', false],
-  ['a death', die, 'dead_letter', true],
+  ['a dead letter', die, 'dead_letter', true],
 ])('returns the usual response when the response to settling %s is lost', async (_what, work, status, stays) => {
   const { ids, records } = await engine.deliver(1);
   let losses = 1;

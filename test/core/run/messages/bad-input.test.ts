@@ -64,7 +64,7 @@ it('a message that SQS refuses reaches no handler', async () => {
 const FORGED = [
   { what: 'a job that was never claimed', claim: () => '1', epoch: undefined },
   { what: 'a job that was never claimed, in another epoch', claim: () => '1', epoch: 'another' },
-  { what: 'a claim that never was', claim: () => '9223372036854775807', epoch: undefined },
+  { what: 'a claim that was never made', claim: () => '9223372036854775807', epoch: undefined },
 ];
 
 it.each(FORGED)('a forged message of $what is deleted with an alarm and starts nothing', async ({ claim, epoch }) => {

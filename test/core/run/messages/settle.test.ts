@@ -54,7 +54,7 @@ async function dieElsewhere(world: World): Promise<void> {
 }
 
 const MEANWHILE = [
-  { what: 'waits for its next try', meanwhile: takeAway, status: 'failed', depth: GONE },
+  { what: 'waits for its next attempt', meanwhile: takeAway, status: 'failed', depth: GONE },
   { what: 'is dead under this claim', tries: 1, meanwhile: takeAway, status: 'dead_letter', depth: BOUNCED },
   { what: 'is redriven', tries: 1, meanwhile: redriveBySql, status: 'pending', depth: GONE },
   { what: 'is discarded', tries: 1, meanwhile: discard, status: 'cancelled', depth: GONE },
@@ -111,7 +111,7 @@ function losingAnswer(hasRun: () => boolean): Database {
 const OUTCOMES = [
   { what: 'a success', work: () => 'well', status: 'succeeded', depth: GONE },
   { what: 'a failure', work: () => Promise.reject(new Error('boom')), status: 'failed', depth: GONE },
-  { what: 'a death', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
+  { what: 'a dead letter', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
 ];
 
 it.each(OUTCOMES)('$what that was stored but whose response was lost is reported as usual', async ({ work, status, depth }) => {

@@ -39,7 +39,7 @@ const HELD: { what: string; arrange: (world: World) => Promise<string>; at: Name
 ];
 
 it.each(HELD)(
-  '$what that meets a held row changes nothing, and is done when its message comes again',
+  '$what of a locked row changes nothing, and succeeds when its message is delivered again',
   async (story) => {
     const world = await openWorld(engine);
     const { queueUrl } = world[story.at];
