@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { oneLine, storable, storableJson } from '../../core/text.ts';
 
-/** Any code units at all: NUL, controls, half pairs, whole pairs. */
+/** Generates any code units: NUL, controls, half surrogate pairs, whole pairs. */
 const units = fc
   .array(fc.oneof(fc.nat(0xffff), fc.constantFrom(0, 0x5c, 0x22, 0xd83d, 0xde00, 0xdfff, 0xd800)), { maxLength: 80 })
   .map((codes) => String.fromCharCode(...codes));

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { openEngine } from '../support/engine.ts';
 
-// As an application sets it up.
+// The set-up that an application makes.
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 trace.setGlobalTracerProvider(provider);

@@ -9,7 +9,7 @@ const CLAIM = { claim_no: 1, lease_expires_at: '2026-01-02' };
 const START = { ...CLAIM, started_at: '2026-01-01' };
 const END = { slot: 3, finished_at: '2026-01-03' };
 
-/** What each status must have, in full; dropping any part of `needs` or adding any of `bars` must be refused. */
+/** The columns of each status; a row without one of `needs` or with one of `bars` must be refused. */
 const STATUSES: Record<string, { needs: Record<string, unknown>; bars: Record<string, unknown> }> = {
   pending: { needs: {}, bars: { lease_expires_at: '2026-01-02', ...END } },
   failed: { needs: { next_retry_at: '2026-01-04' }, bars: { lease_expires_at: '2026-01-02', ...END } },

@@ -23,7 +23,7 @@ it('a start updates no index, regardless of the indexes of rare statuses', async
   const { rows } = await client.query<{ updated: number; hot: number }>(COUNT);
   await client.query('rollback');
 
-  // The page that has no room left is the exception.
+  // A page without free space is the exception.
   expect(rows[0]?.updated).toBe(500);
   expect(rows[0]?.hot).toBeGreaterThan(300);
 });

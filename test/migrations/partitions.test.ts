@@ -11,7 +11,7 @@ afterAll(() => engine.close());
 
 const DAY = 86_400;
 
-/** Lets `count` jobs end on the day that the clock shows. */
+/** Finishes `count` jobs on the day of the clock. */
 async function finish(count: number): Promise<string[]> {
   const ids = await insertJobs(pool, 'mail', count);
   await pool.query('select millrace.cancel(id) from unnest($1::bigint[]) as id', [ids]);

@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const login of Object.values(logins)) await login.drop();
 });
 
-/** The SQLSTATE of a statement, `ok` when it ran; nothing of it stays. */
+/** Runs a statement, rolls it back, and returns its SQLSTATE or `ok`. */
 async function tryAs(client: pg.Client, sql: string): Promise<string> {
   await client.query('begin');
   try {

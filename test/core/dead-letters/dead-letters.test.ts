@@ -8,10 +8,10 @@ import { pagesOf } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const DEAD = 40_000;
-/** A look at each letter and its job costs a few pages; a look at all for each page of an answer, 800 times that. */
+/** Reading each dead letter with its job costs a few pages; reading all for each page of a result costs 800 times that. */
 const MOST_PAGES = 10 * DEAD;
 
-// A third of them have an error of its own kind each; the stacks are as long as real ones.
+// A third of the dead letters have an error of a kind of its own; the stacks are as long as real ones.
 const BURY = `
   with buried as (
     insert into millrace.jobs_live (job_type, payload, status, attempts, max_attempts, claim_no, last_error)

@@ -14,7 +14,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 const script = (ids: readonly string[]) =>
   runCli(['redrive', ...ids, '--yes', '--json', '--database-url', engine.database.url]);
 
-/** One request of an operator from its beginning to its end; answers how many jobs it moved. */
+/** Runs one redrive of an operator to its end, and returns the number of moved jobs. */
 async function redrive(ids: readonly string[]): Promise<number> {
   const id = await startRedrive(db, { jobIds: ids });
   return eventually(async () => {

@@ -8,7 +8,7 @@ const engine = await openEngine({ maxAttempts: 1 });
 const name = new URL(engine.database.url).pathname.slice(1);
 const MEGABYTE = 1_000_000;
 const ODD = ['{"note":"\\u0000"}', 'not json', 'x'.repeat(MEGABYTE)];
-/** Too little for a second try to settle, in milliseconds. */
+/** Too short for a second settle, in milliseconds. */
 const NO_TIME_LEFT = 900;
 
 async function takeAway(): Promise<void> {
@@ -30,7 +30,7 @@ it('DLQ-05: messages that arrive in the dead-letter queue during an outage of th
   const normal = await world.die(5);
   const odd = [...ODD, engine.body('99999999', '1')];
   for (const body of odd) await world.send(queueUrl, body);
-  // The one that names no job is left by the function for as long as it comes.
+  // The function leaves the message without a job at each delivery.
   for (let n = 0; n < 6; n++) {
     await world.pump('work');
     await world.advance(hiddenSeconds(engine));

@@ -11,7 +11,7 @@ const engine = await openEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 const HOUR = 3600;
 
-/** As a deployment does. */
+/** Sets the redrive policy like a deployment. */
 const deploy = ({ sqs }: DeadLetterWorld) => ensureQueues(sqs, 'test', engine.definition);
 
 async function mirrorHourly(world: DeadLetterWorld, times: number): Promise<void> {

@@ -17,7 +17,7 @@ const { db } = engine;
 const log = openLog(() => undefined);
 const EMPTY = { visible: 0, hidden: 0 };
 
-/** So much later, the dispatcher's part in redrives. */
+/** Advances the clock and then the redrives, like the dispatcher. */
 async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<void> {
   await world.advance(seconds);
   await workOffRedrives({ db, log });

@@ -12,7 +12,7 @@ it('SQS-09: jobs whose message reached the dead-letter queue without a start are
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push(await engine.enqueue());
   await world.dispatch();
-  // Received again and again by a mapping whose every invocation is throttled.
+  // A mapping whose every invocation is throttled receives the messages repeatedly.
   for (let n = 1; n <= 5; n++) {
     await world.receive(queueUrl, 5);
     await world.advance(hiddenSeconds(engine));

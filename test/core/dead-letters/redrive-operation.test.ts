@@ -5,7 +5,7 @@ import { openEngine } from '../../support/engine.ts';
 
 const engine = await openEngine({ maxAttempts: 1 });
 
-/** Jobs that died of an error of theirs; answers their ids. */
+/** Creates jobs that died with the given error, and returns their ids. */
 async function bury(count: number, error = 'no'): Promise<string[]> {
   engine.work = () => {
     throw new Error(error);

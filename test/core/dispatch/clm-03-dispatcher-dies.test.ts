@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const ROOT = new URL('../../../', import.meta.url).href;
 
-/** A dispatcher that is killed as soon as it has claimed and is about to send. */
+/** A dispatcher that is killed between its claim and its send. */
 const DYING = `
   import { openDatabase } from '${ROOT}core/postgres/database.ts';
   import { dispatch } from '${ROOT}core/dispatch/dispatch.ts';

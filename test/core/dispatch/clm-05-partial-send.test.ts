@@ -19,7 +19,7 @@ interface Entry {
   MessageBody: string;
 }
 
-/** What SQS says of each job, and every job that it was asked about, in order. */
+/** The response of SQS for each job, and every requested job in order. */
 let fateOf: (jobId: string) => Fate = () => 'sent';
 const asked: string[] = [];
 const server = createServer((request, response) => {

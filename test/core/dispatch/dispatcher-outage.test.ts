@@ -9,7 +9,7 @@ afterAll(() => close());
 
 const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 30_000, retentionSeconds: 86_400 };
 
-/** Refuses while `isAway` says so. */
+/** A database that refuses statements while `isAway` returns true. */
 function unsteady(isAway: () => boolean): Database {
   const gate = <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) => {
     return (...args: Args) => (isAway() ? Promise.reject(new Error('Connection terminated')) : work(...args));

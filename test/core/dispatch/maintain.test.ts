@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const totals = async () =>
   (await pool.query('select event, job_type, status, count::int from millrace.job_event_totals order by 1, 2, 3')).rows;
-/** What a scrape shows: totals and what is not folded yet, in one snapshot. */
+/** The counts of a scrape: totals and rows not yet added to them, in one snapshot. */
 const shown = async (): Promise<number> =>
   (
     await pool.query(`select coalesce((select sum(count) from millrace.job_event_totals), 0)

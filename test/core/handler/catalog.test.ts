@@ -9,7 +9,7 @@ import type { Catalog } from '../../../core/handler/catalog.ts';
 const root = new URL('../../../', import.meta.url);
 const execute = promisify(execFile);
 
-/** Runs a script on Node itself, since a test runner has module loading of its own; answers what `say` was given. */
+/** Runs a script on Node itself, because a test runner loads modules itself; returns the arguments of `say`. */
 async function onNode(script: string): Promise<Catalog[]> {
   const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
     import { writeFile } from 'node:fs/promises';
@@ -75,7 +75,7 @@ it('finds the handlers of this project without running them', async () => {
   expect(catalog?.failures).toEqual([]);
 });
 
-/** What a person may have in the folder, and what they are told. */
+/** Invalid files of a handlers folder, and their messages. */
 const BROKEN: Record<string, { text: string; line?: number; message: string }> = {
   'throws.ts': { text: `\n\nthrow new TypeError('no luck');`, line: 3, message: 'TypeError: no luck' },
   'throws-text.ts': { text: `throw 'no luck';`, message: 'threw no luck' },

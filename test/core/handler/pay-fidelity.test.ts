@@ -6,7 +6,7 @@ import { openEngine, QUEUE } from '../../support/engine.ts';
 
 const engine = await openEngine();
 
-/** Puts JSON texts in the table as SQL callers do, runs them, and answers what the handler got or why not. */
+/** Inserts JSON texts with SQL, runs the jobs, and returns the handler's payloads or the errors. */
 async function through(texts: readonly string[]) {
   engine.queues.purge();
   const rows = await engine.sql<{ id: string }>(

@@ -9,7 +9,7 @@ const boom = () => Promise.reject(new Error('boom'));
 const setPolicy = (policy: unknown) =>
   engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(policy)]);
 
-/** One job that has this many attempts behind it fails once more, and is due again in so many seconds. */
+/** Fails one job with this number of earlier attempts, and returns the seconds until it is due again. */
 async function failAfter(attempts: number) {
   const { ids, records } = await engine.deliver(1, { maxAttempts: 1000 });
   await engine.sql('alter table millrace.jobs_live disable trigger user');

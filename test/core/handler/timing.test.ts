@@ -10,7 +10,7 @@ import {
 
 const payload = { '~standard': { version: 1, vendor: 'none', validate: (value: unknown) => ({ value }) } } as const;
 
-/** Every definition that `defineHandler` lets through. */
+/** Generates every definition that `defineHandler` accepts. */
 const definition = fc
   .record({
     timeout: fc.integer({ min: 1, max: 880 }),

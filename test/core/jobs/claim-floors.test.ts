@@ -24,13 +24,13 @@ const insertDue = async (jobType: string, secondsAgo: number, priority = 5): Pro
   return rows[0]!.id;
 };
 
-/** Floors of a dispatcher whose claims without them are so slow that it makes one alone. */
+/** Floors of a dispatcher whose claims without floors are so slow that it makes only one. */
 function slowFloors(): ClaimFloors {
   const time = { at: 0, now: () => (time.at += 100) };
   return openFloors(time);
 }
 
-/** Entries that scans have read from an index of the jobs since it was made. */
+/** Entries that scans have read from an index of the jobs since its creation. */
 async function entriesRead(index: string): Promise<number> {
   const { rows } = await pool.query(
     'select pg_stat_get_tuples_returned(c.oid)::integer as read from pg_class c where relname = $1',

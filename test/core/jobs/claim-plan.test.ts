@@ -27,7 +27,7 @@ const fill = (jobType: string, count: number, due: string) =>
     [jobType, count, due],
   );
 
-/** Pages that a claim of 1,000 due jobs looks at. */
+/** Pages that a claim of 1,000 due jobs reads. */
 async function pagesOfClaim(): Promise<number> {
   await fill('mail', WANTED / 2, '-1 hour');
   await fill('index', WANTED / 2, '-1 hour');

@@ -27,7 +27,7 @@ beforeEach(async () => {
 const MOST = 50;
 const TYPES = ['mail', 'index', 'report'];
 
-/** A handler's Lambda: starts what was sent to it, ten at a time, and says that it succeeded. */
+/** A handler's Lambda function: starts its messages, ten at a time, and settles them as succeeded. */
 async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
   for (let batch = 0; !done(); batch++) {
     const [next] = queues.sent;
@@ -50,7 +50,7 @@ async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
   }
 }
 
-/** The most that each handler had in flight, looked at as often as possible. */
+/** The largest number of jobs in flight of each handler, sampled as often as possible. */
 async function sample(done: () => boolean): Promise<Map<string, number>> {
   const most = new Map<string, number>();
   while (!done()) {
@@ -126,7 +126,7 @@ it('CLM-01: a dispatcher never waits for another, and claims nothing for handler
 it('CLM-01: uncommitted claims of another dispatcher count, even when more urgent jobs arrive', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, maxInFlight: 10 });
   await insertJobs(pool, 'mail', 30);
-  // Keeps a claim from committing while somebody holds lock 42.
+  // Delays the commit of a claim while another session has lock 42.
   await pool.query(`create function public.halt() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock(42); return null; end $$`);
   await pool.query('create trigger halt after insert on millrace.dispatches execute function public.halt()');
@@ -157,7 +157,7 @@ it('CLM-01: uncommitted claims of another dispatcher count, even when more urgen
 it('the claim numbers of a handler rise in the order in which its claims commit', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 1 }, maxInFlight: 1000 });
   await insertJobs(pool, 'mail', 40);
-  // A claim dawdles between drawing its number and committing, so that numbers drawn too early would be overtaken.
+  // A claim waits between the draw of its number and its commit, so that a number drawn too early would be overtaken.
   await pool.query(`create function public.dawdle() returns trigger language plpgsql as
     $$ begin perform pg_sleep(random() * 0.03); return null; end $$`);
   await pool.query('create trigger dawdle after insert on millrace.dispatches execute function public.dawdle()');
@@ -174,7 +174,7 @@ it('the claim numbers of a handler rise in the order in which its claims commit'
         const jobs = await claim(db, 3);
         if (jobs[0] === undefined) continue;
         seen.push(BigInt(jobs[0].claimNo));
-        // Everything that was committed before this claim began has a lower number.
+        // Every claim that was committed before this one started has a lower number.
         expect(BigInt(jobs[0].claimNo)).toBeGreaterThan(before);
         await pool.query(`update millrace.jobs_live set status = 'running', started_at = now() where id = any($1)`, [
           jobs.map(({ id }) => id),

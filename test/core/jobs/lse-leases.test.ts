@@ -62,7 +62,7 @@ it('LSE-01: a crash of the last attempt makes a dead letter, and its own message
   expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
 });
 
-/** A rescue that is held between its look and its write, while something happens. */
+/** A rescue that is delayed between its read and its write, during which `meanwhile` runs. */
 async function pausedRescue(meanwhile: () => Promise<unknown>): Promise<void> {
   await engine.advance(36);
   const query: typeof engine.db.query = async (text, values) => {

@@ -102,7 +102,7 @@ describe('an unconfirmed dispatch', () => {
 
 describe('a lost message', () => {
   const LATER = 24 * 3600;
-  /** Claims what is due and lets its lease pass. */
+  /** Claims due jobs and lets their lease expire. */
   const lose = async (round: number) => {
     await claim(db, 10);
     await shiftClock(pool, LATER * (round + 1));

@@ -11,7 +11,7 @@ const engine = await openEngine();
 const succeeded: Outcome = { kind: 'succeeded', result: null };
 const dead: Outcome = { kind: 'dead_letter', error: describeFailure(new Error('it broke')) };
 
-/** Claimed jobs that run under the request `r`, by SQL alone. */
+/** Makes claimed jobs run under the request `r`, with SQL only. */
 async function running(count: number) {
   const { ids } = await engine.deliver(count);
   const found = await engine.sql<{ id: string; claim_no: string }>(

@@ -17,7 +17,7 @@ const OUTCOMES: Record<string, Outcome> = {
   snoozed: { kind: 'snoozed', error, delaySeconds: 600 },
 };
 
-/** Jobs that run under one request, by SQL alone. */
+/** Makes jobs run under one request, with SQL only. */
 async function running(count: number, requestId = 'r'): Promise<string[]> {
   const rows = await engine.sql<{ id: string }>(
     `insert into millrace.jobs_live (job_type, status, attempts, claim_no, lease_expires_at, started_at, request_id,

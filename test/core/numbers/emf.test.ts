@@ -8,7 +8,7 @@ import { openEngine } from '../../support/engine.ts';
 
 const engine = await openEngine({ maxAttempts: 1 });
 
-/** A line as CloudWatch reads it. */
+/** A log line in the embedded metric format. */
 interface EmfLine {
   readonly _aws: {
     readonly Timestamp: number;

@@ -13,7 +13,7 @@ import { openEngine } from '../../support/engine.ts';
 const engine = await openEngine({ maxAttempts: 2 });
 const build = { version: '1.2.3', node: 'v24.0.0' };
 
-/** `name{labels}` to value. */
+/** Maps `name{labels}` to the value. */
 async function scrape(): Promise<Map<string, number>> {
   const text = await renderMetrics(engine.db, build);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -31,7 +31,7 @@ const isValid = async ({ pool }: TestDatabase): Promise<boolean | undefined> =>
 const isRecorded = async ({ pool }: TestDatabase) =>
   (await pool.query(`select from millrace.migrations where name = '9001_online'`)).rowCount === 1;
 
-/** A migrator in a process of its own, killed while its build waits for a transaction that is older. */
+/** Runs a migrator in a process of its own, and kills it while its build waits for an older transaction. */
 async function killWhileBuilding(database: TestDatabase, folder: string) {
   const older = await createClient(database.url);
   await older.query('begin isolation level repeatable read; select from millrace.jobs_live limit 1');

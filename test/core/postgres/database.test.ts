@@ -151,7 +151,7 @@ it('closes a connection whose statement times out', async () => {
   expect(await pidOf(db)).not.toBe(pid);
 });
 
-/** Passes everything on to the server, but for what `passes` refuses, after which nothing of that connection passes. */
+/** A proxy that forwards data until `passes` refuses some, after which it forwards nothing of that connection. */
 async function startProxy(passes: (chunk: string) => boolean): Promise<{ url: string }> {
   const target = new URL(url);
   const sockets: Socket[] = [];

@@ -16,7 +16,7 @@ const names = readMigrations(SHIPPED).map(({ name }) => name);
 const single = await createDatabase();
 afterAll(single.drop);
 
-/** Everything that the schema consists of, as text. */
+/** Returns all objects of the schema as text. */
 const DESCRIBE = `
   select string_agg(line, e'\\n' order by line) as text from (
     select c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.relacl::text, '') || ' '
@@ -33,7 +33,7 @@ const DESCRIBE = `
       where pronamespace = 'millrace'::regnamespace) s`;
 const schemaOf = async (url: string) => (await ask(url, DESCRIBE)).split('\n');
 
-/** A migrator in a process of its own, killed after so many milliseconds. */
+/** Runs a migrator in a process of its own, and kills it after some milliseconds. */
 async function killedMigrator(url: string, after: number, folder = SHIPPED): Promise<void> {
   const code = `import { migrate } from '${ROOT}core/postgres/migrate.ts';
     await migrate({ connectionString: process.env.URL, folder: process.env.FOLDER })`;

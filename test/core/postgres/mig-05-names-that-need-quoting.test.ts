@@ -23,7 +23,7 @@ const NAMES = [
   'x.jobs',
   's"; drop table jobs; --',
 ];
-/** These two are fine as job types. */
+/** Names that are valid job types. */
 const PLAIN = new Set(['user']);
 
 const count = async () => (await engine.pool.query('select count(*)::int as n from millrace.jobs_live')).rows[0].n;
@@ -83,7 +83,7 @@ describe('MIG-05', () => {
     const server = inject('postgres').url;
     const quote = pg.escapeIdentifier;
     const suffix = randomBytes(4).toString('hex');
-    // Renaming is much faster than making ten.
+    // Renaming one database is much faster than creating ten.
     let database = `database ${suffix}`;
     await ask(server, `create database ${quote(database)}`);
     onTestFinished(async () => void (await ask(server, `drop database ${quote(database)} with (force)`)));

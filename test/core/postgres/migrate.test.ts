@@ -10,7 +10,7 @@ const log = recordLog();
 const shared = await createDatabase({ migrated: false });
 afterAll(shared.drop);
 
-/** A database that has been migrated to what is shipped. */
+/** A database with all shipped migrations. */
 async function migrated() {
   const database = await createDatabase();
   onTestFinished(database.drop);

@@ -13,7 +13,7 @@ afterAll(() => engine.close());
 
 const pidOf = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
 
-/** A server that refuses every connection with one SQLSTATE, as one that starts up or is going down. */
+/** A server that refuses every connection with one SQLSTATE, such as during its start or stop. */
 async function startRefusing(code: string): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -38,7 +38,7 @@ function sources(): [string, string][] {
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith(end))
       .map((name): [string, string] => [name, readFileSync(join(folder, name), 'utf8')]);
-  // A function's own settings end with it, and so does `set local`.
+  // A function's own settings end with the function, and `set local` ends with the transaction.
   const sql = files(MIGRATIONS, '.sql').map(([name, text]): [string, string] => [
     name,
     text.replace(/\bset\s+(search_path|lock_timeout)\s*=\s*[^\n]*/g, '').replace(/^\s+set \w+ =/gm, ''),
@@ -47,7 +47,7 @@ function sources(): [string, string][] {
   return [...code, ...sql];
 }
 
-/** Every statement or transaction on whatever of two connections is free, which then forgets everything it was told. */
+/** Runs each statement or transaction on any free one of two connections, and then resets its session. */
 async function throughPooler(url: string): Promise<Database> {
   const connections = await Promise.all([createClient(url), createClient(url)]);
   let turn = 0;

@@ -16,7 +16,7 @@ const engine = await openEngine({ connections: 8 });
 const { pool, db } = engine;
 afterAll(() => engine.close());
 
-/** How often each session does its work. */
+/** Number of times that each session does its work. */
 const ROUNDS = 12;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const OUTCOMES: Outcome[] = [

@@ -7,7 +7,7 @@ import { recordLog } from '../../support/runtime-engine.ts';
 const database = await createDatabase();
 afterEach(() => vi.restoreAllMocks());
 
-/** A way to the database on which a connection can be made to swallow all that is sent, as a lost route does. */
+/** A proxy whose connections can be made to drop all data, like a lost route. */
 async function openWay() {
   const url = new URL(database.url);
   const { port, hostname } = new URL(database.url);

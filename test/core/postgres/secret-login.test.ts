@@ -44,7 +44,7 @@ beforeEach(async () => {
   reads.mockClear();
 });
 
-/** In the database and in the secret, as a rotation does. */
+/** Changes the password in the database and in the secret, like a rotation. */
 async function changePassword(password: string): Promise<void> {
   await admin.query(`do $$ begin create role runtime login; exception when duplicate_object then null; end $$`);
   await admin.query(`alter role runtime password '${password}'`);

@@ -55,7 +55,7 @@ function stepOf(column: Column, row: Partial<LiveRow> | null, { issued = true, r
   return alarm === undefined ? step : `${step} + alarm`;
 }
 
-/** In the order of COLUMNS. A dispatched row that start met and did not start was held by somebody. */
+/** In the order of COLUMNS. A dispatched row that start did not start was locked by another session. */
 const TABLE: Record<JobStatus, (Step | `${Step} + alarm`)[]> = {
   pending: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],
   failed: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],

@@ -3,7 +3,7 @@ import { openEngine } from '../../support/engine.ts';
 
 const engine = await openEngine();
 
-/** An invocation that has no time for anything but giving back. */
+/** An invocation that has time only for releases. */
 const tooLate = { remainingMs: () => 1_000 };
 
 it('releases unstarted claims when the time is too short, and acknowledges their messages', async () => {

@@ -18,7 +18,7 @@ interface Trial {
   readonly policy?: RetryPolicy;
 }
 
-/** One attempt of a handler with a timeout of 5 s, a hundred times as fast. */
+/** Runs one attempt of a handler with a timeout of 5 s, a hundred times faster. */
 function attempt(run: (context: RunContext<{ n?: number | undefined }>) => unknown, trial: Trial = {}) {
   const { payload = '{}', number = 1, policy = FIXED } = trial;
   const schema = z.object({ n: z.number().optional() });

@@ -10,7 +10,7 @@ const STATUSES = ['pending', 'failed', 'dispatched', 'running', 'dead_letter', '
 const COLUMNS = ['recorded', 'unrecorded', 'other id', 'other time', 'old', 'newer claim', 'other epoch'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** A job in a state, under claim 7, with the delivery m-1 recorded or none. */
+/** Creates a job in a status, under claim 7, with the recorded delivery m-1 or none. */
 const PLACE = `
   insert into millrace.jobs (slot, job_type, status, attempts, max_attempts, claim_no, lease_expires_at, started_at,
       next_retry_at, finished_at, message_id, message_sent_at, request_id)
@@ -44,7 +44,7 @@ function message(id: string, column: Column, receiveCount = 1): SqsRecord {
   };
 }
 
-/** What became of message and job, in one line. */
+/** Returns the fate of message and job as one line. */
 async function outcome(id: string, record: SqsRecord): Promise<string> {
   const { failed, shown } = await engine.run([record]);
   const fate = failed.length === 0 ? 'gone' : shown.length > 0 ? 'bounced' : 'left';
@@ -52,7 +52,7 @@ async function outcome(id: string, record: SqsRecord): Promise<string> {
   return `${fate}, ${(await engine.state(id)).status}${alarm}`;
 }
 
-/** In the order of COLUMNS. A dispatched job has no delivery recorded: any message of its claim is its own. */
+/** In the order of COLUMNS. A dispatched job has no recorded delivery: any message of its claim is its own. */
 const TABLE: Record<string, string[]> = {
   pending: [...Array(5).fill('gone, pending'), 'gone, pending, alarm', 'gone, pending, alarm'],
   failed: [...Array(5).fill('gone, failed'), 'gone, failed, alarm', 'gone, failed, alarm'],

@@ -15,7 +15,7 @@ function die(): never {
   throw new DeadLetter('hopeless');
 }
 
-/** The database, except that `trouble` gets every settling statement in hand. */
+/** The database, in which `trouble` intercepts every settle statement. */
 function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): Database {
   const query = (text: string, values?: readonly unknown[]) => {
     const send = () => engine.db.query(text, values);
@@ -24,7 +24,7 @@ function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): 
   return { ...engine.db, query: query as Database['query'] };
 }
 
-/** Time enough for so many more questions about it. */
+/** An invocation with time for the given number of checks of its time. */
 function questions(count: number): () => number {
   let left = count;
   return () => (left-- > 0 ? 600_000 : 0);

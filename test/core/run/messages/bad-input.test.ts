@@ -9,7 +9,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 const MEBIBYTE = 1_048_576;
 
 const own = (fields: object) => JSON.stringify({ v: 1, epoch: engine.epoch, job: '1', claim: '1', ...fields });
-/** What the codec must refuse, and SQS takes. */
+/** Bodies that the codec must refuse and SQS accepts. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   'a mebibyte of junk': 'x'.repeat(MEBIBYTE),
   'a mebibyte of brackets': '['.repeat(MEBIBYTE),
@@ -115,6 +115,6 @@ it('ten forged messages and two copies do not affect a good message in the same 
   expect(engine.runs).toEqual([jobId]);
   expect(await engine.state(jobId)).toMatchObject({ status: 'succeeded', attempts: 1 });
   expect(await engine.state(waiting)).toMatchObject({ status: 'pending', claim_no: null });
-  // The id that was never issued is left, and the message that was received first is still hidden.
+  // The message with an unissued id is left, and the message that was received first is still hidden.
   expect(await world.depth(queueUrl)).toEqual({ visible: 0, hidden: 2 });
 });

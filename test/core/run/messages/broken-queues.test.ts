@@ -13,7 +13,7 @@ async function deleteDeadLetterQueue({ sqs, work }: World): Promise<void> {
   await sqs.deleteQueue({ QueueUrl: work.deadLetterQueueUrl });
 }
 
-/** Both by hand, with the values that a deployment gives. */
+/** Changes of a person, and repairs with the values of a deployment. */
 async function restorePolicy(world: World): Promise<void> {
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const deadLetterTargetArn = await arnOf(world, deadLetterQueueUrl);

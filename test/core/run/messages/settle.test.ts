@@ -18,7 +18,7 @@ const GONE = { visible: 0, hidden: 0 };
 const BOUNCED = { visible: 1, hidden: 0 };
 const LEFT = { visible: 0, hidden: 1 };
 
-/** The lease of the run is over, and rescue takes the job from it. */
+/** Rescues the job of an attempt whose lease has expired. */
 async function takeAway(world: World): Promise<void> {
   await world.advance(LEASE_SECONDS);
   await engine.rescue();
@@ -97,7 +97,7 @@ it('the message of a job that rescue made a dead letter moves to the DLQ, and re
   expect(await world.depth(world.work.deadLetterQueueUrl)).toEqual(GONE);
 });
 
-/** The first answer after the run is lost on its way. */
+/** Loses the first response after the attempt. */
 function losingAnswer(hasRun: () => boolean): Database {
   let losses = 1;
   const query = async (text: string, values?: readonly unknown[]): Promise<unknown> => {
@@ -127,7 +127,7 @@ it.each(OUTCOMES)('$what that was stored but whose response was lost is reported
   expect(await engine.state(jobId)).toMatchObject({ status, attempts: 1 });
 });
 
-/** A run that somebody holds the row of from its middle on; answers how to let go. */
+/** Starts an attempt whose row is locked in its middle, and returns a function that unlocks it. */
 async function holdDuringRun(jobId: string): Promise<() => Promise<unknown>> {
   const holder = await createClient(engine.database.url);
   engine.work = async () => {
@@ -142,7 +142,7 @@ it('a locked row is settled as soon as it is free', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   const free = await holdDuringRun(jobId);
-  // Settle's pause between two tries has no signal; the time of the run goes on.
+  // The pause between two settles has no signal; the time of the attempt continues.
   const sleep: Time['sleep'] = async (ms, signal) => (signal ? systemTime.sleep(ms, signal) : void (await free()));
 
   await world.handle('work', [record], { deps: { time: { ...systemTime, sleep } } });

@@ -10,7 +10,7 @@ const engine = await openEngine();
 const EMPTY = { visible: 0, hidden: 0 };
 const LEFT = { visible: 0, hidden: 1 };
 
-/** Holds a job's row; answers how to let go. */
+/** Locks a job's row, and returns a function that unlocks it. */
 async function hold(jobId: string): Promise<() => Promise<unknown>> {
   const holder = await createClient(engine.database.url);
   await holder.query('begin');

@@ -9,14 +9,14 @@ const engine = await openEngine();
 
 const alarms = () => engine.lines.filter(({ event }) => event === 'message_unexpected').map(({ step }) => step);
 
-/** Messages that are anywhere: a queue or dead-letter queue, visible or hidden. */
+/** Counts all messages of queues and dead-letter queues, visible or hidden. */
 async function countMessages(world: World): Promise<number> {
   const urls = [world.work, world.other].flatMap(({ queueUrl, deadLetterQueueUrl }) => [queueUrl, deadLetterQueueUrl]);
   const depths = await Promise.all(urls.map((url) => world.depth(url)));
   return depths.reduce((sum, { visible, hidden }) => sum + visible + hidden, 0);
 }
 
-/** Functions that cannot even begin, until SQS gives up; one of them was the first. */
+/** Receives the message without a start until SQS moves it to the dead-letter queue. */
 async function failToBegin(world: World): Promise<void> {
   for (let n = 2; n <= MAX_RECEIVE_COUNT; n++) await show(world, await receiveOne(world, world.work.queueUrl));
   await world.receive(world.work.queueUrl, 0);
