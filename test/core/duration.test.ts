@@ -41,7 +41,7 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, -0.001])('refuses the number 
   );
 });
 
-it('refuses what is neither text nor number', () => {
+it('refuses a value that is neither text nor number', () => {
   for (const duration of [undefined, null, true, {}, [], 10n] as unknown as number[]) {
     expect(() => seconds(duration, 'timeout')).toThrow(expect.objectContaining({ field: 'timeout' }));
   }
@@ -58,7 +58,7 @@ it('reads every amount in every unit', () => {
   );
 });
 
-it('gives a finite number that is not negative, or a SettingError, for any text', () => {
+it('returns a finite number that is not negative, or throws a SettingError, for any text', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.double(), fc.stringMatching(/^\d{1,4}(\.\d)?[a-z]{0,2}$/)), (duration) => {
       let value: number;

@@ -55,7 +55,7 @@ it.each(ODD)('describes %s', (_what, thrown, message) => {
   expect(failureLabels(thrown).every((label) => typeof label === 'string')).toBe(true);
 });
 
-it('keeps the stacks of the causes', () => {
+it('includes the stacks of the causes', () => {
   const error = new Error('outer', { cause: new TypeError('inner', { cause: 'text' }) });
 
   const { stack } = describeFailure(error);
@@ -63,14 +63,14 @@ it('keeps the stacks of the causes', () => {
   expect(stack).toMatch(/Error: outer[\s\S]+caused by: TypeError: inner/);
 });
 
-it('ends with a cause that is its own', () => {
+it('stops at an error that is its own cause', () => {
   const error = new Error('round');
   error.cause = error;
 
   expect(describeFailure(error).stack?.split('caused by').length).toBe(5);
 });
 
-it('cuts five megabytes of message and of stack, and says so', () => {
+it('cuts a message and a stack of five megabytes with a mark', () => {
   const error = new Error('m'.repeat(5_000_000));
   error.stack = 's'.repeat(5_000_000);
 
@@ -81,11 +81,11 @@ it('cuts five megabytes of message and of stack, and says so', () => {
   for (const text of [message, stack]) expect(text).toContain('(cut, 5000000 characters in all)');
 });
 
-it('names an error by its class, the classes above it, its name and its code', () => {
+it('labels an error with its class, its superclasses, its name and its code', () => {
   expect(failureLabels(new Unavailable('x'))).toEqual(['Unavailable', 'E503', 'HttpError', 'Error']);
 });
 
-it('has one fingerprint for errors that differ in numbers and ids only, and another for others', () => {
+it('has one fingerprint for errors that differ only in numbers and ids, and another for other errors', () => {
   const [one, two] = [1, 2].map((n) => new Error(`order ${n} of deadbeef0${n}: not found`));
   const other = new Error('order 1 of deadbeef01: refused');
 
@@ -95,7 +95,7 @@ it('has one fingerprint for errors that differ in numbers and ids only, and anot
   expect(prints[2]).not.toBe(prints[0]);
 });
 
-it('describes anything thrown as text that Postgres takes', () => {
+it('describes any thrown value as text that Postgres accepts', () => {
   const text = fc.string({ unit: 'binary' });
   const error = fc
     .record({ name: fc.anything(), message: fc.anything(), stack: fc.anything(), cause: fc.anything(), code: text })

@@ -35,7 +35,7 @@ describe('exact JSON', () => {
     expect(toJson(exactJson('{"__proto__": {"a": 1}}'))).toBe('{"__proto__":{"a":1}}');
   });
 
-  it('moves integer-like keys to the front, which changes no payload since jsonb orders keys by itself', async () => {
+  it('moves integer-like keys to the front, which changes no payload because jsonb orders keys itself', async () => {
     const json = '{"b": 1, "10": 2, "9": 3}';
 
     const [stored] = await engine.sql<{ text: string }>('select $1::jsonb::text as text', [json]);
@@ -44,7 +44,7 @@ describe('exact JSON', () => {
     expect(stored?.text).toBe('{"9": 3, "b": 1, "10": 2}');
   });
 
-  it('leaves JSON as text when it nests too deeply for the stack', () => {
+  it('keeps JSON as text when it nests too deeply for the stack', () => {
     expect(toJson(exactJson(nested(DEEPEST_JSON)))).toBe(nested(DEEPEST_JSON));
     expect(exactJson(nested(DEEPEST_JSON + 1))).toBe(nested(DEEPEST_JSON + 1));
     expect(exactJson(nested(100_000))).toBe(nested(100_000));
@@ -57,7 +57,7 @@ describe('exact JSON', () => {
   });
 });
 
-it('the depth of JSON text counts no brackets inside strings', () => {
+it('does not count brackets inside strings in the depth of JSON text', () => {
   expect(['1', '[]', '{"a":[1,[]]}', '"[[["', '["\\"[["]', '["\\\\"]'].map(jsonDepth)).toEqual([0, 1, 3, 0, 1, 1]);
 });
 

@@ -12,7 +12,7 @@ function record() {
   return { lines, log: openLog((line) => lines.push(JSON.parse(line))) };
 }
 
-it('begins every line with what a log service looks for, and says it in words', () => {
+it('starts every line with the common fields, and has a message', () => {
   const { log, lines } = record();
 
   log.child({ queue: 'work' }).warn('released_unstarted', { job_type: 'work', jobs: 2, released: 1 });
@@ -33,7 +33,7 @@ it('begins every line with what a log service looks for, and says it in words', 
   expect(faultsOf(lines[0]!)).toEqual([]);
 });
 
-it('tells an error by its parts, those of its cause as well, and cuts what is long', () => {
+it('logs an error as an object with the stack of its cause, and cuts long texts', () => {
   const { log, lines } = record();
   const error = new RangeError('x'.repeat(5_000), { cause: new Error('deep down') });
 
@@ -59,7 +59,7 @@ it.each([
   expect(faultsOf(lines[0]!)).toEqual([fault]);
 });
 
-it('every event in the code is in the table, and the other way round', () => {
+it('every event in the code is in the table, and every event in the table is in the code', () => {
   const files = globSync('{core,api,functions}/**/*.ts', { cwd: ROOT });
   const texts = files.map((file) => readFileSync(join(ROOT, file), 'utf8'));
   const written = texts.flatMap((text) => [...text.matchAll(/\blog\.(?:info|warn|error)\(\s*'(\w+)'/g)]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { oneLine, storable, storableJson } from '../../core/text.ts';
 
-/** Any code units at all: NUL, controls, half pairs, whole pairs. */
+/** Generates any code units: NUL, controls, half surrogate pairs, whole pairs. */
 const units = fc
   .array(fc.oneof(fc.nat(0xffff), fc.constantFrom(0, 0x5c, 0x22, 0xd83d, 0xde00, 0xdfff, 0xd800)), { maxLength: 80 })
   .map((codes) => String.fromCharCode(...codes));
@@ -14,24 +14,24 @@ describe('text', () => {
     ['the other half', '\ude00x', '\ufffdx'],
     ['a whole pair', 'ok 😀', 'ok 😀'],
     ['nothing', '', ''],
-  ])('keeps what Postgres takes of %s', (_what, text, stored) => {
+  ])('keeps the storable part of %s', (_what, text, stored) => {
     expect(storable(text, 100)).toBe(stored);
   });
 
-  it('says how long it was where it is cut', () => {
+  it('states its original length after a cut', () => {
     const stored = storable('a'.repeat(5_000_000), 8_000);
 
     expect(stored).toMatch(/^a+… \(cut, 5000000 characters in all\)$/);
     expect(stored).toHaveLength(8_000);
   });
 
-  it('does not cut a pair in two', () => {
+  it('does not split a surrogate pair', () => {
     const stored = [0, 1].map((shift) => storable(`${'x'.repeat(shift)}${'😀'.repeat(500)}`, 300));
 
     expect(stored.map((text) => text.isWellFormed())).toEqual([true, true]);
   });
 
-  it('is well-formed, without NUL and within its length, whatever it was', () => {
+  it('is well-formed, without NUL and within its length, for any text', () => {
     fc.assert(
       fc.property(units, fc.integer({ min: 50, max: 90 }), (text, most) => {
         const stored = storable(text, most);
@@ -45,23 +45,23 @@ describe('text', () => {
   });
 });
 
-describe('one line', () => {
+describe('oneLine', () => {
   it.each([
     ['what drives a terminal', '\u001b[2Ja\u009bb\u0007', '\ufffd[2Ja\ufffdb\ufffd'],
     ['line breaks', 'a\r\nb\n\nc\td', 'a b c d'],
     ['nothing', 'as it was', 'as it was'],
-  ])('is free of %s', (_what, text, shown) => {
+  ])('removes %s', (_what, text, shown) => {
     expect(oneLine(text, 300)).toBe(shown);
   });
 
-  it('is cut with a mark', () => {
+  it('cuts with a mark', () => {
     expect(oneLine('a'.repeat(301), 300)).toBe(`${'a'.repeat(299)}…`);
     expect(oneLine('a'.repeat(300), 300)).toBe('a'.repeat(300));
   });
 });
 
 describe('JSON text', () => {
-  it('stays what it is where nothing is wrong with it', () => {
+  it('stays unchanged if it is storable', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'grapheme' }), (json) => {
         fc.pre(!json.includes('\\u'));
@@ -78,11 +78,11 @@ describe('JSON text', () => {
     [{ note: '\\u0000 written out' }, { note: '\\u0000 written out' }],
     [{ note: '\\\0' }, { note: '\\\u2400' }],
     [{ 'k\0': 1 }, { 'k\u2400': 1 }],
-  ])('says %j as %j', (value, stored) => {
+  ])('converts %j to %j', (value, stored) => {
     expect(JSON.parse(storableJson(JSON.stringify(value)))).toEqual(stored);
   });
 
-  it('says every string as `storable` does', () => {
+  it('converts every string like `storable`', () => {
     fc.assert(
       fc.property(units, (text) => {
         const stored = JSON.parse(storableJson(JSON.stringify({ [text]: [text] })));

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
 
-// As an application sets it up.
+// The set-up that an application makes.
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 trace.setGlobalTracerProvider(provider);
@@ -23,7 +23,7 @@ async function runAll(): Promise<void> {
   await engine.run(engine.queues.receive('memory://work', 10));
 }
 
-it('an attempt links to the trace that enqueued its job, and is no part of it', async () => {
+it('an attempt links to the trace that enqueued its job, and is not part of it', async () => {
   await enqueue(pool, engine.definition, { n: 1 });
 
   await runAll();
@@ -46,7 +46,7 @@ it('an attempt links to the trace that enqueued its job, and is no part of it', 
   });
 });
 
-it('belongs to the trace in which the application enqueues', async () => {
+it("an enqueue is part of the application's trace", async () => {
   const outer = trace.getTracer('shop').startSpan('place order');
 
   await context.with(trace.setSpan(context.active(), outer), () => enqueue(pool, engine.definition, {}));
@@ -55,7 +55,7 @@ it('belongs to the trace in which the application enqueues', async () => {
   expect(spans('create work')[0]!.spanContext().traceId).toBe(outer.spanContext().traceId);
 });
 
-it('what a run does is part of its attempt', async () => {
+it('a span of a handler is part of its attempt', async () => {
   engine.work = () => trace.getTracer('shop').startSpan('charge').end();
   await enqueue(pool, engine.definition, {});
 
@@ -64,7 +64,7 @@ it('what a run does is part of its attempt', async () => {
   expect(spans('charge')[0]!.parentSpanContext?.spanId).toBe(spans('process work')[0]!.spanContext().spanId);
 });
 
-it('shows how an attempt failed', async () => {
+it('records the error of a failed attempt', async () => {
   engine.work = () => {
     throw new RangeError('too far');
   };
@@ -78,7 +78,7 @@ it('shows how an attempt failed', async () => {
   });
 });
 
-it('many jobs enqueued at once carry one trace', async () => {
+it('jobs enqueued together have one trace', async () => {
   const { definition: handler } = engine;
   await enqueueMany(pool, [
     { handler, payload: 1 },
@@ -92,7 +92,7 @@ it('many jobs enqueued at once carry one trace', async () => {
   expect(spans('process work').map(({ links }) => links[0]?.context.spanId)).toEqual([spanId, spanId]);
 });
 
-it('takes the trace that is given, also by SQL, and no link from nonsense', async () => {
+it('accepts a given trace, including one from SQL, and creates no link from an invalid one', async () => {
   const given = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   await enqueue(pool, engine.definition, {}, { traceparent: given });
   await engine.sql(`select millrace.enqueue('work', traceparent => 'nonsense')`);

@@ -17,7 +17,7 @@ describe('cancel', () => {
     ['dispatched', 'requested', 'dispatched'],
     ['running', 'requested', 'running'],
     ['succeeded', 'finished', 'succeeded'],
-  ])('of a job that is %s answers %s', async (status, answer, after) => {
+  ])('of a job that is %s returns %s', async (status, answer, after) => {
     const id = await jobIn(engine, status);
 
     const first = await cancel(id);
@@ -27,11 +27,11 @@ describe('cancel', () => {
     expect(second).toBe(answer === 'cancelled' ? 'finished' : answer);
   });
 
-  it('of a job that never was answers so', async () => {
+  it('of a missing job returns not_found', async () => {
     expect(await cancel('999999999')).toBe('not_found');
   });
 
-  it('says who did it, and closes the dead letter', async () => {
+  it('stores the actor, and closes the dead letter', async () => {
     const id = await jobIn(engine, 'dead_letter');
 
     await cancel(id);
@@ -41,7 +41,7 @@ describe('cancel', () => {
     expect(await audit()).toEqual([{ action: 'cancel', job_id: id, actor: login.name }]);
   });
 
-  it('does not wait for a waiting job that somebody holds: the request is applied later', async () => {
+  it('does not wait for a locked job: the request is applied later', async () => {
     const id = await jobIn(engine, 'pending');
     const holder = await createClient(engine.test.url);
     await holder.query('begin');
@@ -57,7 +57,7 @@ describe('cancel', () => {
     expect((await pool.query('select * from millrace.cancel_requests')).rows).toEqual([]);
   });
 
-  it('forgets a request whose job is over, and keeps one whose job runs', async () => {
+  it('deletes the request of a finished job, and keeps that of a running one', async () => {
     const over = await jobIn(engine, 'succeeded');
     const runs = await jobIn(engine, 'running');
     await cancel(runs);
@@ -69,7 +69,7 @@ describe('cancel', () => {
     expect(rows).toEqual([{ job_id: runs }]);
   });
 
-  it('is undone with the caller’s transaction', async () => {
+  it('is rolled back with the caller’s transaction', async () => {
     const id = await jobIn(engine, 'pending');
     const client = await createClient(login.url);
 

@@ -9,7 +9,7 @@ const CLAIM = { claim_no: 1, lease_expires_at: '2026-01-02' };
 const START = { ...CLAIM, started_at: '2026-01-01' };
 const END = { slot: 3, finished_at: '2026-01-03' };
 
-/** What each status must have, in full; dropping any part of `needs` or adding any of `bars` must be refused. */
+/** The columns of each status; a row without one of `needs` or with one of `bars` must be refused. */
 const STATUSES: Record<string, { needs: Record<string, unknown>; bars: Record<string, unknown> }> = {
   pending: { needs: {}, bars: { lease_expires_at: '2026-01-02', ...END } },
   failed: { needs: { next_retry_at: '2026-01-04' }, bars: { lease_expires_at: '2026-01-02', ...END } },
@@ -35,7 +35,7 @@ const without = (values: Record<string, unknown>, name: string) =>
   Object.fromEntries(Object.entries(values).filter(([key]) => key !== name));
 
 describe.each(Object.entries(STATUSES))('a job that is %s', (status, { needs, bars }) => {
-  it('is stored with all it needs', async () => {
+  it('is stored with all its required columns', async () => {
     expect(await insert(status, needs)).toBe('ok');
   });
 
@@ -57,7 +57,7 @@ it.each([
   expect(await insert(status, values)).toBe('23514');
 });
 
-it('computes when a job is due from its status and from nothing else', async () => {
+it('computes the due time of a job from its status and its own columns', async () => {
   await pool.query('delete from millrace.jobs_live');
   await insert('pending', { next_retry_at: '2026-03-03' });
   await insert('pending', { hold_until: '2026-02-02' });
@@ -83,7 +83,7 @@ it('computes when a job is due from its status and from nothing else', async () 
   ]);
 });
 
-it('keeps at most one open dead letter a job, and a body only where there is no job', async () => {
+it('allows at most one open dead letter for each job, and a body only without a job', async () => {
   await pool.query('insert into millrace.dead_letters (job_id) values (1)');
 
   await expect(pool.query('insert into millrace.dead_letters (job_id) values (1)')).rejects.toThrow('one_open_a_job');

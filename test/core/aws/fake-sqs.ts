@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** An SQS that answers every request as told, and counts them. */
+/** An SQS server that returns the given responses and counts requests. */
 export async function startFake(
   answer: (body: string, request: IncomingMessage) => { status: number; body: unknown } | 'hang up',
 ) {
@@ -28,11 +28,11 @@ export async function startFake(
   });
   return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
-/** What SQS answers when it takes every entry of a batch. */
+/** The response of SQS when it accepts every entry of a batch. */
 export function acceptAll(body: string) {
   const { Entries } = JSON.parse(body) as { Entries: { Id: string; MessageBody: string }[] };
   const Successful = Entries.map(({ Id, MessageBody }) => {
-    // The client compares it with its own.
+    // The client compares the digest with its own.
     return { Id, MessageId: `m-${Id}`, MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };
   });
   return { Successful, Failed: [] as unknown[] };

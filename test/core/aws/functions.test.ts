@@ -40,7 +40,7 @@ function open() {
   return { log, dispatcher: openDispatcherFunction('dispatcher', log) };
 }
 
-it('wakes it once for many callers, and asks for a second round for the later ones', async () => {
+it('wakes the dispatcher once for many callers, and requests a second round for the later ones', async () => {
   const { dispatcher } = open();
 
   await Promise.all([dispatcher.wake(), dispatcher.wake(), dispatcher.wake()]);
@@ -49,7 +49,7 @@ it('wakes it once for many callers, and asks for a second round for the later on
   expect(invocations).toEqual([{ type: 'Event', event: { nudge: true, again: true } }]);
 });
 
-it('loses nothing but time when it cannot be woken, and tries again with the next caller', async () => {
+it('ignores a failed wake, and tries again with the next caller', async () => {
   const { dispatcher, log } = open();
   answer = { status: 404, headers: { 'x-amzn-errortype': 'ResourceNotFoundException' }, body: '{}' };
 
@@ -61,7 +61,7 @@ it('loses nothing but time when it cannot be woken, and tries again with the nex
   expect(invocations).toHaveLength(2);
 });
 
-it('waits for a round and tells what it did', async () => {
+it('waits for a round and returns its result', async () => {
   const { dispatcher } = open();
   answer = { status: 200, body: '{"claimed":3,"sent":2}' };
 
@@ -74,7 +74,7 @@ it('waits for a round and tells what it did', async () => {
 it.each([
   ['it fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
   ['it is no dispatcher', { body: 'null' }, 'is it the dispatcher?'],
-])('says so when %s', async (_name, reply, message) => {
+])('reports an error when %s', async (_name, reply, message) => {
   const { dispatcher } = open();
   answer = { status: 200, ...reply };
 

@@ -7,11 +7,11 @@ const id = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String);
 const epoch = fc.stringMatching(/^[0-9a-f]{12}$/);
 const message = fc.record({ epoch, jobId: id, claimNo: id });
 
-it('reads what it wrote, with all digits', () => {
+it('decodes an encoded message with all digits', () => {
   fc.assert(fc.property(message, (one) => void expect(decodeMessage(encodeMessage(one))).toEqual(one)));
 });
 
-it('writes about a hundred bytes, whatever the ids', () => {
+it('encodes any ids in about a hundred bytes', () => {
   fc.assert(fc.property(message, (one) => void expect(Buffer.byteLength(encodeMessage(one))).toBeLessThan(110)));
 });
 
@@ -25,11 +25,11 @@ it.each([
   ['an epoch with a NUL, which Postgres refuses', { v: 1, epoch: 'e\0', job: '1', claim: '1' }],
   ['half a surrogate pair for an epoch', { v: 1, epoch: '\ud83d', job: '1', claim: '1' }],
   ['an epoch without end', { v: 1, epoch: 'e'.repeat(100_000), job: '1', claim: '1' }],
-])('does not read a message with %s', (_what, body) => {
+])('does not decode a message with %s', (_what, body) => {
   expect(decodeMessage(JSON.stringify(body))).toBeUndefined();
 });
 
-it('never throws, and what it reads has ids and an epoch that Postgres takes', () => {
+it('never throws, and decodes only ids and epochs that Postgres accepts', () => {
   const part = fc.oneof(fc.string({ unit: 'binary' }), id, fc.jsonValue());
   const alike = fc
     .record({ v: fc.constantFrom(1, 2, '1'), epoch: part, job: part, claim: part })
@@ -57,7 +57,7 @@ describe('a batch', () => {
   });
   const body = (jobId: string, claimNo = '1', of = 'e') => encodeMessage({ epoch: of, jobId, claimNo });
 
-  it('tells the first message of a claim, its twins and the unreadable apart', () => {
+  it('separates the first message of a claim, its twins and unreadable messages', () => {
     const records = [record(body('1')), record('?'), record(body('1')), record(body('2')), record(body('1', '2'))];
 
     const { deliveries, twins, unreadable } = decodeBatch({ Records: records });
@@ -67,7 +67,7 @@ describe('a batch', () => {
     expect(unreadable).toEqual([records[1]]);
   });
 
-  it('takes one message id twice as one message', () => {
+  it('treats two copies of one message id as one message', () => {
     const first = record(body('1'));
 
     const { deliveries, twins } = decodeBatch({ Records: [first, { ...first, receiptHandle: 'r-later' }] });
@@ -75,13 +75,13 @@ describe('a batch', () => {
     expect([deliveries.length, twins.length]).toEqual([1, 0]);
   });
 
-  it('keeps a message of another epoch apart from ours', () => {
+  it('separates messages of two epochs', () => {
     const { deliveries, twins } = decodeBatch({ Records: [record(body('1')), record(body('1', '1', 'f'))] });
 
     expect([deliveries.length, twins.length]).toEqual([2, 0]);
   });
 
-  it('reads the time of sending and the receive count as numbers', () => {
+  it('decodes the send time and the receive count as numbers', () => {
     const { deliveries } = decodeBatch({ Records: [record(body('1'))] });
 
     expect(deliveries[0]).toMatchObject({ sentAt: 1_700_000_000_123, receiveCount: 2 });
@@ -93,7 +93,7 @@ describe('a batch', () => {
     ['a time that is no number', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: 'now' } }],
     ['a time beyond all years', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: '9'.repeat(18) } }],
     ['no receive count', { attributes: { SentTimestamp: '1700000000123' } }],
-  ])('cannot read a record with %s', (_what, fields) => {
+  ])('decodes no record with %s', (_what, fields) => {
     const { attributes: _dropped, ...rest } = record(body('1'));
 
     const { unreadable } = decodeBatch({ Records: [{ ...rest, ...fields }] });

@@ -57,7 +57,7 @@ const queueAt = (endpoint: string) => `${endpoint}/000000000000/queue`;
 const NOBODY = 'http://127.0.0.1:1';
 
 describe('sending', () => {
-  it.each([0, 1, 9, 10, 11, 95, 340])('takes %d messages, in batches of ten, and answers in order', async (count) => {
+  it.each([0, 1, 9, 10, 11, 95, 340])('sends %d messages in batches of ten, and returns results in order', async (count) => {
     const queueUrl = await createQueue();
 
     const verdicts = await open().send(queueUrl, messages(count));
@@ -71,7 +71,7 @@ describe('sending', () => {
     );
   });
 
-  it('sends in as few requests as batches of ten allow', async () => {
+  it('sends as few requests as batches of ten allow', async () => {
     const { endpoint, seen } = await startFake((body) => ({ status: 200, body: acceptAll(body) }));
 
     await open(endpoint).send(queueAt(endpoint), messages(42));
@@ -79,7 +79,7 @@ describe('sending', () => {
     expect(seen.map((body) => JSON.parse(body).Entries.length).sort((a, b) => a - b)).toEqual([2, 10, 10, 10, 10]);
   });
 
-  it('names the group on a standard queue', async () => {
+  it('passes the message group to a standard queue', async () => {
     const queueUrl = await createQueue();
 
     await open().send(queueUrl, [
@@ -94,14 +94,14 @@ describe('sending', () => {
     ]);
   });
 
-  it('says of every message that the queue is missing', async () => {
+  it('reports for every message that the queue is missing', async () => {
     const verdicts = await open().send(`${emulator.endpoint}/000000000000/nobody`, messages(12));
 
     expect(verdicts.map(({ kind }) => kind)).toEqual(Array.from({ length: 12 }, () => 'no_queue'));
     expect(verdicts[0]!.reason).toContain('QueueDoesNotExist');
   });
 
-  it('tells what SQS refused from what it will never take, each with the reason', async () => {
+  it('distinguishes refused from rejected messages, each with its reason', async () => {
     const { endpoint } = await startFake((body) => {
       const { Successful } = acceptAll(body);
       const failed = (Id: string, SenderFault: boolean) => ({ Id, SenderFault, Code: 'Code', Message: 'why' });
@@ -126,7 +126,7 @@ describe('sending', () => {
     ['has an internal error', { status: 500, body: { __type: 'com.amazonaws.sqs#InternalError' } }],
     ['throttles', { status: 400, body: { __type: 'com.amazonaws.sqs#RequestThrottled', message: 'slow' } }],
     ['answers what is no JSON', { status: 200, body: undefined }],
-  ])('knows of nothing when SQS %s, and sends nothing twice', async (_what, reply) => {
+  ])('reports unknown when SQS %s, and sends nothing twice', async (_what, reply) => {
     const { endpoint, seen } = await startFake(() => reply);
 
     const verdicts = await open(endpoint).send(queueAt(endpoint), messages(25));
@@ -136,14 +136,14 @@ describe('sending', () => {
     expect(seen).toHaveLength(3);
   });
 
-  it('knows of nothing when nobody listens', async () => {
+  it('reports unknown when no server listens', async () => {
     const verdicts = await open(NOBODY).send(queueAt(NOBODY), messages(3));
 
     expect(verdicts).toMatchObject([{ kind: 'unknown' }, { kind: 'unknown' }, { kind: 'unknown' }]);
     expect(verdicts[0]!.reason).toContain('ECONNREFUSED');
   });
 
-  it('lets one failing batch spoil no other', async () => {
+  it('a failed batch does not affect the others', async () => {
     const { endpoint } = await startFake((body) => {
       return body.includes('body 13') ? 'hang up' : { status: 200, body: acceptAll(body) };
     });
@@ -157,7 +157,7 @@ describe('sending', () => {
 });
 
 describe('making visible', () => {
-  it('brings received messages back at once, any number', async () => {
+  it('makes any number of received messages visible at once', async () => {
     const queueUrl = await createQueue();
     const queues = open();
     await queues.send(queueUrl, messages(23));
@@ -171,7 +171,7 @@ describe('making visible', () => {
     expect(await receiveAll(queueUrl)).toHaveLength(23);
   });
 
-  it('never fails, since the visibility timeout does the same later', async () => {
+  it('never throws when SQS fails', async () => {
     await open(NOBODY).makeVisible(queueAt(NOBODY), ['a', 'b']);
     await open().makeVisible(await createQueue(), ['not a handle']);
   });

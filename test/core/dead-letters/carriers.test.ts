@@ -14,7 +14,7 @@ async function twoSweeps(change?: Parameters<typeof world.mirror>[0]): Promise<v
   }
 }
 
-it('sends a carrier for a dead job whose message is missing, and its handler refuses it unrun', async () => {
+it('sends a carrier for a dead job whose message is missing, and the handler bounces it', async () => {
   const { id, body } = await world.dead();
   const before = await engine.state(id);
 
@@ -37,7 +37,7 @@ it('sends a carrier for a dead job whose message is missing, and its handler ref
   expect(body).not.toBe(carrier);
 });
 
-it('sends none twice while the first may still be on its way', async () => {
+it('sends no second carrier while the first may still arrive', async () => {
   await world.dead();
   await twoSweeps();
 
@@ -48,7 +48,7 @@ it('sends none twice while the first may still be on its way', async () => {
   expect(engine.queues.bodies(QUEUE)).toHaveLength(1);
 });
 
-it('sends another when the first is missing in its turn', async () => {
+it('sends another carrier when the first is lost', async () => {
   await world.dead();
   await twoSweeps();
 
@@ -58,7 +58,7 @@ it('sends another when the first is missing in its turn', async () => {
   expect(world.logged('carriers_sent')).toHaveLength(2);
 });
 
-it('takes a late original for stale', async () => {
+it('acknowledges a late original as stale', async () => {
   const { id, body } = await world.dead();
   await twoSweeps();
   const carried = await engine.state(id);
@@ -77,9 +77,9 @@ it('takes a late original for stale', async () => {
 
 it.each([
   ['the message was seen', async (body: string) => void (await world.put(body)), {}],
-  ['not everything was seen', async () => undefined, { describe: deeper }],
-  ['move tasks cannot be known', async () => undefined, { moveTasks: () => Promise.reject(new Error('no right')) }],
-])('sends none when %s', async (_name, prepare, change) => {
+  ['a sweep did not see every message', async () => undefined, { describe: deeper }],
+  ['SQS does not list move tasks', async () => undefined, { moveTasks: () => Promise.reject(new Error('no right')) }],
+])('sends no carrier when %s', async (_name, prepare, change) => {
   const { id, body } = await world.dead();
   const before = await engine.state(id);
   await prepare(body);
@@ -95,7 +95,7 @@ async function deeper() {
   return { arn: 'arn:aws:sqs:us-east-1:000000000000:x', depth: 5, retentionSeconds: 60 };
 }
 
-it('sends none before the message can have arrived', async () => {
+it('sends no carrier before the message must have arrived', async () => {
   await world.dead();
 
   for (let n = 0; n < 3; n++) {
@@ -107,8 +107,8 @@ it('sends none before the message can have arrived', async () => {
 });
 
 it.each([
-  ['sends none soon after a move task: what it took is on its way', 1, 0],
-  ['minds no move task that took nothing', 0, 1],
+  ['sends no carrier soon after a move task, whose messages may still arrive', 1, 0],
+  ['ignores a move task that moved nothing', 0, 1],
 ])('%s', async (_name, moved, carriers) => {
   const { body } = await world.dead();
   await world.put(body);
@@ -123,7 +123,7 @@ it.each([
   expect(engine.queues.bodies(QUEUE)).toHaveLength(carriers);
 });
 
-it('gives a dead job that never had a handler one, as soon as there is a handler', async () => {
+it('sends a carrier for a dead job without a handler as soon as its handler is deployed', async () => {
   const id = await engine.enqueue({ jobType: 'late' });
   await engine.sql(
     `with dead as (update millrace.jobs_live set status = 'dead_letter' where id = $1 returning id, job_type)

@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { openWorld, type World } from '../run/messages/world.ts';
 import { peekAtOnce } from './peek-at-once.ts';
 
-/** A dead letter as the table has it. */
+/** A row of the table of dead letters. */
 export interface DeadLetterRow {
   readonly job_id: string | null;
   readonly status: string;
@@ -22,17 +22,17 @@ export interface DeadLetterRow {
   readonly seen: boolean;
 }
 
-/** Real messages, and a mirror that looks at where they end. */
+/** An engine with real messages, and a mirror of its dead-letter queues. */
 export interface DeadLetterWorld extends World {
-  /** One run of the mirror, without the wait for its last round; `change` replaces calls to SQS. */
+  /** Runs the mirror once without the wait of its last round; `change` replaces calls to SQS. */
   mirror(change?: Partial<DeadLetterQueues>): Promise<void>;
-  /** Receives up to ten messages of `work`, however many there are. */
+  /** Receives up to ten messages of `work`. */
   take(): Promise<SqsRecord[]>;
-  /** Jobs whose only attempt fails, each with its message in the dead-letter queue; answers their ids. */
+  /** Creates jobs whose only attempt fails, with their messages in the dead-letter queue; returns their ids. */
   die(count: number): Promise<string[]>;
-  /** Starts a move task without destination, as the console does, and answers how many it moved. */
+  /** Starts a move task without a destination, like the console, and returns the number of moved messages. */
   moveTask(): Promise<number>;
-  /** Lets the function handle all messages that are visible, dispatches what is due, and lets it handle those. */
+  /** Runs the function on all visible messages, dispatches due jobs, and runs the function on their messages. */
   workOff(): Promise<void>;
   rows(): Promise<DeadLetterRow[]>;
 }
@@ -41,7 +41,7 @@ const ROWS = `
   select job_id::text, status, message_id, raw_body, last_error, last_seen_at is not null as seen
     from millrace.dead_letters order by id`;
 
-/** The engine must have been opened with one attempt a job. */
+/** Requires an engine whose handlers have one attempt. */
 export async function openDeadLetterWorld(engine: Engine): Promise<DeadLetterWorld> {
   const world = await openWorld(engine);
   const { sqs, work } = world;

@@ -8,10 +8,10 @@ import { pagesOf } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const DEAD = 40_000;
-/** A look at each letter and its job costs a few pages; a look at all for each page of an answer, 800 times that. */
+/** Reading each dead letter with its job costs a few pages; reading all for each page of a result costs 800 times that. */
 const MOST_PAGES = 10 * DEAD;
 
-// A third of them have an error of its own kind each; the stacks are as long as real ones.
+// A third of the dead letters have an error of a kind of its own; the stacks are as long as real ones.
 const BURY = `
   with buried as (
     insert into millrace.jobs_live (job_type, payload, status, attempts, max_attempts, claim_no, last_error)
@@ -40,14 +40,14 @@ it.each([
   ['those with a text in their error', (db: Database) => listDeadLetters(db, { error: 'BOOM 777' }, 100), 11],
   ['what a redrive would do', (db: Database) => previewRedrive(db, {}), 1],
   ['what a redrive of one error would do', (db: Database) => previewRedrive(db, { error: 'boom' }), 1],
-])('answers %s of 40,000 dead letters from a few pages each', async (_name, ask, rows) => {
+])('reads few pages for %s of 40,000 dead letters', async (_name, ask, rows) => {
   const pages = await pagesOf(operator, async (db) => expect(await ask(db)).toHaveLength(rows));
 
   expect(pages).toBeGreaterThan(0);
   expect(pages).toBeLessThan(MOST_PAGES);
 });
 
-it('exports 40,000 in order, each once, without reading all of them for each page', async () => {
+it('exports 40,000 dead letters in order, each once, without reading all of them for each page', async () => {
   let last = 0n;
   let count = 0;
 

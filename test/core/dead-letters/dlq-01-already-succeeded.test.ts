@@ -6,7 +6,7 @@ import { openDeadLetterWorld } from './dead-letter-world.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 
-it('DLQ-01: who redrives a job that already succeeded, by the console or from our side, runs nothing', async () => {
+it('DLQ-01: a redrive of a job that already succeeded, in the console or from the table, runs nothing', async () => {
   const world = await openDeadLetterWorld(engine);
   const [id] = (await world.die(1)) as [string];
   engine.work = () => ({ sent: true });
@@ -33,7 +33,7 @@ it('DLQ-01: who redrives a job that already succeeded, by the console or from ou
   expect(await world.rows()).toMatchObject([{ job_id: id, status: 'redriven' }]);
 });
 
-it('DLQ-01: the message of a job that succeeded leaves the dead-letter queue with the next mirror', async () => {
+it('DLQ-01: the next run of the mirror deletes the message of a job that succeeded', async () => {
   const world = await openDeadLetterWorld(engine);
   const [id] = (await world.die(1)) as [string];
   await world.mirror();

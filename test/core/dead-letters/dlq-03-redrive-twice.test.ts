@@ -14,7 +14,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 const script = (ids: readonly string[]) =>
   runCli(['redrive', ...ids, '--yes', '--json', '--database-url', engine.database.url]);
 
-/** One request of an operator from its beginning to its end; answers how many jobs it moved. */
+/** Runs one redrive of an operator to its end, and returns the number of moved jobs. */
 async function redrive(ids: readonly string[]): Promise<number> {
   const id = await startRedrive(db, { jobIds: ids });
   return eventually(async () => {
@@ -38,7 +38,7 @@ async function expectOneRunEach({ world, ids }: { world: DeadLetterWorld; ids: s
   expect(rows.map(({ status }) => status)).toEqual(ids.map(() => 'redriven'));
 }
 
-it('DLQ-03: two redrives of the same 20 jobs at once, and a third later, make 20 runs', async () => {
+it('DLQ-03: two concurrent redrives of the same 20 jobs, and a third later, make 20 attempts', async () => {
   const { world, ids } = await mended();
 
   const moved = await Promise.all([redrive(ids), redrive(ids)]);
@@ -53,7 +53,7 @@ it('DLQ-03: two redrives of the same 20 jobs at once, and a third later, make 20
   expect(JSON.parse(third.stdout)).toMatchObject({ moved: 0, skipped: JOBS, skipped_jobs: reasons });
 });
 
-it('DLQ-03: a redrive while the jobs of the first wait answers 0 moved, 20 skipped, with reasons', async () => {
+it('DLQ-03: a redrive while the jobs of the first wait returns 0 moved and 20 skipped, with reasons', async () => {
   const { world, ids } = await mended();
 
   const first = await script(ids);
@@ -68,7 +68,7 @@ it('DLQ-03: a redrive while the jobs of the first wait answers 0 moved, 20 skipp
   await expectOneRunEach({ world, ids });
 });
 
-it('DLQ-03: a redrive whose answer was lost is done, and doing it again moves nothing', async () => {
+it('DLQ-03: a redrive whose response was lost is done, and its repetition moves nothing', async () => {
   const { world, ids } = await mended();
   const operation = await startRedrive(db, { jobIds: ids });
   const client = await createClient(engine.database.url);
@@ -90,7 +90,7 @@ it('DLQ-03: a redrive whose answer was lost is done, and doing it again moves no
   await expectOneRunEach({ world, ids });
 });
 
-it('DLQ-03: a move task, a redrive by filter and one by SQL of the same jobs at once run each once', async () => {
+it('DLQ-03: a concurrent move task, redrive by filter and redrive by SQL run each job once', async () => {
   const { world, ids } = await mended();
 
   const [moved, ours] = await Promise.all([

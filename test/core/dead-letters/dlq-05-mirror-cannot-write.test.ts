@@ -8,7 +8,7 @@ const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const name = new URL(engine.database.url).pathname.slice(1);
 const MEGABYTE = 1_000_000;
 const ODD = ['{"note":"\\u0000"}', 'not json', 'x'.repeat(MEGABYTE)];
-/** Too little for a second try to settle, in milliseconds. */
+/** Too short for a second settle, in milliseconds. */
 const NO_TIME_LEFT = 900;
 
 async function takeAway(): Promise<void> {
@@ -24,13 +24,13 @@ async function bringBack(): Promise<void> {
 
 const bodiesOf = (rows: readonly DeadLetterRow[]) => rows.flatMap(({ raw_body }) => raw_body ?? []).toSorted();
 
-it('DLQ-05: what lies in the dead-letter queue while the database is away is all noted afterwards', async () => {
+it('DLQ-05: messages that arrive in the dead-letter queue during an outage of the database are all stored afterwards', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const normal = await world.die(5);
   const odd = [...ODD, engine.body('99999999', '1')];
   for (const body of odd) await world.send(queueUrl, body);
-  // The one that names no job is left by the function for as long as it comes.
+  // The function leaves the message without a job at each delivery.
   for (let n = 0; n < 6; n++) {
     await world.pump('work');
     await world.advance(hiddenSeconds(engine));
@@ -62,7 +62,7 @@ it('DLQ-05: what lies in the dead-letter queue while the database is away is all
   expect(await world.depth(deadLetterQueueUrl)).toEqual(deep);
 });
 
-it('DLQ-05: jobs whose handler could not tell their failure are dead within one run of the mirror', async () => {
+it('DLQ-05: jobs whose handler could not store their failure are dead within one run of the mirror', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const ids: string[] = [];

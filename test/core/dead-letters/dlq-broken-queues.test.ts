@@ -11,7 +11,7 @@ const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 const HOUR = 3600;
 
-/** As a deployment does. */
+/** Sets the redrive policy like a deployment. */
 const deploy = ({ sqs }: DeadLetterWorld) => ensureQueues(sqs, 'test', engine.definition);
 
 async function mirrorHourly(world: DeadLetterWorld, times: number): Promise<void> {
@@ -23,7 +23,7 @@ async function mirrorHourly(world: DeadLetterWorld, times: number): Promise<void
 
 const logged = (event: string) => engine.lines.filter((line) => line.event === event);
 
-it('dead jobs whose queue was deleted have messages again after a deploy, and a move task redrives them', async () => {
+it('dead jobs of a deleted queue have messages again after a deployment, and a move task redrives them', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const ids = await world.die(3);
@@ -55,7 +55,7 @@ it('dead jobs whose queue was deleted have messages again after a deploy, and a 
   expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
 
-it('a job that dies in a queue without redrive policy is known, stays put, and arrives after a deploy', async () => {
+it('a job that dies in a queue without a redrive policy is stored, and its message moves after a deployment', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   await removeRedrivePolicy(world, 'work');
@@ -82,7 +82,7 @@ it('a job that dies in a queue without redrive policy is known, stays put, and a
   expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
 
-it('while the redrive policy is gone, carriers do not pile up in the queue', async () => {
+it('carriers do not accumulate in a queue without a redrive policy', async () => {
   const world = await openDeadLetterWorld(engine);
   await removeRedrivePolicy(world, 'work');
   const [id] = (await world.die(1)) as [string];
@@ -103,7 +103,7 @@ it('while the redrive policy is gone, carriers do not pile up in the queue', asy
   expect(await engine.state(id)).toMatchObject({ status: 'dead_letter', attempts: 1 });
 });
 
-it('without a redrive policy SQS refuses the move task of what is dead already, and our side redrives it', async () => {
+it('without a redrive policy SQS refuses a move task, and a redrive from the table works', async () => {
   const world = await openDeadLetterWorld(engine);
   const { deadLetterQueueUrl } = world.work;
   const [id] = (await world.die(1)) as [string];

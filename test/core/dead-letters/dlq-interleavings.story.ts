@@ -28,7 +28,7 @@ const READ_BOOKS = `
 const READ_ENDS = 'select id::text, status from millrace.jobs j order by j.id::text';
 const EMPTY = { visible: 0, hidden: 0 };
 
-it('keeps one open letter a dead job, and brings each back by move tasks alone, whatever happened before', async () => {
+it('keeps one open dead letter for each dead job, and move tasks redrive each after every interleaving', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 50, size: 'max' }), async (steps) => {
       await engine.clear();

@@ -11,13 +11,13 @@ import { openDeadLetterWorld } from './dead-letter-world.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const MIRROR = pathToFileURL(resolve(import.meta.dirname, '../../../functions/dlq-mirror.ts')).href;
 const JOBS = 25;
-/** What its first receive brings. */
+/** The number of messages of its first receive. */
 const HELD = 10;
-/** As long as what a mirror peeks at is hidden, and a little longer. */
+/** The time for which a mirror hides received messages, and a little longer. */
 const HIDDEN_SECONDS = 61;
 const PATIENCE = { timeout: 60_000 };
 
-/** The function, in a process of its own. */
+/** Runs the mirror function in a process of its own. */
 function startMirror(): ChildProcess {
   const script = `const { handler } = await import('${MIRROR}'); await handler({}, { functionName: 'mirror', awsRequestId: '1' });`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
@@ -28,12 +28,12 @@ function startMirror(): ChildProcess {
   return child;
 }
 
-it('a mirror that is killed between peek and give-back hides what it held for a minute, and nothing else', async () => {
+it('a mirror that is killed during a sweep hides only its received messages, for a minute', async () => {
   const world = await openDeadLetterWorld(engine);
   const { deadLetterQueueUrl } = world.work;
   const ids = await world.die(JOBS);
   engine.runs.length = 0;
-  // It cannot note what it has received, and so holds it until it is killed.
+  // The mirror cannot store its messages, so they stay hidden until it is killed.
   const client = await createClient(engine.database.url);
   await client.query('begin; lock table millrace.installation');
   const child = startMirror();

@@ -17,7 +17,7 @@ const { db } = engine;
 const log = openLog(() => undefined);
 const EMPTY = { visible: 0, hidden: 0 };
 
-/** So much later, the dispatcher's part in redrives. */
+/** Advances the clock and then the redrives, like the dispatcher. */
 async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<void> {
   await world.advance(seconds);
   await workOffRedrives({ db, log });
@@ -44,7 +44,7 @@ async function expectOneRunEach(world: DeadLetterWorld, ids: readonly string[]):
   expect((await world.rows()).filter(({ status }) => status === 'open')).toEqual([]);
 }
 
-it('a redrive begun while another of the same jobs is half-way moves the rest, and both end', async () => {
+it('a redrive that starts during another of the same jobs moves the rest, and both finish', async () => {
   const { world, ids } = await dead(12);
   const first = await startRedrive(db, {}, { rate: 1 });
   await redriveAfter(world, 5);
@@ -62,7 +62,7 @@ it('a redrive begun while another of the same jobs is half-way moves the rest, a
   await expectOneRunEach(world, ids);
 });
 
-it('a redrive that is cancelled leaves the other of the same jobs at its work', async () => {
+it('the cancellation of a redrive does not affect another redrive of the same jobs', async () => {
   const { world, ids } = await dead(12);
   const first = await startRedrive(db, {}, { rate: 1 });
   const second = await startRedrive(db, {}, { rate: 2 });
@@ -77,7 +77,7 @@ it('a redrive that is cancelled leaves the other of the same jobs at its work', 
   await expectOneRunEach(world, ids);
 });
 
-it('a move task in the middle of a redrive from the table, and one after it, run each job once', async () => {
+it('a move task during a redrive from the table, and one after it, run each job once', async () => {
   const { world, ids } = await dead(12);
   const operation = await startRedrive(db, {}, { rate: 1 });
   await redriveAfter(world, 5);
@@ -93,7 +93,7 @@ it('a move task in the middle of a redrive from the table, and one after it, run
   await expectOneRunEach(world, ids);
 });
 
-it('SQS refuses a second move task of the same queue, and the first goes on', async () => {
+it('SQS refuses a second move task of the same queue, and the first continues', async () => {
   const { world, ids } = await dead(3);
   const { QueueArn: SourceArn } = (
     await world.sqs.getQueueAttributes({ QueueUrl: world.work.deadLetterQueueUrl, AttributeNames: ['QueueArn'] })
@@ -113,7 +113,7 @@ it('SQS refuses a second move task of the same queue, and the first goes on', as
   await expectOneRunEach(world, ids);
 });
 
-it('jobs whose handler is gone are left dead by both doors, and are redriven when it is deployed again', async () => {
+it('jobs without a handler stay dead after a redrive and a move task, and are redriven once it is deployed again', async () => {
   const { world, ids } = await dead(3);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const deploy = () => registerHandlers(db, [{ definition: engine.definition, functionName: 'work', ...world.work }]);

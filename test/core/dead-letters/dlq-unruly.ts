@@ -4,7 +4,7 @@ import { openLog } from '../../../core/log.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import type { DeadLetterWorld } from './dead-letter-world.ts';
 
-/** What can happen next. Numbers pick one of what there is, modulo how many there are. */
+/** The next event. A number selects one of the existing objects, modulo their number. */
 export type Step =
   | { readonly do: 'enqueue'; readonly count: number }
   | { readonly do: 'mend' | 'retry' | 'discard'; readonly pick: number }
@@ -13,13 +13,13 @@ export type Step =
   | { readonly do: 'receive and die' | 'run and die' | 'work off' | 'rescue' }
   | { readonly do: 'mirror' | 'mirror and die' | 'move task' | 'purge' | 'purge dead letters' };
 
-/** Jobs that fail until they are mended, in a world where everything is interrupted. */
+/** Jobs that fail until a repair, in a world that interrupts every step. */
 export interface UnrulyDeath {
   readonly ids: string[];
-  /** The job of each run that ended well. */
+  /** The job id of each attempt that succeeded. */
   readonly effects: string[];
   take(step: Step): Promise<void>;
-  /** Mends all, and from then on knows no other door than a move task, until nothing lives any more. */
+  /** Repairs all jobs, and then redrives only with move tasks until no unfinished job is left. */
   drain(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
     if (id !== undefined) await act(id);
   };
 
-  /** The process dies when its runs have ended, with nothing told. */
+  /** The process dies after its attempts, before it settles them. */
   const runAndDie = async () => {
     const records = await world.take();
     const query = (async (text, values) => {
@@ -59,7 +59,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
   };
 
   const purge = async (QueueUrl: string) => {
-    // SQS takes one a minute.
+    // SQS accepts one purge a minute.
     await world.advance(61);
     await sqs.purgeQueue({ QueueUrl });
   };
@@ -110,7 +110,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
   const drain = async () => {
     draining = true;
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      // Carriers wait until two sweeps that began well after a move task have missed a message.
+      // A carrier is sent after two sweeps that started well after a move task have missed a message.
       for (let n = 0; n < 3; n++) {
         await world.advance(3600);
         await world.mirror();
@@ -126,7 +126,7 @@ export function openUnrulyDeath(world: DeadLetterWorld): UnrulyDeath {
   return { ids, effects, take, drain };
 }
 
-/** Time for what comes before the runs and one try to settle. */
+/** Time for the steps before the attempts and for one settle. */
 function oneTry(): () => number {
   let asked = 0;
   return () => (asked++ === 0 ? 600_000 : 900);

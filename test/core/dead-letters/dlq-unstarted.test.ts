@@ -6,13 +6,13 @@ import { openDeadLetterWorld } from './dead-letter-world.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 
-it('SQS-09: jobs that got into the dead-letter queue without ever running are due again, unspent', async () => {
+it('SQS-09: jobs whose message reached the dead-letter queue without a start are due again, without a lost attempt', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push(await engine.enqueue());
   await world.dispatch();
-  // Received again and again by a mapping whose every invocation is throttled.
+  // A mapping whose every invocation is throttled receives the messages repeatedly.
   for (let n = 1; n <= 5; n++) {
     await world.receive(queueUrl, 5);
     await world.advance(hiddenSeconds(engine));
@@ -37,7 +37,7 @@ it('SQS-09: jobs that got into the dead-letter queue without ever running are du
   expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
 
-it('SQS-09: a move task before the mirror has looked brings such a job to its first start', async () => {
+it('SQS-09: a move task before the next sweep of the mirror leads an unstarted job to its first start', async () => {
   const world = await openDeadLetterWorld(engine);
   const id = await engine.enqueue();
   await world.dispatch();

@@ -4,7 +4,7 @@ import { openMirrorWorld } from './mirror-world.ts';
 const world = await openMirrorWorld();
 const { engine } = world;
 
-it('does nothing while the depth is what was seen, and sweeps all the same after a quarter of an hour', async () => {
+it('does not sweep while the depth is unchanged, except after a quarter of an hour', async () => {
   const { body } = await world.dead();
   await world.put(body);
   await world.mirror();
@@ -18,7 +18,7 @@ it('does nothing while the depth is what was seen, and sweeps all the same after
   expect(world.logged('mirrored')).toHaveLength(2);
 });
 
-it('sweeps though the depth is the same: one letter went, another came', async () => {
+it('sweeps at an unchanged depth when one dead letter was resolved and another message arrived', async () => {
   const first = await world.dead();
   await world.put(first.body);
   await world.mirror();
@@ -32,7 +32,7 @@ it('sweeps though the depth is the same: one letter went, another came', async (
   expect((await world.rows()).find(({ job_id }) => job_id === second.id)).toMatchObject({ seen: true });
 });
 
-it('sweeps as soon as a letter is redriven from the table, and deletes its message', async () => {
+it('sweeps as soon as a dead letter is redriven from the table, and deletes its message', async () => {
   const { id, body } = await world.dead();
   await world.put(body);
   await world.mirror();

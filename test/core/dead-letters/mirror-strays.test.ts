@@ -11,7 +11,7 @@ it.each([
   ['an S3 test event', () => '{"Service":"Amazon S3","Event":"s3:TestEvent"}', 'not a Millrace message'],
   ['another epoch', () => engine.body('1', '1', 'other'), 'another database'],
   ['an id that was never issued', () => engine.body('999999999', '1'), 'never enqueued'],
-])('notes a stray with its body and touches no job: %s', async (_name, make, reason) => {
+])('stores a stray with its body and changes no job: %s', async (_name, make, reason) => {
   const body = make();
   const [messageId] = await world.put(body);
 
@@ -25,7 +25,7 @@ it.each([
   expect(await world.bodies(world.dlq)).toEqual([body]);
 });
 
-it('notes a claim that was never made as a stray, and leaves the job alone', async () => {
+it('stores a message with an unknown claim as a stray, and does not change the job', async () => {
   const { id } = await world.dead();
   const before = await engine.state(id);
   await world.put(engine.body(id, '9999999'));
@@ -36,7 +36,7 @@ it('notes a claim that was never made as a stray, and leaves the job alone', asy
   expect((await world.rows()).find(({ job_id }) => job_id === null)).toMatchObject({ status: 'open' });
 });
 
-it('deletes a stray that was discarded', async () => {
+it('deletes the message of a discarded stray', async () => {
   await world.put('junk');
   await world.mirror();
   await engine.sql('delete from millrace.failed_jobs');
@@ -51,9 +51,9 @@ it('deletes a stray that was discarded', async () => {
 });
 
 it.each([
-  ['by hand', 'expired', /deleted or purged/, HOUR],
-  ['by age', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
-])('closes a stray that has left the queue %s', async (_name, status, resolution, later) => {
+  ['after a manual deletion', 'expired', /deleted or purged/, HOUR],
+  ['after its retention', 'expired', /keeps a message no longer/, 15 * 24 * HOUR],
+])('closes a stray that left the queue %s', async (_name, status, resolution, later) => {
   await world.put('junk');
   await world.mirror();
   await world.sqs.purgeQueue({ QueueUrl: world.dlq });

@@ -8,7 +8,7 @@ import { startSqs } from '../../../local/sqs/server.ts';
 import { type Engine, openDatabaseEngine } from '../../support/database-engine.ts';
 import { peekAtOnce } from './peek-at-once.ts';
 
-/** A dead letter as the table has it. */
+/** A row of the table of dead letters. */
 export interface DeadLetterRow {
   readonly id: string;
   readonly job_id: string | null;
@@ -21,24 +21,24 @@ export interface DeadLetterRow {
   readonly seen: boolean;
 }
 
-/** The engine with its queue in memory, where carriers go, and the dead-letter queue on a server that speaks SQS. */
+/** An engine with a queue in memory, which receives carriers, and a dead-letter queue on an SQS server. */
 export interface MirrorWorld {
   readonly engine: Engine;
   readonly sqs: SQS;
-  /** New for every test; `source` only makes it a dead-letter queue in the eyes of SQS. */
+  /** A dead-letter queue for each test; `source` only makes SQS treat it as one. */
   dlq: string;
   source: string;
-  /** What was logged since the test began. */
+  /** The lines that were logged since the start of the test. */
   readonly lines: Record<string, unknown>[];
-  /** One run, in which no queue fails; `change` replaces calls to SQS. */
+  /** Runs the mirror once and requires that no queue fails; `change` replaces calls to SQS. */
   mirror(change?: Partial<DeadLetterQueues>): Promise<void>;
-  /** One run, whatever fails. */
+  /** Runs the mirror once and accepts failures. */
   tryMirror(change?: Partial<DeadLetterQueues>, time?: Time): Promise<void>;
-  /** The calls to SQS as the mirror makes them; its runs here do without the wait for the last round. */
+  /** The mirror's own calls to SQS; its runs in tests skip the wait of the last round. */
   readonly real: DeadLetterQueues;
-  /** Puts bodies into the dead-letter queue; answers their message ids. */
+  /** Sends bodies to the dead-letter queue, and returns their message ids. */
   put(...bodies: string[]): Promise<string[]>;
-  /** A job that died at its only attempt; answers its id and the body of its message. */
+  /** Creates a job that died at its only attempt, and returns its id and the body of its message. */
   dead(): Promise<{ id: string; body: string }>;
   bodies(queueUrl: string): Promise<string[]>;
   rows(): Promise<DeadLetterRow[]>;

@@ -6,7 +6,7 @@ const world = await openMirrorWorld();
 const { engine } = world;
 const HOUR = 3600;
 
-it('notes the message of a dead job and leaves it where it is', async () => {
+it('stores the message of a dead job and leaves it in the queue', async () => {
   const { id, body } = await world.dead();
   const [messageId] = await world.put(body);
 
@@ -18,7 +18,7 @@ it('notes the message of a dead job and leaves it where it is', async () => {
   expect(await world.bodies(world.dlq)).toEqual([body]);
 });
 
-it('records the delivery of a dead job that has none, so that the first redrive by hand is seen as one', async () => {
+it('records the delivery of a dead job without one, so that the first move task redrives it', async () => {
   const { id, body } = await world.dead();
   await engine.sql('update millrace.jobs_live set message_id = null, message_sent_at = null where id = $1', [id]);
   const [messageId] = await world.put(body);
@@ -28,7 +28,7 @@ it('records the delivery of a dead job that has none, so that the first redrive 
   expect(await engine.state(id)).toMatchObject({ status: 'dead_letter', message_id: messageId });
 });
 
-it('keeps the delivery that is recorded', async () => {
+it('keeps a recorded delivery', async () => {
   const { id, body } = await world.dead();
   const { message_id: recorded } = await engine.state(id);
   await world.put(body);
@@ -43,7 +43,7 @@ it.each([
   ['is discarded', (id: string) => engine.sql('delete from millrace.failed_jobs where job_id = $1', [id])],
   ['is pruned', (id: string) => engine.sql('delete from millrace.jobs where id = $1', [id])],
   [
-    'died once more',
+    'died again',
     (id: string) => engine.sql('update millrace.jobs set claim_no = claim_no + 1 where id = $1', [id]),
   ],
 ])('deletes the message of a job that %s', async (_name, change) => {
@@ -67,7 +67,7 @@ it('deletes the message of a job that succeeded', async () => {
   expect(await world.bodies(world.dlq)).toEqual([]);
 });
 
-it('leaves the message of a running job, and tells of it once the job is dead', async () => {
+it('leaves the message of a running job, and stores it once the job is dead', async () => {
   let during: string[] = [];
   engine.work = async () => {
     await world.mirror();
@@ -85,7 +85,7 @@ it('leaves the message of a running job, and tells of it once the job is dead', 
   expect(await world.rows()).toMatchObject([{ job_id: ids[0], status: 'open', seen: true }]);
 });
 
-it('releases a job whose message got there without a start', async () => {
+it('releases a job whose message arrived without a start', async () => {
   const { ids, records } = await engine.deliver(1);
   await world.put(records[0]!.body);
 
@@ -97,7 +97,7 @@ it('releases a job whose message got there without a start', async () => {
   expect(await world.rows()).toEqual([]);
 });
 
-it('leaves the message of a job that was not started and whose row is held', async () => {
+it('leaves the message of an unstarted job whose row is locked', async () => {
   const { ids, records } = await engine.deliver(1);
   await world.put(records[0]!.body);
   const client = await engine.database.pool.connect();
@@ -112,7 +112,7 @@ it('leaves the message of a job that was not started and whose row is held', asy
   expect(await world.bodies(world.dlq)).toEqual([records[0]!.body]);
 });
 
-it('stands back while a move task runs', async () => {
+it('does not sweep while a move task runs', async () => {
   const { body } = await world.dead();
   await world.put(body, body, body);
   const { Attributes } = await world.sqs.getQueueAttributes({ QueueUrl: world.dlq, AttributeNames: ['QueueArn'] });
@@ -128,7 +128,7 @@ it('stands back while a move task runs', async () => {
   expect((await world.rows()).filter(({ seen }) => seen)).toEqual([]);
 });
 
-it('tells that a queue was deleted, and looks after the others', async () => {
+it('reports a deleted queue, and mirrors the others', async () => {
   const { body } = await world.dead();
   await world.put(body);
   const lost = { job_type: 'lost', dead_letter_queue_url: 'http://127.0.0.1/0/lost-dlq' };
@@ -145,7 +145,7 @@ it('tells that a queue was deleted, and looks after the others', async () => {
   expect(await world.rows()).toMatchObject([{ seen: true }]);
 });
 
-it('gives back what it holds when it cannot write', async () => {
+it('makes its messages visible when the database fails', async () => {
   const { body } = await world.dead();
   await world.put(body);
   await engine.sql('alter table millrace.jobs_finished rename to elsewhere');
@@ -160,7 +160,7 @@ it('gives back what it holds when it cannot write', async () => {
   expect(await world.rows()).toMatchObject([{ seen: true }]);
 });
 
-it('sees a deep queue whole, through the calls that it makes in earnest', async () => {
+it('sweeps a deep queue completely through the real client', async () => {
   await world.put(...Array.from({ length: 100 }, (_, n) => `junk ${n}`));
 
   await world.mirror(world.real);
@@ -169,7 +169,7 @@ it('sees a deep queue whole, through the calls that it makes in earnest', async 
   expect(world.logged('mirrored')).toMatchObject([{ stray: 100 }]);
 });
 
-it('ends in time in a queue without end, and says that it was not covered', async () => {
+it('stops in time in an endless queue, and reports that it was not covered', async () => {
   const peek = async () => [{ messageId: `endless-${Math.random()}`, receiptHandle: 'x', body: 'junk', sentAt: 1 }];
   const describe = async () => ({ arn: 'arn:aws:sqs:us-east-1:0:endless', depth: 200_000, retentionSeconds: 60 });
 

@@ -1,7 +1,7 @@
 import type { SQS } from '@aws-sdk/client-sqs';
 import type { DeadLetterQueues } from '../../../core/aws/dead-letter-queues.ts';
 
-/** A peek without the wait of a second for the round that brings nothing: our server shows all that it has at once. */
+/** A peek without the wait of a second in the last round: the test server returns all messages at once. */
 export function peekAtOnce(sqs: SQS): DeadLetterQueues['peek'] {
   return async (QueueUrl, VisibilityTimeout) => {
     const { Messages = [] } = await sqs.receiveMessage({

@@ -37,14 +37,14 @@ it.each([
   ['{"all": false}', /all: expected true, or leave it out, got false/],
   ['{}', /this means every dead letter; if that is wanted, say so with {"all": true}/],
   ['{"limit": 5}', /this means every dead letter/],
-])('refuses by SQL the filter %s', async (filter, message) => {
+])('refuses the filter %s in SQL', async (filter, message) => {
   const starting = engine.sql('select millrace.start_redrive($1::jsonb)', [filter]);
 
   await expect(starting).rejects.toThrow(message);
   expect(await engine.sql('select from millrace.operations')).toEqual([]);
 });
 
-it('takes the largest id that there can be', async () => {
+it('accepts the largest possible id', async () => {
   const [{ id }] = (await engine.sql<{ id: string }>(
     `select millrace.start_redrive('{"job_ids": ["9223372036854775807", 1250749092287967273]}') as id`,
   )) as [{ id: string }];

@@ -5,7 +5,7 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
-/** Jobs that died of an error of theirs; answers their ids. */
+/** Creates jobs that died with the given error, and returns their ids. */
 async function bury(count: number, error = 'no'): Promise<string[]> {
   engine.work = () => {
     throw new Error(error);
@@ -30,7 +30,7 @@ async function stepToEnd(id: string) {
   }
 }
 
-it('moves everything that matches, step by step, and tells how many', async () => {
+it('moves all matching jobs in steps, and returns their number', async () => {
   await bury(10);
 
   const id = await startRedrive(engine.db, {});
@@ -48,7 +48,7 @@ it.each([
   ['another job type', { jobTypes: ['other'] }, 0],
   ['routing key', { routingKey: 'none' }, 0],
   ['age', { since: '1h' }, 5],
-])('moves only what the filter means: %s', async (_name, filter, expected) => {
+])('moves only the jobs that match the filter: %s', async (_name, filter, expected) => {
   await bury(3);
   await bury(2, 'the disk is full');
 
@@ -57,7 +57,7 @@ it.each([
   expect(last).toMatchObject({ expected, done: expected });
 });
 
-it('moves the jobs named and no more than the limit', async () => {
+it('moves the named jobs up to the limit', async () => {
   const ids = await bury(5);
 
   const named = await stepToEnd(await startRedrive(engine.db, { jobIds: ids.slice(0, 2) }));
@@ -67,7 +67,7 @@ it('moves the jobs named and no more than the limit', async () => {
   expect(await statuses()).toEqual({ pending: 3, dead_letter: 2 });
 });
 
-it('keeps to its rate, also after a long break', async () => {
+it('keeps its rate, even after a long break', async () => {
   await bury(10);
   const id = await startRedrive(engine.db, {}, { rate: 0.5 });
 
@@ -81,7 +81,7 @@ it('keeps to its rate, also after a long break', async () => {
   expect([atOnce, later, atOnceAgain, muchLater].map((one) => one?.done)).toEqual([0, 2, 2, 4]);
 });
 
-it('sends no burst after an outage: it makes up for five seconds', async () => {
+it('catches up at most five seconds after an outage', async () => {
   await bury(30);
   const id = await startRedrive(engine.db, {}, { rate: 2 });
   await engine.advance(90);
@@ -91,7 +91,7 @@ it('sends no burst after an outage: it makes up for five seconds', async () => {
   expect(after?.done).toBe(10);
 });
 
-it('moves one job however slow the rate', async () => {
+it('moves one job at any rate', async () => {
   await bury(2);
   const id = await startRedrive(engine.db, {}, { rate: 0.01 });
   await engine.advance(99);
@@ -103,7 +103,7 @@ it('moves one job however slow the rate', async () => {
   expect([before?.done, after?.done]).toEqual([0, 1]);
 });
 
-it('touches nothing that dies after it began', async () => {
+it('moves no job that dies after its start', async () => {
   await bury(2);
   const id = await startRedrive(engine.db, {});
   await bury(3);
@@ -114,7 +114,7 @@ it('touches nothing that dies after it began', async () => {
   expect((await statuses()).dead_letter).toBe(3);
 });
 
-it('doubled, moves every job once', async () => {
+it('moves every job once when two redrives run', async () => {
   await bury(20);
   const both = await Promise.all([startRedrive(engine.db, {}), startRedrive(engine.db, {})]);
 
@@ -127,7 +127,7 @@ it('doubled, moves every job once', async () => {
   expect(redriven).toBe(20);
 });
 
-it('comes back to a row that somebody held', async () => {
+it('moves the job of a locked row later', async () => {
   const [held] = await bury(3);
   const id = await startRedrive(engine.db, {});
   const client = await engine.database.pool.connect();
@@ -143,7 +143,7 @@ it('comes back to a row that somebody held', async () => {
   expect(last).toMatchObject({ status: 'done', done: 3 });
 });
 
-it('leaves jobs without a handler, and tells how many', async () => {
+it('does not move jobs without a handler, and returns their number', async () => {
   const [id] = await bury(2);
   await engine.sql(`update millrace.dead_letters set job_type = 'gone' where job_id = $1`, [id]);
 
@@ -152,7 +152,7 @@ it('leaves jobs without a handler, and tells how many', async () => {
   expect(last).toMatchObject({ status: 'done', expected: 1, done: 1, skipped: 1 });
 });
 
-it('cancelled, stays where it is', async () => {
+it('moves nothing after its cancellation', async () => {
   await bury(5);
   const id = await startRedrive(engine.db, {});
   await stepRedrive(engine.db, id, 2);
@@ -166,7 +166,7 @@ it('cancelled, stays where it is', async () => {
   expect(await readRedrive(engine.db, id)).toMatchObject({ status: 'cancelled', done: 2 });
 });
 
-it('is worked off by the dispatcher, and told to be done in the round of its last jobs', async () => {
+it('is done by the dispatcher, in the round of its last jobs', async () => {
   await bury(5);
   const lines: string[] = [];
   const log = { info: (event: string) => lines.push(event), warn: () => 0, error: () => 0 };
@@ -181,7 +181,7 @@ it('is worked off by the dispatcher, and told to be done in the round of its las
   expect(lines).toEqual(['redrive_done']);
 });
 
-it('counts jobs alone, and messages that are nobody’s as skipped', async () => {
+it('counts jobs as moved, and strays as skipped', async () => {
   await bury(3);
   await engine.sql(
     `insert into millrace.dead_letters (job_type, routing_key, queue_name, last_error, died_at)

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const ROOT = new URL('../../../', import.meta.url).href;
 
-/** A dispatcher that is killed as soon as it has claimed and is about to send. */
+/** A dispatcher that is killed between its claim and its send. */
 const DYING = `
   import { openDatabase } from '${ROOT}core/postgres/database.ts';
   import { dispatch } from '${ROOT}core/dispatch/dispatch.ts';
@@ -33,7 +33,7 @@ const attempts = async () =>
   (await pool.query('select distinct attempts, losses from millrace.jobs_live order by 1')).rows;
 
 describe('CLM-03', () => {
-  it('what a dispatcher claimed and did not send goes out once, a minute later, at no cost', async () => {
+  it('jobs that a dead dispatcher claimed and did not send are sent once, a minute later, without a lost attempt', async () => {
     const ids = await insertJobs(pool, 'mail', 25);
     const child = spawn(process.execPath, ['--input-type=module', '--eval', DYING], {
       env: { ...process.env, URL: engine.runtimeUrl },
@@ -55,7 +55,7 @@ describe('CLM-03', () => {
     expect(await attempts()).toEqual([{ attempts: 0, losses: 0 }]);
   });
 
-  it('what it had sent before it died is stale, and is sent again under a higher claim', async () => {
+  it('messages that a dispatcher sent before it died are stale, and are sent again under a higher claim', async () => {
     const job = fc.record({ jobs: fc.integer({ min: 1, max: 40 }), sent: fc.integer({ min: 0, max: 40 }) });
     await fc.assert(
       fc.asyncProperty(job, async ({ jobs, sent }) => {

@@ -19,7 +19,7 @@ interface Entry {
   MessageBody: string;
 }
 
-/** What SQS says of each job, and every job that it was asked about, in order. */
+/** The response of SQS for each job, and every requested job in order. */
 let fateOf: (jobId: string) => Fate = () => 'sent';
 const asked: string[] = [];
 const server = createServer((request, response) => {
@@ -73,7 +73,7 @@ const jobs = async () =>
   (await pool.query('select id, status, last_error, attempts from millrace.jobs_live order by id')).rows;
 
 describe('CLM-05', () => {
-  it('only the entry that may work later is tried again, and the other is marked with its reason', async () => {
+  it('only a refused entry is sent again, and a rejected one becomes a dead letter with the reason', async () => {
     const ids = await insertJobs(pool, 'mail', 10);
     fateOf = (id) => (id === ids[8] ? 'receiver' : id === ids[9] ? 'sender' : 'sent');
 
@@ -101,7 +101,7 @@ describe('CLM-05', () => {
     ]);
   });
 
-  it('every mix of answers over any number of batches ends as it says, each job asked about once', async () => {
+  it('every mix of responses over any number of batches applies to each job once', async () => {
     const fate = fc.constantFrom<Fate>('sent', 'sent', 'receiver', 'sender');
     await fc.assert(
       fc.asyncProperty(fc.array(fate, { minLength: 1, maxLength: 35 }), async (fates) => {

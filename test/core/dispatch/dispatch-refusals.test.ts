@@ -38,8 +38,8 @@ const holds = async (): Promise<(number | null)[]> =>
     )
   ).rows.map(({ s }) => s);
 
-describe('what SQS does not take', () => {
-  it.each(['refused', 'unknown'] as const)('waits 5 s, doubling to 5 min, when it was %s', async (kind) => {
+describe('a message that SQS does not accept', () => {
+  it.each(['refused', 'unknown'] as const)('waits 5 s, doubling to 5 min, when it is %s', async (kind) => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 1);
     queues.judge = () => kind;
@@ -61,7 +61,7 @@ describe('what SQS does not take', () => {
     expect(await jobs()).toMatchObject([{ status: 'pending', attempts: 0, losses: 0, last_error: null }]);
   });
 
-  it('is dead with the reason when SQS will never take it', async () => {
+  it('makes a dead letter with the reason when SQS will never accept it', async () => {
     await deploy(db, { jobType: 'mail' });
     const [id] = await insertJobs(pool, 'mail', 1);
     queues.judge = () => 'rejected';
@@ -76,7 +76,7 @@ describe('what SQS does not take', () => {
     expect(attempts).toEqual([{ outcome: 'dead_letter', error_message: reason, attempt: 0 }]);
   });
 
-  it('holds the handler for a minute when its queue is missing, and is said once', async () => {
+  it('holds its handler for a minute when the queue is missing, and is logged once', async () => {
     await deploy(db, { jobType: 'gone' }, { jobType: 'mail' });
     await insertJobs(pool, 'gone', 30);
     await insertJobs(pool, 'mail', 5);
@@ -100,7 +100,7 @@ describe('what SQS does not take', () => {
     expect(log.events('send_refused')[0]).toMatchObject({ queue: 'gone', no_queue: 30 });
   });
 
-  it('goes out again with a higher claim, so that a message which arrived after all is stale', async () => {
+  it('is sent again under a higher claim, which makes an earlier copy stale', async () => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 1);
     queues.judge = () => 'unknown';
@@ -116,7 +116,7 @@ describe('what SQS does not take', () => {
     expect(BigInt(after.claim_no)).toBeGreaterThan(BigInt(before.claim_no));
   });
 
-  it('does not wait for the row of a handler that somebody holds', async () => {
+  it('does not wait for the locked row of its handler', async () => {
     await deploy(db, { jobType: 'held' });
     const client = await pool.connect();
     await client.query('begin');
@@ -132,7 +132,7 @@ describe('what SQS does not take', () => {
     expect(holding).toBe('done');
   });
 
-  it('touches nobody else: any mix of verdicts ends as it should', async () => {
+  it('does not affect the others, for any mix of verdicts', async () => {
     const verdict = fc.constantFrom('sent', 'refused', 'rejected', 'unknown' as const);
     await fc.assert(
       fc.asyncProperty(fc.array(verdict, { minLength: 1, maxLength: 30 }), async (verdicts) => {
@@ -154,7 +154,7 @@ describe('what SQS does not take', () => {
     );
   });
 
-  it('is not given back when a handler has started it meanwhile', async () => {
+  it('is not released when a handler has started its job in the meantime', async () => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 2);
     const send = queues.send;

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 describe('a dispatch', () => {
-  it('sends every job once, with ids only, and is confirmed', async () => {
+  it('sends every job once, with ids only, and confirms the dispatch', async () => {
     await deploy(db, { jobType: 'mail' });
     const ids = await insertJobs(pool, 'mail', 25);
 
@@ -38,7 +38,7 @@ describe('a dispatch', () => {
     expect(rows[0].sent_at).not.toBeNull();
   });
 
-  it('is not open as a transaction while SQS is waited for', async () => {
+  it('has no open transaction while it waits for SQS', async () => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 3);
     let open: unknown;
@@ -57,7 +57,7 @@ describe('a dispatch', () => {
     expect(open).toBe(0);
   });
 
-  it('names groups by a digest that SQS takes, whatever the key', async () => {
+  it('sends a digest that SQS accepts for any group key', async () => {
     await deploy(db, { jobType: 'mail' });
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), async (text) => {

@@ -38,13 +38,13 @@ describe('a run in mode auto', () => {
     return time.sleeps;
   };
 
-  it('makes one round when nothing happened for ten minutes', async () => {
+  it('makes one round without activity in the last ten minutes', async () => {
     await idle();
 
     expect(await sleepsOf()).toBe(0);
   });
 
-  it('loops when something happened less than ten minutes ago', async () => {
+  it('loops after activity in the last ten minutes', async () => {
     await idle();
     await pool.query(`update millrace.dispatcher_runs set last_active_at = millrace.clock() - interval '9 minutes'`);
 
@@ -52,21 +52,21 @@ describe('a run in mode auto', () => {
   });
 
   it.each([
-    ['something was enqueued since', 9, async () => insertJobs(pool, 'nobody', 1)],
+    ['a job that was enqueued since', 9, async () => insertJobs(pool, 'nobody', 1)],
     [
-      'a job falls due within the minute',
+      'a job that is due within a minute',
       9,
       () =>
         pool.query(`insert into millrace.jobs (job_type, run_at) values ('mail', now() + interval '50 s')`).then(idle),
     ],
     [
-      'a job falls due later than that',
+      'a job that is due later than a minute',
       0,
       () =>
         pool.query(`insert into millrace.jobs (job_type, run_at) values ('mail', now() + interval '90 s')`).then(idle),
     ],
     [
-      'a job is in flight',
+      'a job in flight',
       9,
       () =>
         insertJobs(pool, 'nobody', 1)
@@ -78,8 +78,8 @@ describe('a run in mode auto', () => {
           )
           .then(idle),
     ],
-    ['a rated redrive is under way', 9, () => pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`)],
-  ])('when %s it sleeps %d times', async (_what, expected, arrange) => {
+    ['a running redrive with a rate', 9, () => pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`)],
+  ])('with %s, sleeps %d times', async (_what, expected, arrange) => {
     await deploy(db, { jobType: 'mail' });
     await idle();
     await arrange();

@@ -12,7 +12,7 @@ const settings: DispatcherSettings = {
   retentionSeconds: 7 * 86_400,
 };
 
-it('makes a second round a second later, and takes what came in between', async () => {
+it('makes a second round a second later, which sends jobs enqueued in between', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 2);
   const still = stillTime();

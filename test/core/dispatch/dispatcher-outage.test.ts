@@ -9,7 +9,7 @@ afterAll(() => close());
 
 const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 30_000, retentionSeconds: 86_400 };
 
-/** Refuses while `isAway` says so. */
+/** A database that refuses statements while `isAway` returns true. */
 function unsteady(isAway: () => boolean): Database {
   const gate = <Args extends unknown[], T>(work: (...args: Args) => Promise<T>) => {
     return (...args: Args) => (isAway() ? Promise.reject(new Error('Connection terminated')) : work(...args));
@@ -21,7 +21,7 @@ function unsteady(isAway: () => boolean): Database {
   };
 }
 
-it('makes a failed round again, without waiting for the next tick', async () => {
+it('repeats a failed round without waiting for the next tick', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 3);
   const queues = memoryQueues();
@@ -34,7 +34,7 @@ it('makes a failed round again, without waiting for the next tick', async () => 
   expect(queues.sent).toHaveLength(3);
 });
 
-it('throws the error when not one round was possible in its window', async () => {
+it('throws the error when no round succeeds in its window', async () => {
   const time = stillTime();
 
   const run = runDispatcher(

@@ -44,7 +44,7 @@ describe('a run in mode loop', () => {
     expect(time.at).toBe(120_000);
   });
 
-  it('sends in the next round what was enqueued after the last', async () => {
+  it('sends jobs that were enqueued after a round in the next one', async () => {
     await deploy(db, { jobType: 'mail' });
     const seen: number[] = [];
     const time = stillTime(async (n) => {
@@ -57,7 +57,7 @@ describe('a run in mode loop', () => {
     expect(seen).toEqual([0, 1, 3, 6, 6]);
   });
 
-  it('leaves when a newer run has registered, after its round', async () => {
+  it('stops after its round when a newer run has registered', async () => {
     const time = stillTime((n) => (n === 3 ? registerRun(db) : undefined));
 
     await runDispatcher(depsWith(time), settings);
@@ -65,7 +65,7 @@ describe('a run in mode loop', () => {
     expect(time.sleeps).toBe(3);
   });
 
-  it('goes on once of many that begin at once', async () => {
+  it('continues in only one of many runs that start concurrently', async () => {
     const times = Array.from({ length: 4 }, () => stillTime(() => new Promise<void>((next) => setImmediate(next))));
 
     await Promise.all(times.map((time) => runDispatcher(depsWith(time), { ...settings, windowMs: 60_000 })));
@@ -75,7 +75,7 @@ describe('a run in mode loop', () => {
     expect(sleeps[2]).toBeLessThan(30);
   });
 
-  it('rescues before it claims, so that what is freed goes out in the same round', async () => {
+  it('rescues before it claims, so that rescued jobs are sent in the same round', async () => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 2);
     await runOnce(depsWith(stillTime()), settings);
@@ -90,7 +90,7 @@ describe('a run in mode loop', () => {
 });
 
 describe('a run in mode tick', () => {
-  it('drains once and leaves, however much is due', async () => {
+  it('drains once and stops, regardless of the number of due jobs', async () => {
     await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
     await pool.query('update millrace.handlers set max_in_flight = max_in_flight_cap');
     await insertJobs(pool, 'mail', 2500);
@@ -101,7 +101,7 @@ describe('a run in mode tick', () => {
     expect([queues.sent.length, time.sleeps]).toEqual([2500, 0]);
   });
 
-  it('stops draining when sending takes too long, and leaves the rest to the next round', async () => {
+  it('stops draining when sends are slow, and leaves the rest to the next round', async () => {
     await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
     await pool.query('update millrace.handlers set max_in_flight = max_in_flight_cap');
     await insertJobs(pool, 'mail', 2500);
@@ -121,7 +121,7 @@ describe('a run in mode tick', () => {
 });
 
 describe('a nudge', () => {
-  it('makes one round and takes over from nobody', async () => {
+  it('makes one round without stopping a run', async () => {
     await deploy(db, { jobType: 'mail' });
     const before = await runRow();
     const time = stillTime(async (n) => {
@@ -151,7 +151,7 @@ describe('a nudge', () => {
   });
 });
 
-it('goes on sending while upkeep fails, and says that it does', async () => {
+it('sends jobs while upkeep fails, and logs the failure', async () => {
   await deploy(db, { jobType: 'mail' });
   await pool.query(
     `create function public.fail() returns trigger language plpgsql as $$ begin raise 'no space'; end $$`,
@@ -167,7 +167,7 @@ it('goes on sending while upkeep fails, and says that it does', async () => {
 });
 
 it.each([31 * 86_400, 30 * 86_400 + 1, 3599, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-  'refuses a retention of %d seconds before it takes over from anybody',
+  'refuses a retention of %d seconds before it registers',
   async (retentionSeconds) => {
     const before = await runRow();
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const totals = async () =>
   (await pool.query('select event, job_type, status, count::int from millrace.job_event_totals order by 1, 2, 3')).rows;
-/** What a scrape shows: totals and what is not folded yet, in one snapshot. */
+/** The counts of a scrape: totals and rows not yet added to them, in one snapshot. */
 const shown = async (): Promise<number> =>
   (
     await pool.query(`select coalesce((select sum(count) from millrace.job_event_totals), 0)
@@ -32,7 +32,7 @@ const shown = async (): Promise<number> =>
   ).rows[0].n;
 
 describe('the counters', () => {
-  it('are folded into totals that add up', async () => {
+  it('are added to totals without loss', async () => {
     await insertJobs(pool, 'mail', 30);
     await insertJobs(pool, 'index', 5);
     await foldEvents(db);
@@ -47,7 +47,7 @@ describe('the counters', () => {
     expect((await pool.query('select * from millrace.job_events')).rows).toEqual([]);
   });
 
-  it('do not count what was rolled back, and count what commits late', async () => {
+  it('exclude rolled-back transactions, and include late commits', async () => {
     const late = await createClient(engine.test.url);
     await late.query('begin');
     await late.query(`insert into millrace.jobs (job_type) values ('mail'), ('mail')`);
@@ -66,7 +66,7 @@ describe('the counters', () => {
     expect(await totals()).toMatchObject([{ count: 3 }]);
   });
 
-  it('never show less or more than happened while eight fold and eight enqueue, some in vain', async () => {
+  it('are exact while eight sessions fold and eight enqueue, some with a rollback', async () => {
     let done = false;
     const seen: number[] = [];
     const scrape = async () => {
@@ -98,8 +98,8 @@ describe('the counters', () => {
   });
 });
 
-describe('jobs that nobody handles', () => {
-  it('are reported once a name, with the name that a handler would have', async () => {
+describe('jobs without a handler', () => {
+  it("are reported once for each address, with the handler's name", async () => {
     await deploy(db, { jobType: 'mail' }, { jobType: 'index', routingKey: 'vector' });
     await insertJobs(pool, 'mail', 1);
     await insertJobs(pool, 'typo_x', 3);
@@ -115,7 +115,7 @@ describe('jobs that nobody handles', () => {
     expect(reasons.sort()).toEqual(['no handler for index', 'no handler for index.keyword', 'no handler for typo_x']);
   });
 
-  it('die after having been due for a day, without an attempt, and come back by a redrive', async () => {
+  it('become dead letters a day after they are due, without an attempt, and can be redriven', async () => {
     const [id] = await insertJobs(pool, 'typo_x', 1);
     await pool.query(`insert into millrace.jobs (job_type, run_at) values ('typo_x', now() + interval '10 hours')`);
 
@@ -136,7 +136,7 @@ describe('jobs that nobody handles', () => {
     expect(await statuses(pool)).toEqual({ pending: 2 });
   });
 
-  it('do not die once their handler is deployed, however long they waited', async () => {
+  it('do not become dead letters once their handler is deployed, regardless of their wait', async () => {
     await insertJobs(pool, 'late', 1);
     await deploy(db, { jobType: 'late' });
     await shiftClock(pool, 48 * 3600);
@@ -157,7 +157,7 @@ describe('jobs that nobody handles', () => {
   });
 });
 
-it('applies requests to cancel whose job waits again', async () => {
+it('applies a cancel request when its job waits again', async () => {
   await deploy(db, { jobType: 'mail' });
   const [id] = await insertJobs(pool, 'mail', 1);
   await claim(db, 10);
@@ -170,7 +170,7 @@ it('applies requests to cancel whose job waits again', async () => {
   expect([answer, rows]).toEqual(['requested', [{ status: 'cancelled' }]]);
 });
 
-it('does the hourly work once an hour, whoever asks', async () => {
+it('does the hourly work once an hour across callers', async () => {
   await pool.query('update millrace.dispatcher_runs set last_hourly_at = null');
 
   await Promise.all(Array.from({ length: 4 }, () => maintain(deps)));
@@ -184,7 +184,7 @@ it('does the hourly work once an hour, whoever asks', async () => {
   expect([first, second, log.events('pruned').length]).toEqual([1, 1, 2]);
 });
 
-it('gives up on fresh statistics while somebody works on a table', async () => {
+it('skips the statistics while another transaction has locked a table', async () => {
   const busy = await createClient(engine.test.url);
   await busy.query('begin; lock table millrace.jobs_live in share update exclusive mode');
   await analyzeJobs(db);

@@ -23,7 +23,7 @@ beforeEach(async () => {
     delete from millrace.operations; delete from millrace.schedule_ticks`);
 });
 
-it('drops attempts of jobs that are gone after the retention, and all after ninety days', async () => {
+it('deletes attempts of pruned jobs after the retention, and all after ninety days', async () => {
   const [live] = await insertJobs(pool, 'mail', 1);
   await remember('999', 6);
   await remember('999', 8);
@@ -36,7 +36,7 @@ it('drops attempts of jobs that are gone after the retention, and all after nine
   expect([rows, left.rows]).toEqual([2, [{ job_id: '999' }, { job_id: live }]]);
 });
 
-it('drops closed dead letters after ninety days and an open one never', async () => {
+it('deletes closed dead letters after ninety days, and never an open one', async () => {
   await pool.query(`insert into millrace.dead_letters (job_id, status, resolved_at, died_at) values
     (1, 'redriven', now() - interval '91 days', now() - interval '99 days'),
     (2, 'redriven', now() - interval '89 days', now() - interval '99 days'),
@@ -48,7 +48,7 @@ it('drops closed dead letters after ninety days and an open one never', async ()
   expect(left.rows).toEqual([{ job_id: '2' }, { job_id: '3' }]);
 });
 
-it('drops confirmed and released dispatches after a day, and one that is neither never', async () => {
+it('deletes confirmed and released dispatches after a day, and never an unconfirmed one', async () => {
   await pool.query(`insert into millrace.dispatches (claimed_count, claimed_at, sent_at, released_at) values
     (1, now() - interval '25 hours', now(), null), (2, now() - interval '25 hours', null, now()),
     (3, now() - interval '25 hours', null, null), (4, now() - interval '23 hours', now(), null)`);
@@ -59,7 +59,7 @@ it('drops confirmed and released dispatches after a day, and one that is neither
   expect(left.rows).toEqual([{ claimed_count: 3 }, { claimed_count: 4 }]);
 });
 
-it('keeps the audit for four hundred days and idempotency keys for one', async () => {
+it('keeps the audit log for four hundred days, and idempotency keys for one', async () => {
   await pool.query(
     `insert into millrace.audit_log (action, at) values ('a', now() - interval '401 days'), ('b', now())`,
   );
@@ -71,7 +71,7 @@ it('keeps the audit for four hundred days and idempotency keys for one', async (
   expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
 });
 
-it('drops operations that ended ninety days ago, and one that still runs never', async () => {
+it('deletes operations that ended ninety days ago, and never a running one', async () => {
   await pool.query(`insert into millrace.operations
       (kind, filter, status, requested_by, created_at, updated_at, finished_at) values
     ('redrive', '{}', 'done', 'old', now() - interval '91 days', now(), now() - interval '91 days'),
@@ -85,7 +85,7 @@ it('drops operations that ended ninety days ago, and one that still runs never',
   expect(left.rows.map(({ requested_by }) => requested_by)).toEqual(['slow', 'running']);
 });
 
-it('drops ticks of schedules after ninety days, and keeps one that was caught up late', async () => {
+it('deletes ticks of schedules after ninety days, and keeps one that was caught up late', async () => {
   await pool.query(`insert into millrace.schedule_ticks (schedule, tick_at, created_at) values
     ('a', now() - interval '91 days', now() - interval '91 days'), ('a', now() - interval '92 days', now()),
     ('b', now() - interval '91 days', now() - interval '91 days')`);
@@ -95,7 +95,7 @@ it('drops ticks of schedules after ninety days, and keeps one that was caught up
   expect([rows, await count('schedule_ticks')]).toEqual([2, 1]);
 });
 
-it('drops idempotency keys a batch at a time', async () => {
+it('deletes idempotency keys in batches', async () => {
   await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at)
     select 'c', n::text, '', '{}', now() - interval '25 hours' from generate_series(1, 7000) n`);
 
@@ -108,7 +108,7 @@ it('drops idempotency keys a batch at a time', async () => {
   ]);
 });
 
-it('goes on in the next round while there is more than a batch, so that it catches up', async () => {
+it('continues at the next upkeep while more than a batch is left', async () => {
   await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
     select n, 1, 'failed', now() - interval '8 days' from generate_series(1, 12000) n`);
   await pool.query('update millrace.dispatcher_runs set last_hourly_at = null');

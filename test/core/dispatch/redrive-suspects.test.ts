@@ -4,7 +4,7 @@ import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
-/** Jobs that died because their process was killed: which of them killed it, nobody knows. */
+/** Makes jobs dead by killing their common process. */
 async function dieTogether(count: number): Promise<string[]> {
   const { ids, records } = await engine.deliver(count);
   await crash(engine, records);
@@ -28,7 +28,7 @@ async function redriveTable(ids: string[]): Promise<void> {
   await engine.sql('select millrace.redrive($1::bigint[], $2::bigint[], $3)', [ids, claims, 'test']);
 }
 
-/** Lets the messages bounce into the dead-letter queue, and brings them back as new ones. */
+/** Bounces the messages into the dead-letter queue, and moves them back as new messages. */
 async function redriveQueue(): Promise<void> {
   engine.queues.showAll();
   const copies = engine.queues.receive(QUEUE).map(({ body }) => body);
@@ -37,7 +37,7 @@ async function redriveQueue(): Promise<void> {
   await engine.run(engine.queues.receive(QUEUE));
 }
 
-it.each(doors)('redriven by %s, what may have killed its process starts alone', async (_door, redrive) => {
+it.each(doors)('a suspect that is redriven by %s starts alone', async (_door, redrive) => {
   const dead = await dieTogether(2);
   const before = await Promise.all(dead.map((id) => engine.state(id)));
   await redrive(dead);

@@ -12,7 +12,7 @@ const ROWS = 60_000;
 const prune = (days: number) => pagesOf(engine.test, (database) => pruneFinished(database, days * DAY));
 
 describe('SCL-03', () => {
-  it('drops days past the retention at once however many rows they have, and nothing that is not over', async () => {
+  it('deletes days past the retention at once, regardless of their rows, and no unfinished job', async () => {
     await pool.query(
       `insert into millrace.jobs_finished (id, slot, job_type, status, max_attempts, finished_at)
          select n, millrace.slot_of(at), 'mail', 'succeeded', 5, at
@@ -40,7 +40,7 @@ describe('SCL-03', () => {
     expect(Math.max(pages, idle)).toBeLessThan(ROWS / 2);
   });
 
-  it('costs next to nothing when there is nothing to do', async () => {
+  it('reads few pages without old rows', async () => {
     await pruneFinished(db, 7 * DAY);
 
     const pages = await prune(7);
@@ -48,7 +48,7 @@ describe('SCL-03', () => {
     expect(pages).toBeLessThan(ROWS / 10);
   });
 
-  it('drops history in batches, each committed alone, until none is left', async () => {
+  it('deletes history in batches, each in its own transaction, until none is left', async () => {
     await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
       select 1000000 + n, 1, 'failed', now() - interval '8 days' from generate_series(1, 11000) n`);
     const left = async () => Number((await pool.query('select count(*) from millrace.job_attempts')).rows[0].count);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { LONGEST_DELAY_SECONDS, type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
 
-/** Those at which public bug reports saw a backoff overflow. */
+/** Attempt numbers at which public bug reports saw a backoff overflow. */
 export const HOSTILE_ATTEMPTS = [1, 31, 32, 60, 64, 1100, 2_147_483_647];
 
 const delay = fc.oneof(
@@ -9,7 +9,7 @@ const delay = fc.oneof(
   fc.double({ min: 0, max: 1e6, noNaN: true }),
 );
 const options = fc.record({ jitter: fc.double({ min: 0, max: 1, noNaN: true }) }, { requiredKeys: [] });
-/** Any policy that the builders make. */
+/** Generates any policy that the builders return. */
 export const policy: fc.Arbitrary<RetryPolicy> = fc.oneof(
   fc
     .tuple(fc.array(delay, { minLength: 1, maxLength: 8 }), options)
@@ -26,5 +26,5 @@ export const attempt = fc.oneof(
   fc.maxSafeInteger(),
   fc.double(),
 );
-/** What places a delay inside its jitter. */
+/** Generates the number that selects a delay within its jitter. */
 export const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

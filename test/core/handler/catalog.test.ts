@@ -9,7 +9,7 @@ import type { Catalog } from '../../../core/handler/catalog.ts';
 const root = new URL('../../../', import.meta.url);
 const execute = promisify(execFile);
 
-/** Runs a script on Node itself, since a test runner has module loading of its own; answers what `say` was given. */
+/** Runs a script on Node itself, because a test runner loads modules itself; returns the arguments of `say`. */
 async function onNode(script: string): Promise<Catalog[]> {
   const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
     import { writeFile } from 'node:fs/promises';
@@ -66,7 +66,7 @@ it('lists the handlers of a folder by file name', async () => {
   });
 });
 
-it('finds the handlers of this project, without running anything of theirs', async () => {
+it('finds the handlers of this project without running them', async () => {
   const [catalog] = await onNode(`say(await loadCatalog('${new URL('functions/handlers', root).pathname}'));`);
 
   expect(catalog?.handlers.map(({ name }) => name)).toEqual(
@@ -75,7 +75,7 @@ it('finds the handlers of this project, without running anything of theirs', asy
   expect(catalog?.failures).toEqual([]);
 });
 
-/** What a person may have in the folder, and what they are told. */
+/** Invalid files of a handlers folder, and their messages. */
 const BROKEN: Record<string, { text: string; line?: number; message: string }> = {
   'throws.ts': { text: `\n\nthrow new TypeError('no luck');`, line: 3, message: 'TypeError: no luck' },
   'throws-text.ts': { text: `throw 'no luck';`, message: 'threw no luck' },
@@ -122,7 +122,7 @@ beforeAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it.each(Object.entries(BROKEN))('says what is wrong with %s', (file, { line, message }) => {
+it.each(Object.entries(BROKEN))('states what is wrong with %s', (file, { line, message }) => {
   const failure = broken.failures.find((one) => one.file === file);
 
   expect(failure?.message).toContain(message);
@@ -134,7 +134,7 @@ it('keeps the handlers beside broken files', () => {
   expect(broken.failures).toHaveLength(Object.keys(BROKEN).length);
 });
 
-it('says where an imported file threw', async () => {
+it('names the imported file that threw', async () => {
   const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
 
   const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
@@ -144,7 +144,7 @@ it('says where an imported file threw', async () => {
   ]);
 });
 
-it('reads a file anew after it was saved, broken or not', async () => {
+it('imports a file again after a change, valid or not', async () => {
   const folder = await folderOf({ 'send-mail.ts': handler(`jobType: 'send_mail', timeout: '10s'`) });
   const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
 
@@ -159,7 +159,7 @@ it('reads a file anew after it was saved, broken or not', async () => {
   expect(seen[1]?.failures).toMatchObject([{ line: 1, message: 'Error: typo' }]);
 });
 
-it('throws when there is no such folder', async () => {
+it('throws when the folder does not exist', async () => {
   const [error] = await onNode(`await loadCatalog('/nothing/here').catch((error) => say(error.code));`);
 
   expect(error).toBe('ENOENT');

@@ -11,7 +11,7 @@ function define(options: Partial<Options> = {}) {
   return defineHandler({ jobType: 'send_mail', payload, run: async () => undefined, ...options });
 }
 
-it('fills in what is not said', () => {
+it('fills in the defaults', () => {
   expect(define()).toMatchObject({
     jobType: 'send_mail',
     routingKey: '',
@@ -25,7 +25,7 @@ it('fills in what is not said', () => {
   });
 });
 
-it('keeps what is said', () => {
+it('keeps the given options', () => {
   const policy = retry.fixed('1m');
 
   const definition = define({
@@ -51,7 +51,7 @@ it('keeps what is said', () => {
   });
 });
 
-it('gives run the payload that its schema makes', async () => {
+it('passes the parsed payload to run', async () => {
   const definition = defineHandler({
     jobType: 'send_mail',
     payload,
@@ -67,7 +67,7 @@ it.each([
   ['payload', { payload: { to: 'string' } }],
   ['run', { run: undefined }],
   ['memroy', { memroy: 512 }],
-])('names %s when it is not there or not what it says', (field, options) => {
+])('names %s when it is missing or invalid', (field, options) => {
   expect(() => define(options as never)).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
 });
 
@@ -82,7 +82,7 @@ describe('bounds', () => {
     ['maxInFlight', 1, 100_000, (maxInFlight) => ({ maxInFlight })],
   ];
 
-  it.each(whole)('of %s take %d and %d, and nothing beyond', (field, least, most, set) => {
+  it.each(whole)('of %s accept %d and %d, and nothing beyond', (field, least, most, set) => {
     const refused = expect.objectContaining({ code: 'MILLRACE_SETTING', field });
 
     expect(() => define(set(least))).not.toThrow();
@@ -92,7 +92,7 @@ describe('bounds', () => {
     }
   });
 
-  it.each(whole)('of %s hold for every number', (field, least, most, set) => {
+  it.each(whole)('of %s apply to every number', (field, least, most, set) => {
     fc.assert(
       fc.property(fc.oneof(fc.integer(), fc.integer({ min: least, max: most }), fc.double()), (value) => {
         const legal = Number.isInteger(value) && value >= least && value <= most;
@@ -103,19 +103,19 @@ describe('bounds', () => {
     );
   });
 
-  it('say the field, what was expected and what was given', () => {
+  it('are errors with the field, the expected value and the given one', () => {
     expect(() => define({ timeout: '20m' })).toThrow('timeout: expected a whole number from 1 to 880, got 1200');
     expect(() => define({ memory: '1GB' as never })).toThrow(
       'memory: expected a whole number from 128 to 10240, got "1GB"',
     );
   });
 
-  it('cut the default of maxInFlight, which the author did not set', () => {
+  it('limit the default of maxInFlight', () => {
     expect(define({ batch: { size: 10_000, window: '1s' } }).maxInFlight).toBe(100_000);
     expect(define({ concurrency: 1000 }).maxInFlight).toBe(100_000);
   });
 
-  it('keep the lease of a waiting job below the retention of its message, and say how', () => {
+  it('keep the lease of a dispatched job below the retention of its message, and state how', () => {
     const slow = { timeout: '880s', concurrency: 2, batch: { size: 1 } };
     const refusal =
       'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, because the last job may ' +
@@ -128,7 +128,7 @@ describe('bounds', () => {
     expect(() => define({ ...slow, maxInFlight: 777, concurrency: 3 })).not.toThrow();
   });
 
-  it('ask a batch of more than ten for a window', () => {
+  it('require a window for a batch of more than ten', () => {
     expect(() => define({ batch: { size: 10 } })).not.toThrow();
     expect(() => define({ batch: { size: 11 } })).toThrow(
       'batch.window: expected at least 1s when batch.size is over 10',
@@ -142,7 +142,7 @@ describe('bounds', () => {
     },
   );
 
-  it('refuse a routing key of other letters, and names too long together', () => {
+  it('refuse a routing key with other characters, and names that are too long together', () => {
     expect(() => define({ routingKey: 'EU' })).toThrow(/^routingKey: expected lower-case letters/);
     expect(() => define({ jobType: 'a'.repeat(30), routingKey: 'b'.repeat(30) })).not.toThrow();
     expect(() => define({ jobType: 'a'.repeat(31), routingKey: 'b'.repeat(30) })).toThrow(

@@ -13,14 +13,14 @@ it.each([
     'millrace-dev-index_record-full_text',
     'index-record.full-text.ts',
   ],
-])('names what hangs on %o', (handler, name, queue, file) => {
+])('derives the names of %o', (handler, name, queue, file) => {
   expect(handlerName(handler)).toBe(name);
   expect(queueName('dev', handler)).toBe(queue);
   expect(deadLetterQueueName('dev', handler)).toBe(`${queue}-dlq`);
   expect(handlerFile(handler)).toBe(file);
 });
 
-it('gives two handlers no name in common', () => {
+it('derives different names for two handlers', () => {
   fc.assert(
     fc.property(address, address, (one, other) => {
       fc.pre(one.jobType !== other.jobType || one.routingKey !== other.routingKey);
@@ -32,7 +32,7 @@ it('gives two handlers no name in common', () => {
   );
 });
 
-it('makes queue names that SQS takes', () => {
+it('derives queue names that SQS accepts', () => {
   fc.assert(
     fc.property(address, (handler) => {
       fc.pre(handler.jobType.length + handler.routingKey.length <= 60);

@@ -6,7 +6,7 @@ import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
 
-/** Puts JSON texts in the table as SQL callers do, runs them, and answers what the handler got or why not. */
+/** Inserts JSON texts with SQL, runs the jobs, and returns the handler's payloads or the errors. */
 async function through(texts: readonly string[]) {
   engine.queues.purge();
   const rows = await engine.sql<{ id: string }>(
@@ -24,7 +24,7 @@ async function through(texts: readonly string[]) {
   return rows.map(({ id }, n) => ({ ...states[n]!, got: got.get(id) }));
 }
 
-it('PAY-01: text that Postgres takes reaches the handler as it was, and back as its result', async () => {
+it('PAY-01: text that Postgres accepts reaches the handler and the result unchanged', async () => {
   const { ids, records } = await engine.deliver(1, { payload: { note: 'ok 😀' } });
   engine.work = ({ payload }) => payload;
 
@@ -34,7 +34,7 @@ it('PAY-01: text that Postgres takes reaches the handler as it was, and back as 
 });
 
 it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])(
-  'PAY-01: the database refuses %s by itself',
+  'PAY-01: the database itself refuses %s',
   async (json) => {
     const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [json]);
 
@@ -42,7 +42,7 @@ it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])(
   },
 );
 
-it('PAY-04: a number that would change on the way is a dead letter that names it', async () => {
+it('PAY-04: a number that would change makes a dead letter that names it', async () => {
   const [exact, huge, big] = await through([
     '{"p":1.10,"n":9007199254740992}',
     '{"e":1e400,"p":1.10}',
@@ -61,7 +61,7 @@ it('PAY-04: a number that would change on the way is a dead letter that names it
   expect(dead).toEqual([{ last_error: huge!.last_error }, { last_error: big!.last_error }]);
 });
 
-it('PAY-04: the stored digits are those inserted', async () => {
+it('PAY-04: the stored digits are the inserted ones', async () => {
   const [job] = await engine.sql<{ id: string }>(
     `insert into millrace.jobs (job_type, payload) values ('work', '{"n":9007199254740993,"e":1e400,"p":1.10}')
       returning id`,
@@ -82,11 +82,11 @@ it.each([
   ['/r', { r: /x/ }],
   ['/deep/n', { deep: { toJSON: () => ({ n: 10n }) } }],
   ['/text', { text: { toJSON: () => 'a\0b' } }],
-])('PAY-04: what JSON would lose is refused at enqueue by its name: %s', (field, payload) => {
+])('PAY-04: enqueue refuses a value that JSON would lose, and names it: %s', (field, payload) => {
   expect(() => payloadJson(payload)).toThrow(expect.objectContaining({ name: 'PayloadInvalid', field }));
 });
 
-it('PAY-04: what has a JSON form of its own is taken as that', () => {
+it('PAY-04: a value with toJSON is stored as its result', () => {
   class Point {
     x = 1;
     toJSON() {
@@ -103,7 +103,7 @@ it('PAY-04: what has a JSON form of its own is taken as that', () => {
   });
 });
 
-it('PAY-04: every payload that JavaScript can enqueue reaches the handler as it was', async () => {
+it('PAY-04: every payload that JavaScript can enqueue reaches the handler unchanged', async () => {
   const number = fc.oneof(
     fc.double({ noNaN: true, noDefaultInfinity: true }),
     fc.maxSafeInteger(),
@@ -127,7 +127,7 @@ it('PAY-04: every payload that JavaScript can enqueue reaches the handler as it 
   );
 });
 
-it('PAY-04: whole numbers inserted by SQL arrive with their digits, or are dead letters that say so', async () => {
+it('PAY-04: whole numbers inserted by SQL reach the handler with their digits, or make dead letters with the cause', async () => {
   const whole = fc.oneof(
     fc.bigInt(),
     fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),
@@ -153,13 +153,13 @@ it('PAY-04: whole numbers inserted by SQL arrive with their digits, or are dead 
   );
 });
 
-it('PAY-04: a payload nested as deep as Postgres takes it ends, one way or the other', async () => {
+it('PAY-04: a job with the deepest payload that Postgres accepts is settled', async () => {
   const [job] = await through([`{"deep": ${'['.repeat(3_000)}${']'.repeat(3_000)}}`]);
 
   expect(['succeeded', 'dead_letter', 'failed']).toContain(job!.status);
 });
 
-it('PAY-06: large payloads do not weigh on messages, and what is too large is refused once', async () => {
+it('PAY-06: large payloads do not enlarge messages, and a payload that is too large is refused', async () => {
   const wide = JSON.stringify({ text: '€'.repeat(60_000) });
   const tooLarge = JSON.stringify({ text: 'x'.repeat(1_200_000) });
   const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [tooLarge]);

@@ -29,7 +29,7 @@ describe('PAY-01: NUL or half a surrogate', () => {
     ['/a/1/b~1c', { a: ['', { 'b/c': '\udc00' }] }],
     ['/no\0te', { 'no\0te': '' }],
     ['', '\0'],
-  ])('is refused at %j before anything is inserted', async (field, payload) => {
+  ])('is refused at %j before the insert', async (field, payload) => {
     const before = await count();
 
     const refused = enqueue(database.pool, anything, payload);
@@ -39,7 +39,7 @@ describe('PAY-01: NUL or half a surrogate', () => {
     expect(await count()).toBe(before);
   });
 
-  it('is refused with its index, and none of its fifty is inserted', async () => {
+  it('is refused with its index, and none of fifty jobs is inserted', async () => {
     const before = await count();
     const items = Array.from({ length: 50 }, (_, index) => ({
       handler: anything,
@@ -53,13 +53,13 @@ describe('PAY-01: NUL or half a surrogate', () => {
     expect(await count()).toBe(before);
   });
 
-  it('leaves whole characters alone', async () => {
+  it('does not affect complete characters', async () => {
     const { id } = await enqueue(database.pool, anything, { note: 'ok 😀' });
 
     expect(await stored(id)).toBe('{"note": "ok 😀"}');
   });
 
-  it('is refused by the database itself, and the rest of the session goes on', async () => {
+  it('is refused by the database itself, and the session continues', async () => {
     const insert = (payload: string) =>
       database.pool.query(`insert into millrace.jobs (job_type, payload) values ('take_anything', $1)`, [payload]);
 
@@ -72,7 +72,7 @@ describe('PAY-01: NUL or half a surrogate', () => {
 describe('PAY-04: numbers and dates', () => {
   const DIGITS = '{"n":9007199254740993,"e":1e400,"p":1.10}';
 
-  it('keep every digit that SQL inserts', async () => {
+  it('keep every digit of an insert by SQL', async () => {
     const { rows } = await database.pool.query(
       `insert into millrace.jobs (job_type, payload) values ('take_anything', $1) returning id`,
       [DIGITS],
@@ -85,7 +85,7 @@ describe('PAY-04: numbers and dates', () => {
     ['n', '{"n":9007199254740993}'],
     ['e', '{"e":1e400}'],
     ['deep', '{"a":[{"deep":-9007199254740993}]}'],
-  ])('are refused for the handler when its number would change: %s', async (key, json) => {
+  ])('fail the attempt when a number would change: %s', async (key, json) => {
     const refused = parsePayload(json, anything.payload);
 
     await expect(refused).rejects.toThrow(PayloadInvalid);
@@ -95,14 +95,14 @@ describe('PAY-04: numbers and dates', () => {
   it.each([
     [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'payload: is nested too deeply'],
     ['{"half":', 'payload: is not JSON'],
-  ])('are refused for good when nobody can read them', async (json, fault) => {
+  ])('make a dead letter when they are unreadable', async (json, fault) => {
     const refused = parsePayload(json, anything.payload);
 
     await expect(refused).rejects.toThrow(PayloadInvalid);
     await expect(refused).rejects.toThrow(fault);
   });
 
-  it('arrive as they are when JavaScript holds them exactly', async () => {
+  it('reach the handler unchanged when JavaScript represents them exactly', async () => {
     const value = await parsePayload('{"n": 9007199254740992, "p": 1.10, "z": -0.0, "e": 1E3}', anything.payload);
 
     expect(value).toEqual({ n: 9007199254740992, p: 1.1, z: -0, e: 1000 });
@@ -117,19 +117,19 @@ describe('PAY-04: numbers and dates', () => {
     ['/f', { f: () => 1 }, 'function'],
     ['/d', { d: new Date(Number.NaN) }, 'invalid Date'],
     ['/all/0/b', { all: [{ d: new Date(0), b: 10n, m: new Map(), x: Number.NaN }] }, 'BigInt'],
-  ])('are refused at enqueue by the key: %s', async (field, payload, word) => {
+  ])('are refused at enqueue with the name of the key: %s', async (field, payload, word) => {
     const refused = enqueue(database.pool, anything, payload);
 
     await expect(refused).rejects.toMatchObject({ field, message: expect.stringContaining(word) });
   });
 
-  it('make text of a Date, which is what the handler gets', async () => {
+  it('convert a Date to text, which the handler receives', async () => {
     const { id } = await enqueue(database.pool, anything, { d: new Date(0) });
 
     expect(await stored(id)).toBe('{"d": "1970-01-01T00:00:00.000Z"}');
   });
 
-  it('refuse a Date at enqueue when the schema asks for one, since the handler would get text', async () => {
+  it('refuse a Date at enqueue when the schema requires one, because the handler would receive text', async () => {
     const wrong = defineHandler({ jobType: 'take_date', payload: z.object({ d: z.date() }), run: async () => 1 });
 
     const refused = enqueue(database.pool, wrong, { d: new Date(0) });
@@ -139,32 +139,32 @@ describe('PAY-04: numbers and dates', () => {
 });
 
 describe('payloadJson', () => {
-  it('refuses what contains itself', () => {
+  it('refuses a value that contains itself', () => {
     const loop: Record<string, unknown> = {};
     loop.again = { loop };
 
     expect(() => payloadJson(loop)).toThrow('payload/again/loop: contains itself');
   });
 
-  it('takes the same object in two places', () => {
+  it('accepts the same object in two places', () => {
     const twice = { a: 1 };
 
     expect(payloadJson([twice, twice])).toBe('[{"a":1},{"a":1}]');
   });
 
-  it('refuses what is nested more than 500 deep, and takes 400', () => {
+  it('refuses a payload nested more than 500 deep, and accepts 400', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
     expect(payloadJson(nested(400))).toHaveLength(801);
     expect(() => payloadJson(nested(600))).toThrow('nested more than 500 deep');
   });
 
-  it('counts bytes, not characters', () => {
+  it('limits bytes, not characters', () => {
     expect(() => payloadJson('€'.repeat(349_526))).toThrow('has 1048580 bytes, more than the limit of 1048576');
     expect(payloadJson('e'.repeat(1_048_574))).toHaveLength(1_048_576);
   });
 
-  it('makes an empty object of nothing', () => {
+  it('converts undefined to an empty object', () => {
     expect([payloadJson(undefined), payloadJson(null)]).toEqual(['{}', '{}']);
   });
 });

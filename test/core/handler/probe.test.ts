@@ -17,18 +17,18 @@ describe('a handler file is refused before it is imported', () => {
     ['process.exit(0);', /ends the process \(exit code 0\)/],
     ['await new Promise(() => undefined);', /top-level await that never ends/],
     ['void Promise.reject(new Error("too late"));', /throws an error while it is imported.*Error: too late/],
-  ] as const)('when it says %s', async ([source, reason]) => {
+  ] as const)('if it contains %s', async ([source, reason]) => {
     expect(await verdictOn(source)).toMatch(reason);
   });
 });
 
-it('passes a file that can be imported, and one that throws in plain sight', async () => {
+it('accepts a file that can be imported, and one whose import throws', async () => {
   const verdicts = await Promise.all([verdictOn('export default 1;'), verdictOn('throw new Error("here");')]);
 
   expect(verdicts).toEqual([undefined, undefined]);
 });
 
-it('imports a few files at a time, so that many do not make each other late', async () => {
+it('imports a few files at a time, so that many do not time out', async () => {
   const folder = await temporaryFolder();
   const story = join(folder, 'story');
   const tell = (word: string) => `appendFileSync(${JSON.stringify(story)}, '${word}');`;

@@ -24,11 +24,11 @@ describe('builders', () => {
     ['retry.exponential(max)', () => retry.exponential({ base: 1, max: Number.POSITIVE_INFINITY })],
     ['retry jitter', () => retry.fixed(1, { jitter: 1.01 })],
     ['retry jitter', () => retry.fixed(1, { jitter: Number.NaN })],
-  ])('name %s when it is wrong', (field, build) => {
+  ])('name %s when it is invalid', (field, build) => {
     expect(build).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
   });
 
-  it('make plain data that survives being stored', () => {
+  it('return plain data that can be stored', () => {
     fc.assert(
       fc.property(policy, attempt, chance, (one, number, luck) => {
         const stored = JSON.parse(JSON.stringify(one)) as RetryPolicy;
@@ -38,7 +38,7 @@ describe('builders', () => {
     );
   });
 
-  it('leave out filters that were not given', () => {
+  it('omit filters that were not given', () => {
     expect(retry.fixed('1m')).toEqual({ kind: 'fixed', delay: 60, jitter: 0 });
   });
 });
@@ -52,16 +52,16 @@ describe('filters', () => {
     [['Error', 'ETIMEDOUT'], true],
     [['TypeError'], false],
     [[], false],
-  ])('let %j be tried again: %s', (labels, expected) => {
+  ])('retry %j: %s', (labels, expected) => {
     expect(isRetryable(one, labels)).toBe(expected);
   });
 
-  it('let everything be tried again when there are none', () => {
+  it('retry every error by default', () => {
     expect(isRetryable(DEFAULT_RETRY_POLICY, ['TypeError'])).toBe(true);
     expect(isRetryable(DEFAULT_RETRY_POLICY, [])).toBe(true);
   });
 
-  it('let nothing be tried again when the list is empty', () => {
+  it('retry no error when the list is empty', () => {
     expect(isRetryable(retry.fixed(1, { retryOn: [] }), ['Error'])).toBe(false);
   });
 });

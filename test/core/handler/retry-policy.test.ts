@@ -15,24 +15,24 @@ function delays(of: RetryPolicy, count: number): number[] {
   return Array.from({ length: count }, (_, index) => retryDelay({ ...of, jitter: 0 }, index + 1, 0));
 }
 
-describe('shapes', () => {
+describe('policies', () => {
   it('repeat the last delay of a schedule', () => {
     expect(delays(retry.schedule(['5s', '1m']), 4)).toEqual([5, 60, 60, 60]);
   });
 
-  it('wait the same every time when fixed', () => {
+  it('wait a constant time if fixed', () => {
     expect(delays(retry.fixed('90s'), 3)).toEqual([90, 90, 90]);
   });
 
-  it('add a step up to the cap when linear', () => {
+  it('add a step up to the maximum if linear', () => {
     expect(delays(retry.linear({ base: '10s', step: '20s', max: '45s' }), 4)).toEqual([10, 30, 45, 45]);
   });
 
-  it('double up to the cap when exponential', () => {
+  it('double up to the maximum if exponential', () => {
     expect(delays(retry.exponential({ base: '30s', max: '5m' }), 6)).toEqual([30, 60, 120, 240, 300, 300]);
   });
 
-  it('never shrink but in a schedule', () => {
+  it('never shorten the delay except in a schedule', () => {
     const growing = policy.filter(({ kind }) => kind !== 'schedule');
 
     fc.assert(
@@ -44,13 +44,13 @@ describe('shapes', () => {
     );
   });
 
-  it('wait a minute, five, half an hour, two hours and twelve when nothing is said', () => {
+  it('wait a minute, five, half an hour, two hours and twelve hours by default', () => {
     expect(delays(DEFAULT_RETRY_POLICY, 5)).toEqual([60, 300, 1_800, 7_200, 43_200]);
   });
 });
 
 describe('RTY-01: a large attempt number', () => {
-  it.each(HOSTILE_ATTEMPTS)('keeps the delay of attempt %d between base and cap plus jitter', (number) => {
+  it.each(HOSTILE_ATTEMPTS)('keeps the delay of attempt %d between the base and the maximum plus jitter', (number) => {
     const one = retry.exponential({ base: '30s', max: '1h', jitter: 0.2 });
 
     for (const luck of [0, 0.5, 0.999_999]) {
@@ -59,20 +59,20 @@ describe('RTY-01: a large attempt number', () => {
     }
   });
 
-  it('honours a cap above the default one', () => {
+  it('accepts a maximum above the default', () => {
     expect(retryDelay(retry.exponential({ base: '30s', max: '7d' }), 2_147_483_647, 0)).toBe(7 * 86_400);
     expect(retryDelay(retry.linear({ base: '30s', step: '1h', max: '7d' }), 2_147_483_647, 0)).toBe(7 * 86_400);
   });
 
-  it('of a base of zero waits not at all, rather than for a time that is not a number', () => {
+  it('waits zero seconds with a base of zero', () => {
     expect(retryDelay(retry.exponential({ base: 0, jitter: 0 }), 2_147_483_647, 0)).toBe(0);
   });
 
-  it.each([0, -5, Number.NaN, Number.NEGATIVE_INFINITY, 0.5])('that is %d counts as the first', (number) => {
+  it.each([0, -5, Number.NaN, Number.NEGATIVE_INFINITY, 0.5])('of %d counts as the first', (number) => {
     expect(retryDelay(DEFAULT_RETRY_POLICY, number, 0)).toBe(60);
   });
 
-  it('gives a finite delay in bounds, for any policy, attempt and chance', () => {
+  it('has a finite delay within bounds, for any policy, attempt and chance', () => {
     fc.assert(
       fc.property(policy, attempt, chance, (one, number, luck) => {
         const value = retryDelay(one, number, luck);
@@ -85,7 +85,7 @@ describe('RTY-01: a large attempt number', () => {
     );
   });
 
-  it('stays in bounds under a policy of a hand-written row', () => {
+  it('stays within bounds with a policy from a row that was edited manually', () => {
     const row = fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0, 1e308);
     const written = fc.record({
       kind: fc.constant('exponential' as const),
@@ -108,7 +108,7 @@ describe('RTY-01: a large attempt number', () => {
 });
 
 describe('jitter', () => {
-  it('only ever adds, by its fraction at most', () => {
+  it('adds at most its fraction of the delay', () => {
     fc.assert(
       fc.property(policy, fc.integer({ min: 1, max: 20 }), chance, (one, number, luck) => {
         const plain = retryDelay(one, number, 0);
@@ -121,13 +121,13 @@ describe('jitter', () => {
     );
   });
 
-  it('spreads a delay evenly over its range', () => {
+  it('spreads delays evenly over its range', () => {
     const one = retry.fixed(100, { jitter: 0.5 });
 
     expect([0, 0.5, 0.9].map((luck) => retryDelay(one, 1, luck))).toEqual([100, 125, 145]);
   });
 
-  it('is a fifth when exponential, and none elsewhere', () => {
+  it('is a fifth by default if exponential, and zero otherwise', () => {
     expect(retry.exponential({ base: 1 }).jitter).toBe(0.2);
     expect(retry.linear({ base: 1, step: 1 }).jitter).toBe(0);
     expect(retry.fixed(1).jitter).toBe(0);
@@ -135,7 +135,7 @@ describe('jitter', () => {
   });
 });
 
-it('scales every delay of every shape', () => {
+it('scales every delay of every kind of policy', () => {
   const small = policy.map((one) => scaleDelays(one, 1e-3));
 
   fc.assert(

@@ -9,7 +9,7 @@ const boom = () => Promise.reject(new Error('boom'));
 const setPolicy = (policy: unknown) =>
   engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(policy)]);
 
-/** One job that has this many attempts behind it fails once more, and is due again in so many seconds. */
+/** Fails one job with this number of earlier attempts, and returns the seconds until it is due again. */
 async function failAfter(attempts: number) {
   const { ids, records } = await engine.deliver(1, { maxAttempts: 1000 });
   await engine.sql('alter table millrace.jobs_live disable trigger user');
@@ -32,7 +32,7 @@ it.each([1, 31, 32, 60, 64, 999])('RTY-01: the delay after attempt %i is between
 });
 
 it.each([1100, 2_147_483_646, 2_147_483_647])(
-  'RTY-01: attempt %i, which no limit allows, still ends',
+  'RTY-01: attempt %i, above every limit, is settled',
   async (attempt) => {
     await setPolicy(retry.exponential({ base: '30s', max: '1h' }));
 
@@ -43,13 +43,13 @@ it.each([1100, 2_147_483_646, 2_147_483_647])(
   },
 );
 
-it('RTY-01: an attempt column at the limit of its type is started and ended', async () => {
+it('RTY-01: a job whose attempts are at the limit of the column is started and settled', async () => {
   const { state } = await failAfter(2_147_483_647);
 
   expect(state).toMatchObject({ status: 'dead_letter', attempts: 2_147_483_647 });
 });
 
-it('RTY-01: a cap above the default is honoured', async () => {
+it('RTY-01: a maximum above the default applies', async () => {
   await setPolicy(retry.exponential({ base: '30s', max: '7d', jitter: 0 }));
 
   const { state } = await failAfter(900);
@@ -57,7 +57,7 @@ it('RTY-01: a cap above the default is honoured', async () => {
   expect(state.due_in).toBeCloseTo(7 * 86_400, -1);
 });
 
-it('RTY-01: whatever the policy and the attempt, the next try is never in the past and within a year', async () => {
+it('RTY-01: for every policy and attempt, the next attempt is never in the past and within a year', async () => {
   const span = fc.double({ min: 0, max: 365 * 86_400, noNaN: true });
   const jitter = fc.double({ min: 0, max: 1, noNaN: true });
   const policy = fc.oneof(
@@ -117,7 +117,7 @@ it.each(COMBINATIONS)(
   },
 );
 
-it('RTY-03: deliveries that never reached the handler are no attempts', async () => {
+it('RTY-03: deliveries that never reached the handler do not count as attempts', async () => {
   const id = await engine.enqueue({ maxAttempts: 3 });
   engine.work = boom;
   await setPolicy(retry.fixed('1m'));

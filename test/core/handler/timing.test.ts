@@ -10,7 +10,7 @@ import {
 
 const payload = { '~standard': { version: 1, vendor: 'none', validate: (value: unknown) => ({ value }) } } as const;
 
-/** Every definition that `defineHandler` lets through. */
+/** Generates every definition that `defineHandler` accepts. */
 const definition = fc
   .record({
     timeout: fc.integer({ min: 1, max: 880 }),
@@ -42,7 +42,7 @@ it('ends an attempt before the function, and the function before the lease', () 
   );
 });
 
-it('hides a message for six times the function, as SQS asks, and no longer than it allows', () => {
+it('hides a message for six times the function timeout, as SQS requires, and within its limit', () => {
   fc.assert(
     fc.property(definition, (handler) => {
       const { visibilityTimeout, functionTimeout } = timingOf(handler);
@@ -53,7 +53,7 @@ it('hides a message for six times the function, as SQS asks, and no longer than 
   );
 });
 
-it('gives a dispatched job time for the whole queue before it', () => {
+it('includes the wait for a full queue in the dispatched lease', () => {
   fc.assert(
     fc.property(definition, (handler) => {
       const { dispatchedLease, functionTimeout } = timingOf(handler);
@@ -64,7 +64,7 @@ it('gives a dispatched job time for the whole queue before it', () => {
   );
 });
 
-it('takes a job to be lost before SQS drops its message', () => {
+it('ends the dispatched lease before SQS deletes the message', () => {
   fc.assert(
     fc.property(definition, (handler) => {
       expect(timingOf(handler).dispatchedLease).toBeLessThan(SOURCE_RETENTION_SECONDS);
@@ -72,7 +72,7 @@ it('takes a job to be lost before SQS drops its message', () => {
   );
 });
 
-it('counts in whole seconds, which is what Lambda and SQS take', () => {
+it('is in whole seconds, which Lambda and SQS require', () => {
   fc.assert(
     fc.property(definition, (handler) => {
       expect(Object.values(timingOf(handler)).every(Number.isInteger)).toBe(true);
@@ -80,7 +80,7 @@ it('counts in whole seconds, which is what Lambda and SQS take', () => {
   );
 });
 
-it('keeps the lease of a job in the default handler far below the retention of its message', () => {
+it('keeps the dispatched lease of the default handler far below the retention of a message', () => {
   const handler = defineHandler({ jobType: 'any', payload, run: async () => undefined });
 
   expect(timingOf(handler)).toEqual({

@@ -24,13 +24,13 @@ const insertDue = async (jobType: string, secondsAgo: number, priority = 5): Pro
   return rows[0]!.id;
 };
 
-/** Floors of a dispatcher whose claims without them are so slow that it makes one alone. */
+/** Floors of a dispatcher whose claims without floors are so slow that it makes only one. */
 function slowFloors(): ClaimFloors {
   const time = { at: 0, now: () => (time.at += 100) };
   return openFloors(time);
 }
 
-/** Entries that scans have read from an index of the jobs since it was made. */
+/** Entries that scans have read from an index of the jobs since its creation. */
 async function entriesRead(index: string): Promise<number> {
   const { rows } = await pool.query(
     'select pg_stat_get_tuples_returned(c.oid)::integer as read from pg_class c where relname = $1',
@@ -40,7 +40,7 @@ async function entriesRead(index: string): Promise<number> {
 }
 
 it.each(['jobs_live_due', 'jobs_live_in_flight'])(
-  'does not walk again over what it took, while an open transaction keeps it in %s',
+  'does not scan claimed jobs again while an open transaction keeps them in %s',
   async (index) => {
     await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
     await insertJobs(pool, 'mail', 4000);
@@ -67,7 +67,7 @@ it.each(['jobs_live_due', 'jobs_live_in_flight'])(
   },
 );
 
-it('takes everything that was there at first, whatever its handler, priority and due time', async () => {
+it('claims all existing jobs, regardless of handler, priority and due time', async () => {
   await deploy(db, { jobType: 'a', maxInFlight: 3 }, { jobType: 'a', routingKey: 'k' }, { jobType: 'b' });
   const job = fc.record({
     address: fc.constantFrom(['a', ''], ['a', 'k'], ['b', '']),
@@ -100,7 +100,7 @@ it('takes everything that was there at first, whatever its handler, priority and
   );
 });
 
-it('keeps the limit of a handler, whose jobs in flight are of several claims', async () => {
+it('keeps the limit of a handler whose jobs in flight have several claim numbers', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 20 });
   await insertJobs(pool, 'mail', 100);
   const floors = slowFloors();
@@ -114,7 +114,7 @@ it('keeps the limit of a handler, whose jobs in flight are of several claims', a
   expect([first.length, second.length, third.length, fourth.length]).toEqual([10, 10, 9, 0]);
 });
 
-it('sees at once what was committed two seconds late, and of the rest another priority', async () => {
+it('claims at once jobs that were committed two seconds late, and jobs of another priority', async () => {
   await deploy(db, { jobType: 'mail' });
   const floors = slowFloors();
   await insertDue('mail', 0);
@@ -130,7 +130,7 @@ it('sees at once what was committed two seconds late, and of the rest another pr
   expect(withoutFloors.map(({ id }) => id)).toEqual([tooLate]);
 });
 
-it('forgets its floors at once while claims without them are quick, else after five seconds at most', async () => {
+it('clears its floors at once while claims without them are fast, else after at most five seconds', async () => {
   const time = { at: 0, now: () => time.at };
   const floors = openFloors(time);
   const job = { jobType: 'mail', routingKey: '', priority: 5, firstClaim: '7', floorAt: '2026-01-01', floorId: '1' };

@@ -11,7 +11,7 @@ beforeEach(async () => {
   await pool.query('delete from millrace.jobs_live; delete from millrace.handlers');
 });
 
-it('goes around a row that somebody holds', async () => {
+it('claims other jobs when a row is locked', async () => {
   await deploy(db, { jobType: 'mail' });
   const ids = await insertJobs(pool, 'mail', 3);
   const other = await createClient(engine.test.url);
@@ -26,7 +26,7 @@ it('goes around a row that somebody holds', async () => {
   expect(rest.map(({ id }) => id)).toEqual([ids[0]]);
 });
 
-it('finds room behind jobs that a transaction under way has cancelled, however many priorities they have', async () => {
+it('claims the jobs behind those that an open transaction has cancelled, in every priority', async () => {
   await deploy(db, { jobType: 'mail', maxInFlight: 10 }, { jobType: 'other', maxInFlight: 10 });
   const ids = await insertJobs(pool, 'mail', 100);
   const others = await insertJobs(pool, 'other', 5);
@@ -44,7 +44,7 @@ it('finds room behind jobs that a transaction under way has cancelled, however m
   expect(full).toEqual([]);
 });
 
-it('takes the first by priority across handlers also behind what somebody holds', async () => {
+it('claims in order of priority across handlers behind locked rows too', async () => {
   await deploy(db, { jobType: 'a' }, { jobType: 'b' });
   const mine = await insertJobs(pool, 'a', 4);
   const theirs = await insertJobs(pool, 'b', 4);
@@ -58,7 +58,7 @@ it('takes the first by priority across handlers also behind what somebody holds'
   expect(jobs.map(({ id }) => id)).toEqual([...theirs.slice(1), ...mine.slice(0, 2)]);
 });
 
-it('goes around a handler that somebody holds', async () => {
+it('claims jobs of other handlers when the row of a handler is locked', async () => {
   await deploy(db, { jobType: 'a' }, { jobType: 'b' });
   await insertJobs(pool, 'a', 1);
   const [free] = await insertJobs(pool, 'b', 1);

@@ -14,7 +14,7 @@ const limitOf = async (jobType: string): Promise<number> =>
   (await pool.query('select max_in_flight from millrace.handlers where job_type = $1', [jobType])).rows[0]
     .max_in_flight;
 
-it('doubles the limit of a handler found drained with more to do, and lowers it while it does not drain', async () => {
+it('doubles the limit of a drained handler with due jobs, and lowers it while the handler does not drain', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 100 });
   await insertJobs(pool, 'mail', 400);
   const finish = (ids: string[]) => pool.query('delete from millrace.jobs_live where id = any($1)', [ids]);
@@ -36,7 +36,7 @@ it('doubles the limit of a handler found drained with more to do, and lowers it 
   expect(lowered).toBeLessThan(100);
 });
 
-it('lowers the limit of a handler whose burst is over, and leaves its row alone while nothing is claimed', async () => {
+it('lowers the limit of a handler after a burst, and keeps its row unchanged while nothing is claimed', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 100 });
   await pool.query('update millrace.handlers set max_in_flight = 100');
   const version = async () => (await pool.query('select xmin from millrace.handlers')).rows[0].xmin;
@@ -62,7 +62,7 @@ it('lowers the limit of a handler whose burst is over, and leaves its row alone 
   expect([atFloor, await version()]).toEqual([resting, raised]);
 });
 
-it('keeps the limit of a handler whose due jobs were cut off by the size of the claim', async () => {
+it('keeps the limit of a handler whose due jobs exceed the size of the claim', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 100 });
   await pool.query('update millrace.handlers set max_in_flight = 100');
   await insertJobs(pool, 'mail', 60);

@@ -27,7 +27,7 @@ const fill = (jobType: string, count: number, due: string) =>
     [jobType, count, due],
   );
 
-/** Pages that a claim of 1,000 due jobs looks at. */
+/** Pages that a claim of 1,000 due jobs reads. */
 async function pagesOfClaim(): Promise<number> {
   await fill('mail', WANTED / 2, '-1 hour');
   await fill('index', WANTED / 2, '-1 hour');
@@ -47,7 +47,7 @@ beforeAll(async () => {
   await fill('mail', 20_000, '1 day');
 });
 
-it('SCL-01: looks at few more pages among 100,000 jobs that are paused, unknown or not due', async () => {
+it('SCL-01: a claim reads few more pages among 100,000 jobs that are paused, unknown or not due', async () => {
   const pages = await pagesOfClaim();
 
   expect(small).toBeGreaterThan(WANTED);
@@ -74,7 +74,7 @@ describe.each(['fresh', 'no'])('with %s statistics', (statistics) => {
     else await pool.query(`delete from pg_statistic where starelid = 'millrace.jobs_live'::regclass`);
   });
 
-  it.each(Object.entries(VERBS))('a %s walks no table of jobs as a whole', async (_name, verb) => {
+  it.each(Object.entries(VERBS))('a %s scans no whole table of jobs', async (_name, verb) => {
     const plans = (await plansOf(engine.test, verb)).join('\n');
 
     expect(plans).toMatch(/jobs_live_\w+/);

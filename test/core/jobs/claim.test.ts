@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const read = async (id: string) => (await pool.query('select * from millrace.jobs_live where id = $1', [id])).rows[0];
 
-it('stamps what it takes with the number of its dispatch, a lease and nothing of an earlier delivery', async () => {
+it('a claim stores the claim number and a lease, and clears an earlier delivery', async () => {
   await deploy(db, { jobType: 'mail', timeout: 30 });
   const [id] = await insertJobs(pool, 'mail', 1);
   await pool.query(`update millrace.jobs_live set message_id = 'old', message_sent_at = now(), request_id = 'old'`);
@@ -32,7 +32,7 @@ it('stamps what it takes with the number of its dispatch, a lease and nothing of
   expect(rows).toEqual([{ claim_no: row.claim_no, claimed_count: 1, sent_at: null }]);
 });
 
-it('writes no dispatch when there is nothing to take', async () => {
+it('a claim without due jobs writes no dispatch', async () => {
   await deploy(db, { jobType: 'mail' });
 
   const jobs = await claim(db, 10);
@@ -41,7 +41,7 @@ it('writes no dispatch when there is nothing to take', async () => {
   expect([jobs, rows]).toEqual([[], []]);
 });
 
-it('takes due jobs in order of priority, due time and id, across handlers, and each tenth time by age', async () => {
+it('claims jobs in order of priority, due time and id across handlers, and every tenth time by age', async () => {
   await deploy(db, { jobType: 'a' }, { jobType: 'b' }, { jobType: 'b', routingKey: 'k' });
   const job = fc.record({
     address: fc.constantFrom(['a', ''], ['b', ''], ['b', 'k']),
@@ -80,7 +80,7 @@ it('takes due jobs in order of priority, due time and id, across handlers, and e
   );
 });
 
-it('leaves alone what is paused, held, not due, refused a moment ago, or of no known type', async () => {
+it('claims no jobs that are paused, held, not due, just refused, or of an unknown type', async () => {
   await deploy(db, { jobType: 'paused' }, { jobType: 'held' }, { jobType: 'open' });
   await pool.query(`update millrace.handlers set paused_at = now() where job_type = 'paused'`);
   await pool.query(`update millrace.handlers set held_until = now() + interval '1 hour' where job_type = 'held'`);
@@ -107,7 +107,7 @@ it('leaves alone what is paused, held, not due, refused a moment ago, or of no k
   );
 });
 
-it('takes from a handler again when its hold is over', async () => {
+it('claims jobs of a handler again after its hold', async () => {
   await deploy(db, { jobType: 'held' });
   await pool.query(`update millrace.handlers set held_until = now() + interval '1 minute'`);
   const ids = await insertJobs(pool, 'held', 2);
@@ -118,7 +118,7 @@ it('takes from a handler again when its hold is over', async () => {
   expect(jobs.map(({ id }) => id)).toEqual(ids);
 });
 
-it('takes a failed job that has no tries left by a limit lowered since', async () => {
+it('claims a failed job whose max_attempts was lowered below its attempts', async () => {
   await deploy(db, { jobType: 'mail' });
   const [id] = await insertJobs(pool, 'mail', 1);
   await pool.query(
@@ -132,7 +132,7 @@ it('takes a failed job that has no tries left by a limit lowered since', async (
   expect(await read(id!)).toMatchObject({ status: 'dispatched', attempts: 9, due_at: null });
 });
 
-it('goes up to the most that may be in flight and no further, counting what runs', async () => {
+it('claims up to max_in_flight, which includes running jobs', async () => {
   await deploy(db, { jobType: 'mail', maxInFlight: 7 });
   await insertJobs(pool, 'mail', 30);
 

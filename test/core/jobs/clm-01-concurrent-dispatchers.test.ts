@@ -27,7 +27,7 @@ beforeEach(async () => {
 const MOST = 50;
 const TYPES = ['mail', 'index', 'report'];
 
-/** A handler's Lambda: starts what was sent to it, ten at a time, and says that it succeeded. */
+/** A handler's Lambda function: starts its messages, ten at a time, and settles them as succeeded. */
 async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
   for (let batch = 0; !done(); batch++) {
     const [next] = queues.sent;
@@ -50,7 +50,7 @@ async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
   }
 }
 
-/** The most that each handler had in flight, looked at as often as possible. */
+/** The largest number of jobs in flight of each handler, sampled as often as possible. */
 async function sample(done: () => boolean): Promise<Map<string, number>> {
   const most = new Map<string, number>();
   while (!done()) {
@@ -66,7 +66,7 @@ async function sample(done: () => boolean): Promise<Map<string, number>> {
 it.each([
   ['CLM-01', 4, 5000],
   ['eight at once', 8, 2000],
-])('%s: each job is sent once, and no handler gets more than its limit', async (_name, dispatchers, jobs) => {
+])('%s: each job is sent once, and no handler exceeds its limit', async (_name, dispatchers, jobs) => {
   await deploy(db, ...TYPES.map((jobType) => ({ jobType, concurrency: 2, maxInFlight: MOST })));
   for (const type of TYPES) await insertJobs(pool, type, Math.ceil(jobs / TYPES.length));
   const total = Math.ceil(jobs / TYPES.length) * TYPES.length;
@@ -103,7 +103,7 @@ it.each([
   expect(Math.max(...most.values())).toBeGreaterThan(5);
 });
 
-it('CLM-01: no dispatcher waits for another, nor draws a number for handlers that another has', async () => {
+it('CLM-01: a dispatcher never waits for another, and claims nothing for handlers that another has locked', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 10);
   const number = async () =>
@@ -123,10 +123,10 @@ it('CLM-01: no dispatcher waits for another, nor draws a number for handlers tha
   expect(BigInt(then[0]!.claimNo)).toBeGreaterThan(BigInt(before));
 });
 
-it('CLM-01: what another has claimed and not committed counts, also when more urgent jobs come', async () => {
+it('CLM-01: uncommitted claims of another dispatcher count, even when more urgent jobs arrive', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, maxInFlight: 10 });
   await insertJobs(pool, 'mail', 30);
-  // Keeps a claim from committing while somebody holds lock 42.
+  // Delays the commit of a claim while another session has lock 42.
   await pool.query(`create function public.halt() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock(42); return null; end $$`);
   await pool.query('create trigger halt after insert on millrace.dispatches execute function public.halt()');
@@ -154,10 +154,10 @@ it('CLM-01: what another has claimed and not committed counts, also when more ur
   expect(claimed).toEqual([10, 0, 0]);
 });
 
-it('draws numbers that only rise for a handler, in the order in which its claims commit', async () => {
+it('the claim numbers of a handler rise in the order in which its claims commit', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 1 }, maxInFlight: 1000 });
   await insertJobs(pool, 'mail', 40);
-  // A claim dawdles between drawing its number and committing, so that numbers drawn too early would be overtaken.
+  // A claim waits between the draw of its number and its commit, so that a number drawn too early would be overtaken.
   await pool.query(`create function public.dawdle() returns trigger language plpgsql as
     $$ begin perform pg_sleep(random() * 0.03); return null; end $$`);
   await pool.query('create trigger dawdle after insert on millrace.dispatches execute function public.dawdle()');
@@ -174,7 +174,7 @@ it('draws numbers that only rise for a handler, in the order in which its claims
         const jobs = await claim(db, 3);
         if (jobs[0] === undefined) continue;
         seen.push(BigInt(jobs[0].claimNo));
-        // Everything that was committed before this claim began has a lower number.
+        // Every claim that was committed before this one started has a lower number.
         expect(BigInt(jobs[0].claimNo)).toBeGreaterThan(before);
         await pool.query(`update millrace.jobs_live set status = 'running', started_at = now() where id = any($1)`, [
           jobs.map(({ id }) => id),

@@ -38,7 +38,7 @@ const many = (priority = 0) =>
   );
 
 describe('CLM-08', () => {
-  it('10,000 older jobs of a paused type keep no other waiting', async () => {
+  it('10,000 older jobs of a paused handler do not delay other jobs', async () => {
     await many();
     await pool.query(`update millrace.handlers set paused_at = now() where job_type = 'big'`);
     await insertJobs(pool, 'small', 1);
@@ -48,7 +48,7 @@ describe('CLM-08', () => {
     expect([sentTo('big'), sentTo('small')]).toEqual([0, 1]);
   });
 
-  it('10,000 older jobs whose queue is missing keep no other waiting, and are reported once', async () => {
+  it('10,000 older jobs whose queue is missing do not delay other jobs, and are reported once', async () => {
     await many();
     await insertJobs(pool, 'small', 1);
     queues.judge = (queueUrl) => (queueUrl === queueOf('big') ? 'no_queue' : 'sent');
@@ -60,7 +60,7 @@ describe('CLM-08', () => {
     expect(log.events('send_refused')).toHaveLength(1);
   });
 
-  it('10,000 older jobs of a type that nobody handles keep no other waiting', async () => {
+  it('10,000 older jobs without a handler do not delay other jobs', async () => {
     await many();
     await pool.query(`update millrace.jobs_live set job_type = 'nobody'`);
     await insertJobs(pool, 'small', 1);
@@ -71,7 +71,7 @@ describe('CLM-08', () => {
     expect(log.events('no_handler')).toHaveLength(1);
   });
 
-  it('10,000 older jobs that SQS refuses keep no other waiting', async () => {
+  it('10,000 older jobs that SQS refuses do not delay other jobs', async () => {
     await many();
     await insertJobs(pool, 'small', 1);
     queues.judge = (queueUrl) => (queueUrl === queueOf('big') ? 'refused' : 'sent');
@@ -81,7 +81,7 @@ describe('CLM-08', () => {
     expect(sentTo('small')).toBe(1);
   });
 
-  it('a stream of urgent jobs that fills every claim keeps no other handler waiting', async () => {
+  it('a stream of urgent jobs that fills every claim does not delay other handlers', async () => {
     await pool.query(`insert into millrace.jobs (job_type, priority) values ('small', 9)`);
 
     for (let n = 0; n < 3; n++) {
@@ -94,7 +94,7 @@ describe('CLM-08', () => {
     expect(sentTo('big')).toBe(7500);
   });
 
-  it('a stream of urgent jobs that fills every claim leaves a tenth of them to others of its handler', async () => {
+  it('a stream of urgent jobs that fills every claim leaves a tenth to other jobs of its handler', async () => {
     const {
       rows: [low],
     } = await pool.query(`insert into millrace.jobs (job_type, priority) values ('big', 9) returning id::text`);

@@ -41,7 +41,7 @@ async function count(): Promise<number> {
 }
 
 describe('enqueue', () => {
-  it('inserts a job that everything else is left to the database of', async () => {
+  it("inserts a job with the database's defaults", async () => {
     const { id, deduplicated } = await enqueue(database.pool, note, { note: 'ok 😀' });
 
     const job = await row(id);
@@ -52,7 +52,7 @@ describe('enqueue', () => {
     expect(job.payload).toBe('{"note": "ok 😀"}');
   });
 
-  it('passes every option on', async () => {
+  it('stores every option', async () => {
     const options = { runAt: new Date('2030-01-02T03:04:05.678Z'), priority: 0, maxAttempts: 2 };
 
     const { id } = await enqueue(database.pool, anything, [1], { ...options, uniqueKey: 'u', groupKey: 'g' });
@@ -62,7 +62,7 @@ describe('enqueue', () => {
     expect(job).toMatchObject({ unique_key: 'u', group_key: 'g' });
   });
 
-  it("counts a delay by the database's clock", async () => {
+  it("adds a delay to the database's clock", async () => {
     const { id } = await enqueue(database.pool, note, { note: '' }, { delay: '90s' });
 
     const { wait } = await row(id);
@@ -70,7 +70,7 @@ describe('enqueue', () => {
     expect(wait).toBe(90);
   });
 
-  it('answers the id of the live job that holds the unique key', async () => {
+  it('returns the id of the unfinished job with the unique key', async () => {
     const first = await enqueue(database.pool, note, { note: '1' }, { uniqueKey: 'once' });
 
     const second = await enqueue(database.pool, note, { note: '2' }, { uniqueKey: 'once' });
@@ -78,7 +78,7 @@ describe('enqueue', () => {
     expect(second).toEqual({ id: first.id, deduplicated: true });
   });
 
-  it("is gone with the caller's transaction", async () => {
+  it("a rollback of the caller's transaction removes the job", async () => {
     const client = await createClient(database.url);
     await client.query('begin');
     const { id } = await enqueue(client, note, { note: 'never' });
@@ -88,7 +88,7 @@ describe('enqueue', () => {
     expect(await row(id)).toBeUndefined();
   });
 
-  it('refuses a payload that the handler would refuse, and inserts nothing', async () => {
+  it("refuses a payload that violates the handler's schema, and inserts nothing", async () => {
     const before = await count();
     const payload = { note: 13 } as unknown as { note: string };
 
@@ -128,14 +128,14 @@ const BAD_OPTIONS: [string, EnqueueOptions][] = [
   ['groupKey', { groupKey: 7 as unknown as string }],
 ];
 
-it.each(BAD_OPTIONS)('refuses a bad %s by its name', async (field, options) => {
+it.each(BAD_OPTIONS)('refuses an invalid %s and names it', async (field, options) => {
   const refused = enqueue(database.pool, note, { note: '' }, options);
 
   await expect(refused).rejects.toThrow(SettingError);
   await expect(refused).rejects.toMatchObject({ field });
 });
 
-it.each(BAD_OPTIONS)('refuses a bad %s among many by its name and place', async (field, options) => {
+it.each(BAD_OPTIONS)('refuses an invalid %s among many items, and names it with its index', async (field, options) => {
   const good = { handler: note, payload: { note: '' } };
 
   const refused = enqueueMany(database.pool, [good, { ...good, ...options }]);
@@ -144,7 +144,7 @@ it.each(BAD_OPTIONS)('refuses a bad %s among many by its name and place', async 
   await expect(refused).rejects.toMatchObject({ field: `items[1].${field}` });
 });
 
-it('takes every key of 1 to 500 characters that Postgres can store', async () => {
+it('accepts every key of 1 to 500 characters that Postgres can store', async () => {
   const key = fc.string({ unit: 'binary', minLength: 1, maxLength: 500 }).filter((text) => !text.includes('\0'));
 
   await fc.assert(
@@ -157,7 +157,7 @@ it('takes every key of 1 to 500 characters that Postgres can store', async () =>
 });
 
 describe('enqueueMany', () => {
-  it('inserts jobs of several handlers and answers in their order', async () => {
+  it('inserts jobs of several handlers and returns results in order', async () => {
     const items = [
       { handler: note, payload: { note: 'a' }, uniqueKey: 'many-b', delay: '1m' },
       { handler: anything, payload: { b: 1 }, priority: 9 },
@@ -175,7 +175,7 @@ describe('enqueueMany', () => {
     expect(rows[2]).toMatchObject({ run_at: new Date(0), unique_key: 'many-a' });
   });
 
-  it('takes a list that was made at run time', async () => {
+  it('accepts a list that is built at run time', async () => {
     const items = Array.from({ length: 1000 }, (_, index) => ({ handler: note, payload: { note: `${index}` } }));
 
     const answers = await enqueueMany(database.pool, items);

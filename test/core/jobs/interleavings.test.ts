@@ -5,7 +5,7 @@ import { checkLife, STEPS } from '../../support/unruly-life.ts';
 
 const engine = await openDatabaseEngine();
 
-it('ends every job, runs none that has ended and keeps its books, whatever happens in whatever order', async () => {
+it('every interleaving finishes every job, runs no finished job and keeps consistent counts', async () => {
   await fc.assert(
     fc.asyncProperty(STEPS, async (steps) => void (await checkLife(engine, steps))),
     { numRuns: 10 },

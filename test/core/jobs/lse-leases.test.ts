@@ -13,7 +13,7 @@ async function crashed(count: number, options = {}) {
   return delivered;
 }
 
-it('LSE-01: a job whose worker is killed is due again within its lease, its message starts no second run', async () => {
+it('LSE-01: a job whose worker is killed is due again after its lease, and its message starts no second attempt', async () => {
   const { ids, records } = await crashed(1);
 
   const early = await engine.rescue();
@@ -34,7 +34,7 @@ it('LSE-01: a job whose worker is killed is due again within its lease, its mess
   expect(state.due_in).toBeLessThanOrEqual(72);
 });
 
-it('LSE-01: after the rescue the old message is done with, and a new one runs the job', async () => {
+it('LSE-01: after the rescue the old message is acknowledged, and a new one runs the job', async () => {
   const { ids, records } = await crashed(1);
   await engine.advance(36);
   await engine.rescue();
@@ -49,7 +49,7 @@ it('LSE-01: after the rescue the old message is done with, and a new one runs th
   expect(engine.runs).toHaveLength(2);
 });
 
-it('LSE-01: the last allowed attempt that crashes is dead, and its own message carries that to the DLQ', async () => {
+it('LSE-01: a crash of the last attempt makes a dead letter, and its own message moves to the DLQ', async () => {
   const { ids, records } = await crashed(1, { maxAttempts: 1 });
   await engine.advance(36);
   await engine.rescue();
@@ -62,7 +62,7 @@ it('LSE-01: the last allowed attempt that crashes is dead, and its own message c
   expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
 });
 
-/** A rescue that is held between its look and its write, while something happens. */
+/** A rescue that is delayed between its read and its write, during which `meanwhile` runs. */
 async function pausedRescue(meanwhile: () => Promise<unknown>): Promise<void> {
   await engine.advance(36);
   const query: typeof engine.db.query = async (text, values) => {
@@ -73,7 +73,7 @@ async function pausedRescue(meanwhile: () => Promise<unknown>): Promise<void> {
   await rescue({ db: { ...engine.db, query }, random: () => 0 });
 }
 
-it('LSE-03: a rescue that was held up changes nothing of a job that completed meanwhile', async () => {
+it('LSE-03: a delayed rescue does not change a job that completed in the meantime', async () => {
   const { ids, records } = await engine.deliver(1);
   let before: unknown;
   engine.work = async () => {
@@ -96,7 +96,7 @@ it('LSE-03: a rescue that was held up changes nothing of a job that completed me
   expect(await engine.sql('select from millrace.job_attempts')).toEqual([]);
 });
 
-it('LSE-03: nor of one that was rescued by another, claimed and started anew', async () => {
+it('LSE-03: a delayed rescue does not change a job that was rescued, claimed and started again', async () => {
   const { ids } = await crashed(1);
 
   await pausedRescue(async () => {
@@ -109,7 +109,7 @@ it('LSE-03: nor of one that was rescued by another, claimed and started anew', a
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'running', attempts: 2 });
 });
 
-it('LSE-03: nor of one that was cancelled', async () => {
+it('LSE-03: a delayed rescue does not change a cancelled job', async () => {
   const { ids } = await crashed(1);
   await engine.sql('select millrace.cancel($1)', [ids[0]]);
 
@@ -122,7 +122,7 @@ it('LSE-03: nor of one that was cancelled', async () => {
 it.each([
   ['success', () => undefined],
   ['an error', () => Promise.reject(new Error('boom'))],
-])('LSE-05: a row deleted while its job runs to %s is logged, and the other nine end', async (_what, end) => {
+])('LSE-05: a row deleted while its job runs to %s is logged, and the other nine jobs finish', async (_what, end) => {
   const { ids, records } = await engine.deliver(10);
   engine.work = async ({ jobId }) => {
     if (jobId !== ids[4]) return undefined;

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const jobs = async () => (await pool.query('select * from millrace.jobs_live order by id')).rows;
 
 describe('release', () => {
-  it('gives back only what is still dispatched under that claim', async () => {
+  it('releases only jobs that are still dispatched under that claim', async () => {
     const ids = await insertJobs(pool, 'mail', 4);
     const claimed = await claim(db, 10);
     await markRunning(pool, [ids[1]!]);
@@ -38,7 +38,7 @@ describe('release', () => {
     expect((await jobs()).map(({ status }) => status)).toEqual(['pending', 'running', 'dispatched', 'dispatched']);
   });
 
-  it('costs no attempt and leaves what the job knew', async () => {
+  it('costs no attempt and keeps the history of the job', async () => {
     await insertJobs(pool, 'mail', 1);
     await pool.query(
       `update millrace.jobs_live set status = 'failed', attempts = 2, last_error = 'boom', claim_no = 1,
@@ -52,13 +52,13 @@ describe('release', () => {
     expect(await claim(db, 10)).toHaveLength(1);
   });
 
-  it('answers nothing for nothing', async () => {
+  it('returns an empty list for an empty list', async () => {
     expect(await release(db, [])).toEqual([]);
   });
 });
 
-describe('a dispatch that nobody confirmed', () => {
-  it('is released whole after sixty seconds, but for what has started', async () => {
+describe('an unconfirmed dispatch', () => {
+  it('is released after sixty seconds, except for jobs that have started', async () => {
     const ids = await insertJobs(pool, 'mail', 5);
     await claim(db, 10);
     await markRunning(pool, ids.slice(0, 2));
@@ -74,7 +74,7 @@ describe('a dispatch that nobody confirmed', () => {
     expect((await jobs()).map(({ attempts }) => attempts)).toEqual([1, 1, 0, 0, 0]);
   });
 
-  it('is left alone once it is confirmed, and cannot be confirmed once it was released', async () => {
+  it('is not released after its confirmation, and not confirmed after its release', async () => {
     await insertJobs(pool, 'mail', 1);
     const [first] = await claim(db, 10);
     const confirmed = await confirmDispatch(db, first!.claimNo, { sent: 1, refused: 0 });
@@ -89,7 +89,7 @@ describe('a dispatch that nobody confirmed', () => {
     expect((await jobs()).map(({ status }) => status)).toEqual(['dispatched', 'pending']);
   });
 
-  it('is released by one of many who try', async () => {
+  it('is released by only one of many concurrent dispatchers', async () => {
     await insertJobs(pool, 'mail', 40);
     await claim(db, 100);
     await shiftClock(pool, 61);
@@ -100,9 +100,9 @@ describe('a dispatch that nobody confirmed', () => {
   });
 });
 
-describe('a message that does not arrive', () => {
+describe('a lost message', () => {
   const LATER = 24 * 3600;
-  /** Claims what is due and lets its lease pass. */
+  /** Claims due jobs and lets their lease expire. */
   const lose = async (round: number) => {
     await claim(db, 10);
     await shiftClock(pool, LATER * (round + 1));
@@ -111,7 +111,7 @@ describe('a message that does not arrive', () => {
   const startLater = () =>
     pool.query('update millrace.handler_starts set claim_no = (select max(claim_no) + 1 from millrace.dispatches)');
 
-  it('is no loss while no later one of its handler has started either', async () => {
+  it('does not count as a loss while no later job of its handler has started', async () => {
     await insertJobs(pool, 'mail', 1);
 
     for (let round = 0; round < 12; round++) expect(await lose(round)).toBe(1);
@@ -120,7 +120,7 @@ describe('a message that does not arrive', () => {
     expect((await pool.query('select * from millrace.job_attempts')).rows).toEqual([]);
   });
 
-  it('is a loss when a later one has started, and the tenth is the end', async () => {
+  it('counts as a loss when a later job has started, and the tenth loss makes a dead letter', async () => {
     const [id] = await insertJobs(pool, 'mail', 1);
     const seen: string[] = [];
 
@@ -146,7 +146,7 @@ describe('a message that does not arrive', () => {
     ]);
   });
 
-  it('is waited for until the lease is over', async () => {
+  it('is not released before its lease expires', async () => {
     await insertJobs(pool, 'mail', 1);
     await claim(db, 10);
     const [{ lease }] = (

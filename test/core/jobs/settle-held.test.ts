@@ -11,7 +11,7 @@ const engine = await openDatabaseEngine();
 const succeeded: Outcome = { kind: 'succeeded', result: null };
 const dead: Outcome = { kind: 'dead_letter', error: describeFailure(new Error('it broke')) };
 
-/** Claimed jobs that run under the request `r`, by SQL alone. */
+/** Makes claimed jobs run under the request `r`, with SQL only. */
 async function running(count: number) {
   const { ids } = await engine.deliver(count);
   const found = await engine.sql<{ id: string; claim_no: string }>(
@@ -25,7 +25,7 @@ async function running(count: number) {
 it.each([
   ['its open dead letter', dead, 'dead_letter', 'insert into millrace.dead_letters (job_id) values ($1)'],
   ['its request to cancel', succeeded, 'succeeded', 'insert into millrace.cancel_requests (job_id) values ($1)'],
-])('ends the others of a batch while another session holds one job by %s', async (_what, outcome, status, hold) => {
+])('settles the other jobs of a batch while another session locks one by %s', async (_what, outcome, status, hold) => {
   const log = recordLog();
   const jobs = await running(3);
   const holder = await createClient(engine.database.url);

@@ -17,7 +17,7 @@ const OUTCOMES: Record<string, Outcome> = {
   snoozed: { kind: 'snoozed', error, delaySeconds: 600 },
 };
 
-/** Jobs that run under one request, by SQL alone. */
+/** Makes jobs run under one request, with SQL only. */
 async function running(count: number, requestId = 'r'): Promise<string[]> {
   const rows = await engine.sql<{ id: string }>(
     `insert into millrace.jobs_live (job_type, status, attempts, claim_no, lease_expires_at, started_at, request_id,
@@ -75,7 +75,7 @@ it.each(Object.entries(EXPECTED))('ends an attempt as %s', async (kind, { due, l
   );
 });
 
-it('ends every kind in one statement and answers in the order of the input', async () => {
+it('settles every outcome in one statement and returns results in the order of the input', async () => {
   const ids = (await running(6)).reverse();
   const outcomes = Object.values(OUTCOMES);
 
@@ -89,7 +89,7 @@ it('ends every kind in one statement and answers in the order of the input', asy
   expect(statuses(settled)).toEqual(['succeeded', 'failed', 'dead_letter', 'skipped', 'cancelled', 'pending']);
 });
 
-it('obeys a number of tries that was lowered while it ran', async () => {
+it('applies a max_attempts that was lowered during the attempt', async () => {
   const [id] = await running(1);
   await engine.sql('update millrace.jobs_live set attempts = 3, max_attempts = 2');
 
@@ -105,7 +105,7 @@ it.each([
   ['dead_letter', 'cancelled', [{ event: 'failed', status: 'cancelled' }]],
   ['snoozed', 'cancelled', []],
   ['cancelled', 'cancelled', []],
-])('ends %s as %s when it was asked to cancel meanwhile', async (kind, status, failures) => {
+])('settles %s as %s when the job has a cancel request', async (kind, status, failures) => {
   const [id] = await running(1);
   const [asked] = await engine.sql('select millrace.cancel($1) as answer', [id]);
 
@@ -124,7 +124,7 @@ it.each([
   ['another claim', { claimNo: '41' }],
   ['another request', { requestId: 'other' }],
   ['a rescue while the lease lasts', { requestId: null }],
-])('changes nothing under %s', async (_what, options) => {
+])('settle changes nothing under %s', async (_what, options) => {
   const ids = await running(1);
 
   const settled = await end(ids, OUTCOMES.failed!, options);
@@ -134,7 +134,7 @@ it.each([
   expect(await engine.sql('select from millrace.job_attempts')).toEqual([]);
 });
 
-it('settles once: the second time nothing changes', async () => {
+it('a second settle changes nothing', async () => {
   const ids = await running(1);
   await end(ids, OUTCOMES.failed!);
 
@@ -144,7 +144,7 @@ it('settles once: the second time nothing changes', async () => {
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'failed' });
 });
 
-it('keeps the one open dead letter when a job dies again before it is resolved', async () => {
+it('keeps one open dead letter when a job dies again', async () => {
   const [id] = await running(1);
   await engine.sql("insert into millrace.dead_letters (job_id, last_error) values ($1, 'before')", [id]);
 
@@ -154,7 +154,7 @@ it('keeps the one open dead letter when a job dies again before it is resolved',
   expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
 });
 
-it('drops a result that cannot be stored rather than the outcome, and harms no other', async () => {
+it('stores the outcome without a result that cannot be stored, and the other outcomes', async () => {
   const ids = await running(4);
   const log = recordLog();
   const results = ['{"n": 1}', '{"n": 1e999999999}', 'not json', '"a \\u0000"'];
@@ -175,7 +175,7 @@ it('drops a result that cannot be stored rather than the outcome, and harms no o
   expect(states.map(({ result }) => result)).toEqual([{ n: 1 }, null, null, null]);
 });
 
-it('tells which job the database refuses to end and why, and ends the others', async () => {
+it('logs the job whose outcome the database refuses and the cause, and settles the others', async () => {
   const log = recordLog();
   const ids = await running(2);
   await engine.sql(`create function public.refuse() returns trigger language plpgsql as $$ begin

@@ -19,7 +19,7 @@ function begin(records: Records, batch: Partial<Parameters<typeof start>[1]> = {
 
 const verdicts = ({ answers }: Started) => answers.map(({ verdict }) => verdict);
 
-it('starts all of a batch in one statement, counts the attempt and reads the payload', async () => {
+it('starts a batch in one statement, counts each attempt and returns the payload', async () => {
   const { ids, records } = await engine.deliver(3, { payload: { n: 1 } });
 
   const started = await begin(records);
@@ -30,7 +30,7 @@ it('starts all of a batch in one statement, counts the attempt and reads the pay
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'running', attempts: 1, request_id: 'r' });
 });
 
-it('answers the same start again to the same request, and counts nothing twice', async () => {
+it('returns the same start to the same request again, and counts the attempt once', async () => {
   const { ids, records } = await engine.deliver(2);
   const first = await begin(records);
 
@@ -43,7 +43,7 @@ it('answers the same start again to the same request, and counts nothing twice',
   expect(await engine.state(ids[0]!)).toMatchObject({ attempts: 1 });
 });
 
-it('starts nothing for another request or another delivery', async () => {
+it('starts nothing for another request or delivery of a running job', async () => {
   const { records } = await engine.deliver(1);
   await begin(records);
 
@@ -54,7 +54,7 @@ it('starts nothing for another request or another delivery', async () => {
   expect(verdicts(otherMessage)).toEqual(['none']);
 });
 
-it('skips a row that another session holds and starts the others at once', async () => {
+it('skips a locked row and starts the others at once', async () => {
   const { ids, records } = await engine.deliver(3);
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
@@ -67,7 +67,7 @@ it('skips a row that another session holds and starts the others at once', async
   expect(await engine.state(ids[1]!)).toMatchObject({ status: 'dispatched', attempts: 0 });
 });
 
-it('leaves the message of a busy row, and runs it when it comes again', async () => {
+it('leaves the message of a locked row, and runs the job at its next delivery', async () => {
   const { ids, records } = await engine.deliver(2);
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
@@ -83,7 +83,7 @@ it('leaves the message of a busy row, and runs it when it comes again', async ()
   expect(engine.runs).toEqual([ids[1], ids[0]]);
 });
 
-it('cancels at start what was asked to be cancelled while it lay in SQS', async () => {
+it('cancels a job at its start when it has a cancel request', async () => {
   const { ids, records } = await engine.deliver(2);
   const [asked] = await engine.sql('select millrace.cancel($1) as answer', [ids[0]]);
 
@@ -96,7 +96,7 @@ it('cancels at start what was asked to be cancelled while it lay in SQS', async 
   expect(await engine.sql('select from millrace.cancel_requests')).toEqual([]);
 });
 
-it('starts no message of another epoch, and takes the job up again by its lease', async () => {
+it('starts no job for a message of another epoch, and rescues the job after its lease', async () => {
   const id = await engine.enqueue();
   await engine.dispatch();
   const claim = (await engine.state(id)).claim_no!;
@@ -113,7 +113,7 @@ it('starts no message of another epoch, and takes the job up again by its lease'
   expect(await engine.state(id)).toMatchObject({ status: 'pending', attempts: 0 });
 });
 
-it('starts once when a message of this epoch and one of another name the same claim', async () => {
+it('starts a job once when messages of two epochs name the same claim', async () => {
   const { ids, records } = await engine.deliver(1);
   const { claim } = JSON.parse(records[0]!.body) as { claim: string };
   engine.queues.put(QUEUE, engine.body(ids[0]!, claim, 'another'));
@@ -134,7 +134,7 @@ it('does not start a job of another handler', async () => {
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'dispatched', attempts: 0 });
 });
 
-it('starts nothing when it is only to look', async () => {
+it('starts nothing with lookOnly', async () => {
   const { records, ids } = await engine.deliver(1);
 
   await begin(records, { lookOnly: true });
@@ -142,7 +142,7 @@ it('starts nothing when it is only to look', async () => {
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'dispatched', attempts: 0 });
 });
 
-it('starts with an attempt column at its limit', async () => {
+it('starts a job whose attempts are at the limit of the column', async () => {
   const { records, ids } = await engine.deliver(2);
   await engine.sql('update millrace.jobs_live set attempts = 2147483647 where id = $1', [ids[0]]);
 
@@ -152,7 +152,7 @@ it('starts with an attempt column at its limit', async () => {
   expect(engine.runs).toEqual(ids);
 });
 
-it('goes on when the answer to start is lost', async () => {
+it('runs the batch when the first response to start is lost', async () => {
   const { ids, records } = await engine.deliver(2);
   let losses = 1;
   const db = {
@@ -171,7 +171,7 @@ it('goes on when the answer to start is lost', async () => {
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-it('leaves everything untouched when the database stays away, and never throws', async () => {
+it('changes nothing and never throws while the database is unavailable', async () => {
   const { ids, records } = await engine.deliver(2);
   let left = 80_000;
   const remainingMs = () => {

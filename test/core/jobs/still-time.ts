@@ -1,4 +1,4 @@
-/** Time that passes only while somebody sleeps; `onSleep` is what happens meanwhile. */
+/** Time that passes only during a sleep, which runs `onSleep`. */
 export function stillTime(onSleep: (slept: number) => unknown = () => undefined) {
   const time = {
     at: 0,

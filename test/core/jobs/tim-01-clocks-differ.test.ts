@@ -21,7 +21,7 @@ beforeEach(async () => {
 describe.each([0, 10, -10, 24 * 60, -365 * 24 * 60])(
   'TIM-01 with a process %d minutes ahead of the database',
   (minutes) => {
-    it('the same jobs go out, no lease is stolen and no duration is negative', async () => {
+    it('dispatches the same jobs, takes no lease and reports no negative duration', async () => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 });
       await pool.query(`insert into millrace.jobs (job_type, run_at) values ('mail', now() - interval '1 minute'),
       ('mail', now() + interval '5 minutes'), ('mail', now() - interval '2 minutes')`);

@@ -32,7 +32,7 @@ const byLibrary = (key: string): Promise<Answer> => enqueue(app, invoice, {}, { 
 const stored = async () => (await engine.pool.query('select id, unique_key from millrace.jobs_live order by id')).rows;
 
 describe('UNQ-01', () => {
-  it('fifty callers at once with invoice-7 get one job, all of them its id', async () => {
+  it('fifty concurrent callers with the key invoice-7 enqueue one job, and all receive its id', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? bySql('invoice-7') : byLibrary('invoice-7'))),
     );
@@ -43,7 +43,7 @@ describe('UNQ-01', () => {
     expect(answers.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
   });
 
-  it('any keys by any number of callers get one job a key, and the first of each is told so', async () => {
+  it('concurrent callers enqueue one job for each key, and only the first caller inserts it', async () => {
     const keys = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }).map(clean), {
       minLength: 1,
       maxLength: 40,
@@ -63,7 +63,7 @@ describe('UNQ-01', () => {
     );
   });
 
-  it('a caller waits for one that has not committed, and takes over when that rolls back', async () => {
+  it('a caller waits for an uncommitted insert of its key, and inserts after a rollback', async () => {
     const first = await createClient(login.url);
     await first.query('begin');
     const { rows } = await first.query<Answer>(`select * from millrace.enqueue('invoice', unique_key => 'k')`);
@@ -78,7 +78,7 @@ describe('UNQ-01', () => {
     expect(answers.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
   });
 
-  it('a key that its holder frees meanwhile is taken by the caller', async () => {
+  it('a caller inserts when the job with its key finishes in the meantime', async () => {
     const { id } = await bySql('k');
     const ending = await createClient(engine.test.url);
     await ending.query('begin');

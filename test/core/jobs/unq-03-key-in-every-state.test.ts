@@ -28,7 +28,7 @@ async function run(outcome?: Outcome): Promise<void> {
   if (outcome) await settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, outcome }], { requestId: 'r' });
 }
 
-/** How a job of the key came to stand, and what a second caller gets: the same job, or one of his own. */
+/** How the job with the key got its status, and what a second caller gets: the same job, or a new one. */
 const TABLE: [string, 'existing' | 'new', (id: string) => Promise<unknown>][] = [
   ['pending', 'existing', async () => undefined],
   ['dispatched', 'existing', () => claim(db, 1)],
@@ -41,7 +41,7 @@ const TABLE: [string, 'existing' | 'new', (id: string) => Promise<unknown>][] = 
 ];
 
 describe('UNQ-03', () => {
-  it.each(TABLE)('while the job of the key is %s, a second caller gets: %s', async (status, expected, reach) => {
+  it.each(TABLE)('while the job with the key is %s, a second caller gets: %s', async (status, expected, reach) => {
     const { id } = await enqueue();
     await reach(id);
 

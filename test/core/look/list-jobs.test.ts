@@ -45,7 +45,7 @@ async function ids(filter: Partial<ListFilter>): Promise<string[]> {
 }
 
 describe('listJobs', () => {
-  it('answers the newest first, live and finished ones', async () => {
+  it('returns unfinished and finished jobs, the newest first', async () => {
     const [a, b, c] = [await insert(), await insert({ job_type: 'b' }), await insert()];
     await cancel(db, b);
 
@@ -54,7 +54,7 @@ describe('listJobs', () => {
     expect(found).toEqual([c, b, a]);
   });
 
-  it('keeps to statuses, job types and the limit', async () => {
+  it('filters by statuses, job types and limit', async () => {
     const [a, b, c] = [await insert(), await insert({ job_type: 'b' }), await insert()];
     await cancel(db, a);
 
@@ -65,7 +65,7 @@ describe('listJobs', () => {
     expect(await ids({ statuses: ['dead_letter'] })).toEqual([]);
   });
 
-  it('keeps to a time, given as such or as a duration', async () => {
+  it('filters by a time or a duration', async () => {
     const old = await insert();
     await database.pool.query(`update millrace.jobs_live set created_at = millrace.clock() - interval '2 hours'`);
     const fresh = await insert();
@@ -75,7 +75,7 @@ describe('listJobs', () => {
     expect(await ids({ since: new Date(Date.now() - 3_600_000) })).toEqual([fresh]);
   });
 
-  it('reads no leaf that cannot hold the status', async () => {
+  it('reads no partition that cannot contain the status', async () => {
     await insert();
     const { rows } = await database.pool.query(
       `explain select id from millrace.jobs where slot = any('{0}'::smallint[]) order by id desc limit 5`,
@@ -87,7 +87,7 @@ describe('listJobs', () => {
 });
 
 describe('showJob', () => {
-  it('has every digit of the payload', async () => {
+  it('returns every digit of the payload', async () => {
     const id = await insert({ payload: '{"n":9007199254740993,"e":1e400,"p":1.10}' });
 
     const shown = await showJob(db, id);
@@ -95,7 +95,7 @@ describe('showJob', () => {
     expect(shown?.job.payload).toBe(`{"e": 1${'0'.repeat(400)}, "n": 9007199254740993, "p": 1.10}`);
   });
 
-  it('has the attempts, newest first', async () => {
+  it('returns the attempts, the newest first', async () => {
     const id = await insert();
     await database.pool.query(
       `insert into millrace.job_attempts (job_id, attempt, outcome, error_name, error_message, delay_seconds)
@@ -111,7 +111,7 @@ describe('showJob', () => {
     ]);
   });
 
-  it('finds a finished job, and none where there is none', async () => {
+  it('returns a finished job, and undefined for a missing one', async () => {
     const id = await insert();
     await cancel(db, id);
 
@@ -125,7 +125,7 @@ describe('why a job waits', () => {
   const lastRound = (ago: string | null) =>
     database.pool.query(`update millrace.dispatcher_runs set last_round_at = millrace.clock() - $1::interval`, [ago]);
 
-  it('is that nobody handles it', async () => {
+  it('is that no handler is registered', async () => {
     const id = await insert({ routing_key: 'k' });
 
     expect(await waiting(id)).toMatch(/^no handler for a\.k is registered/);
@@ -152,7 +152,7 @@ describe('why a job waits', () => {
     expect(await waiting(id)).toBe('its handler a is held until 2100-01-01T00:00:00.000Z: no such queue');
   });
 
-  it('is that no dispatcher runs, or ran for minutes', async () => {
+  it('is that no dispatcher ever ran, or none has run for minutes', async () => {
     await register();
     const id = await insert();
 
@@ -162,7 +162,7 @@ describe('why a job waits', () => {
     expect(await waiting(id)).toMatch(/^it is due, but no dispatcher has run since 20/);
   });
 
-  it('is that its handler is full, else that it is not its turn', async () => {
+  it('is that its handler is at its maximum, or that the dispatcher has not claimed it yet', async () => {
     await register();
     await lastRound('1 second');
     const first = await insert();
@@ -180,7 +180,7 @@ describe('why a job waits', () => {
     expect(await waiting(first)).toMatch(/; its cancellation is requested$/);
   });
 
-  it('is the retry, and for a dead one that nothing tries it again', async () => {
+  it('is the next attempt, and for a dead job that no attempt follows', async () => {
     await register();
     const id = await insert();
     await database.pool.query(

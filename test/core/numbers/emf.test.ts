@@ -8,7 +8,7 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
-/** A line as CloudWatch reads it. */
+/** A log line in the embedded metric format. */
 interface EmfLine {
   readonly _aws: {
     readonly Timestamp: number;
@@ -34,7 +34,7 @@ function record({ byJobType = true, stage = undefined as string | undefined } = 
 const published = (lines: readonly EmfLine[]) =>
   lines.flatMap((line) => line._aws.CloudWatchMetrics[0].Metrics.map(({ Name }) => [Name, line[Name], line.job_type]));
 
-it('writes what CloudWatch reads: every name, unit and dimension of the table', () => {
+it('writes every name, unit and dimension of the table in the embedded metric format', () => {
   const { metrics, lines } = record();
   const values = Object.fromEntries(Object.keys(CLOUDWATCH_METRICS).map((name) => [name, 1]));
 
@@ -52,7 +52,7 @@ it('writes what CloudWatch reads: every name, unit and dimension of the table', 
   expect(Math.abs(line!._aws.Timestamp - Date.now())).toBeLessThan(60_000);
 });
 
-it('tells the stages of an account apart', () => {
+it('separates the stages of an account', () => {
   const { metrics, lines } = record({ stage: 'prod' });
 
   metrics.put({ Enqueued: 1 });
@@ -64,7 +64,7 @@ it('tells the stages of an account apart', () => {
   expect(lines.map(({ service }) => service)).toEqual(['millrace-prod', 'millrace']);
 });
 
-it('leaves job types out when told so', () => {
+it('omits job types if byJobType is false', () => {
   const { metrics, lines } = record({ byJobType: false });
 
   metrics.put({ Enqueued: 1 }, 'work');
@@ -73,7 +73,7 @@ it('leaves job types out when told so', () => {
   expect(lines[0]).not.toHaveProperty('job_type');
 });
 
-it('calls what comes after fifty job types other', () => {
+it('publishes job types after the fiftieth as other', () => {
   const { metrics, lines } = record();
 
   for (let n = 0; n < 60; n++) metrics.put({ Enqueued: 1 }, `type_${n}`);
@@ -84,7 +84,7 @@ it('calls what comes after fifty job types other', () => {
   expect([names[55], names[60]]).toEqual(['other', 'type_3']);
 });
 
-it('breaks a long list into lines that CloudWatch takes, and loses no value', () => {
+it('splits a long list into lines that CloudWatch accepts, and loses no value', () => {
   const { metrics, lines } = record();
   const many = Array.from({ length: 250 }, (_, n) => n);
 
@@ -96,7 +96,7 @@ it('breaks a long list into lines that CloudWatch takes, and loses no value', ()
   expect(lines.map((line) => line._aws.CloudWatchMetrics[0].Metrics.length)).toEqual([3, 1, 1]);
 });
 
-it('a batch publishes how long its jobs waited and ran', async () => {
+it('a batch publishes the wait times and durations of its jobs', async () => {
   const { metrics, lines } = record();
   const { records } = await engine.deliver(3);
 
@@ -107,7 +107,7 @@ it('a batch publishes how long its jobs waited and ran', async () => {
   expect(Math.min(...waits!, ...runs!)).toBeGreaterThanOrEqual(0);
 });
 
-it('the dispatcher publishes every event once, and that nothing is late', async () => {
+it('the dispatcher publishes every event once, and the age of the oldest due job without a due job', async () => {
   const { metrics, lines } = record();
   engine.work = () => {
     throw new Error('no');
@@ -130,7 +130,7 @@ it('the dispatcher publishes every event once, and that nothing is late', async 
   ]);
 });
 
-it('a nudge publishes what SQS did not take', async () => {
+it('a nudge publishes the messages that SQS did not accept', async () => {
   const { metrics, lines } = record();
   await engine.enqueue();
   await engine.enqueue();

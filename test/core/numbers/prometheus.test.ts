@@ -13,7 +13,7 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 2 });
 const build = { version: '1.2.3', node: 'v24.0.0' };
 
-/** `name{labels}` to value. */
+/** Maps `name{labels}` to the value. */
 async function scrape(): Promise<Map<string, number>> {
   const text = await renderMetrics(engine.db, build);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -33,7 +33,7 @@ async function liveThrough(): Promise<void> {
   await engine.sql(`insert into millrace.jobs (job_type, run_at) values ('work', now() - interval '90 s')`);
 }
 
-it('counts what happened, the same before and after the fold', async () => {
+it('counts the same events before and after the fold', async () => {
   await liveThrough();
 
   const before = await scrape();
@@ -50,7 +50,7 @@ it('counts what happened, the same before and after the fold', async () => {
   expect(steady.filter(([name, value]) => before.get(name) !== value)).toEqual([]);
 });
 
-it('tells how long jobs waited and ran, in buckets that add up', async () => {
+it('reports wait times and durations in cumulative buckets', async () => {
   await liveThrough();
 
   const samples = await scrape();
@@ -62,7 +62,7 @@ it('tells how long jobs waited and ran, in buckets that add up', async () => {
   expect(run('sum', '')).toBeGreaterThan(0);
 });
 
-it('waits are counted from when a retry was due, and not from when the job was made', async () => {
+it('measures waits from the due time of a retry, not from the creation of the job', async () => {
   await liveThrough();
   await engine.advance(300);
   await foldTimings(engine.db);
@@ -77,7 +77,7 @@ it('waits are counted from when a retry was due, and not from when the job was m
   expect(samples.get('millrace_job_wait_seconds_bucket{job_type="work",le="300"}')).toBe(2);
 });
 
-it('tells what lives, what is late, and what is dead', async () => {
+it('reports unfinished, late and dead jobs', async () => {
   await liveThrough();
   await engine.sql(`insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`);
 
@@ -90,7 +90,7 @@ it('tells what lives, what is late, and what is dead', async () => {
   expect(samples.get('millrace_handler_paused{handler="work"}')).toBe(0);
 });
 
-it('publishes what the table names, with its labels and nothing else', async () => {
+it('publishes exactly the metrics of the table, with their labels', async () => {
   await liveThrough();
   const sent = new Map([['work', 5]]);
   await storeRounds(engine.db, { seconds: [0.2, 4000], failed: 1, sent, errors: new Map([['refused', 2]]) });
@@ -109,7 +109,7 @@ it('publishes what the table names, with its labels and nothing else', async () 
   );
 });
 
-it('adds up what dispatchers did', async () => {
+it('adds up the rounds of all dispatchers', async () => {
   const before = await scrape();
   const sent = new Map([['work', 5]]);
 
@@ -125,13 +125,13 @@ it('adds up what dispatchers did', async () => {
   expect(grown('millrace_dispatched_jobs_total{queue="work"}')).toBe(10);
 });
 
-it('escapes what a label may hold', async () => {
+it('escapes the values of labels', async () => {
   const text = await renderMetrics(engine.db, { version: 'a"b\\c\nd', node: '' });
 
   expect(text).toContain('version="a\\"b\\\\c\\nd"');
 });
 
-it('has counted many jobs beforehand, and few at once', async () => {
+it('reads stored counts of many jobs, and counts few at once', async () => {
   await liveThrough();
   const few = await readStats(engine.db);
   await engine.sql(
@@ -147,7 +147,7 @@ it('has counted many jobs beforehand, and few at once', async () => {
   expect(many.jobs).toContainEqual({ status: 'pending', jobType: 'work', count: 50_002 });
 });
 
-it('tells how much happened in the last minutes', async () => {
+it('reports the throughput of the last minutes', async () => {
   await liveThrough();
   await foldEvents(engine.db);
   await engine.advance(600);
@@ -160,7 +160,7 @@ it('tells how much happened in the last minutes', async () => {
   expect(oldestDue).toMatchObject([{ jobType: 'work' }]);
 });
 
-it('counts the rounds of a dispatcher and what it sent', async () => {
+it('counts the rounds of a dispatcher and its sent messages', async () => {
   const before = await scrape();
   await engine.enqueue();
   await engine.enqueue();

@@ -31,7 +31,7 @@ const isValid = async ({ pool }: TestDatabase): Promise<boolean | undefined> =>
 const isRecorded = async ({ pool }: TestDatabase) =>
   (await pool.query(`select from millrace.migrations where name = '9001_online'`)).rowCount === 1;
 
-/** A migrator in a process of its own, killed while its build waits for a transaction that is older. */
+/** Runs a migrator in a process of its own, and kills it while its build waits for an older transaction. */
 async function killWhileBuilding(database: TestDatabase, folder: string) {
   const older = await createClient(database.url);
   await older.query('begin isolation level repeatable read; select from millrace.jobs_live limit 1');
@@ -50,7 +50,7 @@ async function killWhileBuilding(database: TestDatabase, folder: string) {
 const tenfold = (connectionString: string, folder: string) =>
   Promise.all(Array.from({ length: 10 }, () => migrate({ connectionString, folder, log })));
 
-it('ten migrators at once build an index while jobs come in, and one of them records it', async () => {
+it('ten concurrent migrators build an index during inserts, and one of them records it', async () => {
   const database = await open();
   const folder = await folderWith({ '9001_online.sql': ONLINE });
 
@@ -62,7 +62,7 @@ it('ten migrators at once build an index while jobs come in, and one of them rec
   expect([await isValid(database), await isRecorded(database)]).toEqual([true, true]);
 });
 
-it('a login that is a member of the owner builds it too', async () => {
+it('a login that is a member of the owner builds an index', async () => {
   const database = await open();
   const login = await createLogin(database, 'millrace_owner');
   onTestFinished(async () => void (await login.drop()));
@@ -76,7 +76,7 @@ it('a login that is a member of the owner builds it too', async () => {
   expect(rows).toEqual([{ owner: 'millrace_owner' }, { owner: 'millrace_owner' }]);
 });
 
-it('a build whose migrator was killed goes on in the server, keeps no job waiting and is waited for', async () => {
+it('a build whose migrator was killed continues without delaying jobs, and the next migrator waits for it', async () => {
   const database = await open();
   const folder = await folderWith({ '9001_online.sql': ONLINE });
   const older = await killWhileBuilding(database, folder);
@@ -92,7 +92,7 @@ it('a build whose migrator was killed goes on in the server, keeps no job waitin
   expect([await isValid(database), await isRecorded(database)]).toEqual([true, true]);
 });
 
-it('an index that a broken build left invalid is dropped and built again', async () => {
+it('an invalid index is dropped and rebuilt', async () => {
   const database = await open();
   const folder = await folderWith({ '9001_online.sql': ONLINE });
   const older = await killWhileBuilding(database, folder);
@@ -110,7 +110,7 @@ it('an index that a broken build left invalid is dropped and built again', async
   expect(after).not.toEqual(before);
 });
 
-it('says which statement may not stand there, and which fails, and records neither', async () => {
+it('names a statement that is not allowed or fails, and does not record its file', async () => {
   const database = await open();
   const outside = (sql: string) => folderWith({ '9001_online.sql': `-- outside a transaction\n${sql};\n` });
   const once = await outside('create index concurrently jobs_live_group on millrace.jobs_live (id)');

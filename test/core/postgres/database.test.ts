@@ -26,7 +26,7 @@ const sessions = async (state: string): Promise<number> =>
 const raise = (code: string) => `do $$ begin raise exception 'x' using errcode = '${code}'; end $$`;
 
 describe('a transaction', () => {
-  it('commits what its work did and answers its value', async () => {
+  it('commits its work and returns the value', async () => {
     const { db } = open();
     await pool.query('create table if not exists public.kept (n int)');
 
@@ -42,7 +42,7 @@ describe('a transaction', () => {
   it.each([
     ['a statement', (tx: Database | { query: Database['query'] }) => tx.query('select 1/0'), '22012'],
     ['the work itself', () => Promise.reject(new Error('mine')), undefined],
-  ])('is rolled back when %s fails, and the error comes out', async (_what, fail, code) => {
+  ])('is rolled back when %s fails, and throws the error', async (_what, fail, code) => {
     const { db } = open();
     await pool.query('create table if not exists public.undone (n int)');
 
@@ -58,7 +58,7 @@ describe('a transaction', () => {
     expect((await db.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('never gives its connection to the next when the rollback was not answered', async () => {
+  it('closes its connection when the rollback failed', async () => {
     const proxy = await startProxy((chunk) => !chunk.includes('rollback'));
     const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
     const pid = await pidOf(db);
@@ -71,7 +71,7 @@ describe('a transaction', () => {
     expect(await pidOf(db)).not.toBe(pid);
   });
 
-  it('says so when the answer to its commit is lost, and does not run again', async () => {
+  it('throws when the response to its commit is lost, and does not run again', async () => {
     const proxy = await startProxy((chunk) => !chunk.includes('commit'));
     const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
     let runs = 0;
@@ -85,8 +85,8 @@ describe('a transaction', () => {
   });
 });
 
-describe('what a concurrent transaction broke', () => {
-  it.each(['40001', '40P01', '55P03'])('%s is repeated whole', async (code) => {
+describe('a statement that fails', () => {
+  it.each(['40001', '40P01', '55P03'])('with %s is repeated', async (code) => {
     const { db } = open();
     let runs = 0;
 
@@ -99,7 +99,7 @@ describe('what a concurrent transaction broke', () => {
     expect(value).toBe(4);
   });
 
-  it('is given up after five tries', async () => {
+  it('is repeated at most five times', async () => {
     const { db } = open();
     let runs = 0;
 
@@ -112,7 +112,7 @@ describe('what a concurrent transaction broke', () => {
     expect(runs).toBe(5);
   });
 
-  it.each(['23505', '22P02', '42P01', 'P0001'])('is not what %s says, which is not repeated', async (code) => {
+  it.each(['23505', '22P02', '42P01', 'P0001'])('with %s is not repeated', async (code) => {
     const { db } = open();
     let runs = 0;
 
@@ -126,7 +126,7 @@ describe('what a concurrent transaction broke', () => {
   });
 });
 
-describe('the code of an error', () => {
+describe('errorCode', () => {
   it.each([
     [{ code: '23505' }, '23505'],
     [{ code: 'P0001' }, 'P0001'],
@@ -137,12 +137,12 @@ describe('the code of an error', () => {
     [new Error('none'), undefined],
     [null, undefined],
     ['40001', undefined],
-  ])('of %j is %s', (error, expected) => {
+  ])('of %j returns %s', (error, expected) => {
     expect(errorCode(error)).toBe(expected);
   });
 });
 
-it('throws away a connection whose statement runs into the timeout', async () => {
+it('closes a connection whose statement times out', async () => {
   const { db } = open({ statementTimeoutMs: 200 });
   const pid = await pidOf(db);
 
@@ -151,7 +151,7 @@ it('throws away a connection whose statement runs into the timeout', async () =>
   expect(await pidOf(db)).not.toBe(pid);
 });
 
-/** Passes everything on to the server, but for what `passes` refuses, after which nothing of that connection passes. */
+/** A proxy that forwards data until `passes` refuses some, after which it forwards nothing of that connection. */
 async function startProxy(passes: (chunk: string) => boolean): Promise<{ url: string }> {
   const target = new URL(url);
   const sockets: Socket[] = [];

@@ -16,7 +16,7 @@ const names = readMigrations(SHIPPED).map(({ name }) => name);
 const single = await createDatabase();
 afterAll(single.drop);
 
-/** Everything that the schema consists of, as text. */
+/** Returns all objects of the schema as text. */
 const DESCRIBE = `
   select string_agg(line, e'\\n' order by line) as text from (
     select c.relkind::text || ' ' || c.relname || ' ' || coalesce(c.relacl::text, '') || ' '
@@ -33,7 +33,7 @@ const DESCRIBE = `
       where pronamespace = 'millrace'::regnamespace) s`;
 const schemaOf = async (url: string) => (await ask(url, DESCRIBE)).split('\n');
 
-/** A migrator in a process of its own, killed after so many milliseconds. */
+/** Runs a migrator in a process of its own, and kills it after some milliseconds. */
 async function killedMigrator(url: string, after: number, folder = SHIPPED): Promise<void> {
   const code = `import { migrate } from '${ROOT}core/postgres/migrate.ts';
     await migrate({ connectionString: process.env.URL, folder: process.env.FOLDER })`;
@@ -59,7 +59,7 @@ const ledger = (database: { url: string }) =>
   ask(database.url, `select string_agg(name, ' ' order by name) from millrace.migrations`);
 
 describe('MIG-01', () => {
-  it('ten migrators at once on an empty database, and one that is killed, make what one makes', async () => {
+  it('ten concurrent migrators, one of them killed, create the same schema as one', async () => {
     const database: TestDatabase = await createDatabase({ migrated: false });
 
     const results = await migrateTenfold(database.url);
@@ -72,7 +72,7 @@ describe('MIG-01', () => {
     expect(schema).toEqual(await schemaOf(single.url));
   });
 
-  it('ten at once on a database that is one version behind apply the new file once', async () => {
+  it('ten concurrent migrators apply a new file once', async () => {
     const database = await createDatabase();
     const folder = await folderWith({
       '9001_more.sql':
@@ -87,7 +87,7 @@ describe('MIG-01', () => {
     expect([recorded, rows]).toEqual([[...names, '9001_more'].join(' '), '1']);
   });
 
-  it('several databases of a new server are set up at once by a login that is no superuser', async () => {
+  it('a login without superuser rights sets up several databases of a new server concurrently', async () => {
     const children = openChildren();
     const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
     const folder = join(await temporaryFolder(), 'data');

@@ -8,7 +8,7 @@ import { folderWith } from './migrations-folder.ts';
 const database = await createDatabase();
 afterAll(database.drop);
 
-/** What later releases may bring. */
+/** Migrations such as later releases may add. */
 const LATER = {
   '9001_column.sql': 'alter table millrace.jobs add column later text',
   '9002_check.sql': `alter table millrace.jobs add constraint later check (later <> 'x') not valid`,
@@ -17,7 +17,7 @@ const LATER = {
 };
 
 describe('MIG-03', () => {
-  it('inserts and completions pass while a later file waits for a reader that stays', async () => {
+  it('inserts and completions succeed while a migration waits for a long-running reader', async () => {
     await database.pool.query(`insert into millrace.jobs (job_type) select 'mail' from generate_series(1, 100)`);
     const folder = await folderWith(LATER);
     const reader = await createClient(database.url);
@@ -28,7 +28,7 @@ describe('MIG-03', () => {
       const { rows } = await database.pool.query('select from pg_locks where not granted');
       expect(rows).toHaveLength(1);
     });
-    // Would the migration stay in the queue for its lock, these would stand behind it until the reader ends: for ever.
+    // If the migration kept waiting for its lock, these statements would wait behind it until the reader ends.
     await database.pool.query(`insert into millrace.jobs (job_type) values ('mail')`);
     await database.pool.query('select millrace.cancel((select min(id) from millrace.jobs_live))');
     await reader.query('commit');

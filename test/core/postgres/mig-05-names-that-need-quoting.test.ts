@@ -23,7 +23,7 @@ const NAMES = [
   'x.jobs',
   's"; drop table jobs; --',
 ];
-/** These two are fine as job types. */
+/** Names that are valid job types. */
 const PLAIN = new Set(['user']);
 
 const count = async () => (await engine.pool.query('select count(*)::int as n from millrace.jobs_live')).rows[0].n;
@@ -48,7 +48,7 @@ describe('MIG-05', () => {
     },
   );
 
-  it('a job type that is a word of SQL works', async () => {
+  it('a job type that is an SQL keyword works', async () => {
     await deploy(engine.db, { jobType: 'user' }, { jobType: 'select', routingKey: 'from' });
     await engine.pool.query(
       `insert into millrace.jobs (job_type, routing_key) values ('user', ''), ('select', 'from')`,
@@ -60,7 +60,7 @@ describe('MIG-05', () => {
     expect(jobs.map(({ jobType }) => jobType)).toEqual(['user', 'select']);
   });
 
-  it('no text is taken as a job type unless it is made of the letters that are allowed', async () => {
+  it('a text with other characters than those allowed is no job type', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 70 }), async (text) => {
         const name = text.replaceAll('\0', '').toWellFormed();
@@ -79,11 +79,11 @@ describe('MIG-05', () => {
     );
   });
 
-  it('a database and a login of each of these names work fully', async () => {
+  it('a database and a login with each of these names work', async () => {
     const server = inject('postgres').url;
     const quote = pg.escapeIdentifier;
     const suffix = randomBytes(4).toString('hex');
-    // Renaming is much faster than making ten.
+    // Renaming one database is much faster than creating ten.
     let database = `database ${suffix}`;
     await ask(server, `create database ${quote(database)}`);
     onTestFinished(async () => void (await ask(server, `drop database ${quote(database)} with (force)`)));

@@ -10,7 +10,7 @@ const log = recordLog();
 const shared = await createDatabase({ migrated: false });
 afterAll(shared.drop);
 
-/** A database that has been migrated to what is shipped. */
+/** A database with all shipped migrations. */
 async function migrated() {
   const database = await createDatabase();
   onTestFinished(database.drop);
@@ -20,8 +20,8 @@ const names = readMigrations(SHIPPED).map(({ name }) => name);
 const ledger = async ({ pool }: { pool: typeof shared.pool }) =>
   (await pool.query('select name from millrace.migrations order by name')).rows.map(({ name }) => name);
 
-describe('migrating', () => {
-  it('applies every file in the order of its name, and nothing the second time', async () => {
+describe('migrate', () => {
+  it('applies every file in the order of the names, and nothing at the second run', async () => {
     const first = await migrate({ connectionString: shared.url, log });
     const second = await migrate({ connectionString: shared.url, log });
 
@@ -31,7 +31,7 @@ describe('migrating', () => {
     expect(log.events('migration_applied').map(({ migration }) => migration)).toEqual(names);
   });
 
-  it('applies a file that a later release brings', async () => {
+  it('applies a file that a later release adds', async () => {
     const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
 
@@ -42,7 +42,7 @@ describe('migrating', () => {
     expect(rows).toEqual([{ tableowner: 'millrace_owner' }]);
   });
 
-  it('accepts a database that is ahead of the files, and says which it does not know', async () => {
+  it('accepts a database that is ahead of the files, and returns the unknown migrations', async () => {
     const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'select 1' });
     await migrate({ connectionString: database.url, folder, log });
@@ -52,7 +52,7 @@ describe('migrating', () => {
     expect(result).toEqual({ applied: [], ahead: ['9001_more'] });
   });
 
-  it('refuses an applied file that was changed, and says what to do', async () => {
+  it('refuses an applied file that was changed, and states what to do', async () => {
     const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
     await appendFile(join(folder, `${names[1]}.sql`), '\n-- an afterthought\n');
@@ -65,7 +65,7 @@ describe('migrating', () => {
     expect(await ledger(database)).toEqual(names);
   });
 
-  it('leaves nothing of a file that fails half way, names it, and goes on when it is mended', async () => {
+  it('rolls back a file that fails, names it, and continues after its correction', async () => {
     const database = await migrated();
     const broken = await folderWith({ '9001_more.sql': 'create table millrace.more (id int); select 1/0;' });
     const mended = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });
@@ -78,7 +78,7 @@ describe('migrating', () => {
     expect((await migrate({ connectionString: database.url, folder: mended, log })).applied).toEqual(['9001_more']);
   });
 
-  it('says which rights a login lacks', async () => {
+  it('names the rights that a login lacks', async () => {
     const database = await migrated();
     const login = await createLogin(database, 'millrace_app');
     onTestFinished(async () => void (await login.drop()));
@@ -88,7 +88,7 @@ describe('migrating', () => {
     await expect(outcome).rejects.toThrow('the login requires CREATEROLE and CREATE on the database');
   });
 
-  it('gives up rather than let inserts wait behind it, and says why', async () => {
+  it('fails with the cause instead of delaying inserts', async () => {
     const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'alter table millrace.jobs add column more int' });
     const reader = await database.pool.connect();
@@ -108,7 +108,7 @@ describe('migrating', () => {
 });
 
 describe('the status of a database', () => {
-  it('tells applied, pending, changed and unknown files apart, and changes nothing', async () => {
+  it('distinguishes applied, pending, changed and unknown files, and changes nothing', async () => {
     const database = await migrated();
     const before = await migrationStatus(shared.pool as never);
     await migrate({ connectionString: database.url, folder: await folderWith({ '9002_ahead.sql': 'select 1' }), log });

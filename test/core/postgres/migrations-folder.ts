@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 export const SHIPPED = new URL('../../../migrations', import.meta.url).pathname;
 
-/** A copy of the migrations with more files beside them, as a later release has. */
+/** A copy of the migrations folder with further files, such as a later release has. */
 export async function folderWith(files: Record<string, string>): Promise<string> {
   const folder = await temporaryFolder();
   await cp(SHIPPED, folder, { recursive: true });

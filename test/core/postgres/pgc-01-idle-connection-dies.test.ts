@@ -8,7 +8,7 @@ const { url, pool, drop } = await createDatabase();
 afterAll(drop);
 
 describe('PGC-01', () => {
-  it.each(['dispatcher', 'handler', 'api', 'watch'])('the pool of a %s outlives its idle connection', async (name) => {
+  it.each(['dispatcher', 'handler', 'api', 'watch'])('the pool of a %s survives the loss of an idle connection', async (name) => {
     const log = recordLog();
     const db = openDatabase({ connectionString: url, max: 1, name: `pgc-01-${name}`, log });
     onTestFinished(() => db.close());
@@ -25,7 +25,7 @@ describe('PGC-01', () => {
     expect(log.events('database_connection_lost')).toMatchObject([{ level: 'warn' }]);
   });
 
-  it('a connection that dies in the middle of a statement fails that statement only', async () => {
+  it('a connection lost during a statement fails only that statement', async () => {
     const log = recordLog();
     const db = openDatabase({ connectionString: url, max: 1, name: 'pgc-01-busy', log });
     onTestFinished(() => db.close());

@@ -19,7 +19,7 @@ afterAll(() => engine.close());
 const run = () => dispatch({ db, queues: memoryQueues(), log, epoch, refusals: new Map() }, 1000);
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 
-/** Brings a job into the state that the verb needs, and answers the verb. */
+/** Brings a job into the state that the verb requires, and returns the verb. */
 const VERBS: Record<string, { tables: string[]; arrange: () => Promise<() => Promise<unknown>> }> = {
   claim: {
     tables: ['dispatches', 'jobs_live'],
@@ -62,7 +62,7 @@ const VERBS: Record<string, { tables: string[]; arrange: () => Promise<() => Pro
 };
 const CASES = Object.entries(VERBS).flatMap(([verb, { tables }]) => tables.map((table) => [verb, table] as const));
 
-/** Statement triggers of a partitioned table fire when it is named; those of a finished job are named by the parent. */
+/** Statement triggers fire on the named table, and statements on finished jobs name the parent table. */
 const failOn = (table: string) =>
   pool.query(
     `create trigger fail before insert or update or delete on millrace.${table} execute function public.fail()`,
@@ -76,13 +76,13 @@ afterEach(async () => {
 });
 
 describe('PGC-03', () => {
-  it.each(CASES)('a %s that fails at %s leaves no transaction open and nothing half done', async (verb, table) => {
+  it.each(CASES)('a %s that fails at %s leaves no open transaction and no partial change', async (verb, table) => {
     await insertJobs(pool, 'mail', 1);
     const act = await VERBS[verb]!.arrange();
     const { rows: before } = await pool.query('select * from millrace.jobs_live');
     await failOn(table);
 
-    // Settle says of each row that it did not change; the others throw.
+    // Settle returns rows without a change; the others throw.
     const outcome = await act().then(
       (settled) => settled,
       (failure: { code: string }) => failure.code,

@@ -13,7 +13,7 @@ afterAll(() => engine.close());
 
 const pidOf = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
 
-/** A server that refuses every connection with one SQLSTATE, as one that starts up or is going down. */
+/** A server that refuses every connection with one SQLSTATE, such as during its start or stop. */
 async function startRefusing(code: string): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -35,7 +35,7 @@ async function startRefusing(code: string): Promise<string> {
 }
 
 describe('PGC-05', () => {
-  it('connections to a server that became read-only are thrown away, and work resumes by itself', async () => {
+  it('connections to a server that became read-only are closed, and work resumes', async () => {
     const [running] = await insertJobs(pool, 'mail', 1);
     await claim(db, 1);
     await markRunning(pool, [running!]);

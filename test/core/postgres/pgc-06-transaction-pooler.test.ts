@@ -38,7 +38,7 @@ function sources(): [string, string][] {
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith(end))
       .map((name): [string, string] => [name, readFileSync(join(folder, name), 'utf8')]);
-  // A function's own settings end with it, and so does `set local`.
+  // A function's own settings end with the function, and `set local` ends with the transaction.
   const sql = files(MIGRATIONS, '.sql').map(([name, text]): [string, string] => [
     name,
     text.replace(/\bset\s+(search_path|lock_timeout)\s*=\s*[^\n]*/g, '').replace(/^\s+set \w+ =/gm, ''),
@@ -47,7 +47,7 @@ function sources(): [string, string][] {
   return [...code, ...sql];
 }
 
-/** Every statement or transaction on whatever of two connections is free, which then forgets everything it was told. */
+/** Runs each statement or transaction on any free one of two connections, and then resets its session. */
 async function throughPooler(url: string): Promise<Database> {
   const connections = await Promise.all([createClient(url), createClient(url)]);
   let turn = 0;
@@ -78,7 +78,7 @@ async function throughPooler(url: string): Promise<Database> {
 }
 
 describe('PGC-06', () => {
-  it.each(FORBIDDEN)('no statement of ours uses %s', (_what, pattern) => {
+  it.each(FORBIDDEN)('no statement of Millrace uses %s', (_what, pattern) => {
     const found = sources().filter(([, text]) => pattern.test(text));
 
     expect(found.map(([name]) => name)).toEqual([]);
@@ -91,11 +91,11 @@ describe('PGC-06', () => {
     ['a session advisory lock', 'select pg_advisory_lock(1)'],
     ['a named statement', `client.query({ text, name: 'x' })`],
     ['a prepared statement', 'const X = `prepare x as select 1`'],
-  ])('would find %s in %s', (what, text) => {
+  ])('finds %s in %s', (what, text) => {
     expect(FORBIDDEN.find(([name]) => name === what)![1].test(text)).toBe(true);
   });
 
-  it('a job lives its whole life when every statement gets another session', async () => {
+  it('a job runs to its end when every statement uses another session', async () => {
     const db = await throughPooler(engine.runtimeUrl);
     await deploy(db, { jobType: 'mail' });
     const ids = await insertJobs(pool, 'mail', 30);
@@ -117,7 +117,7 @@ describe('PGC-06', () => {
     expect(await statuses(pool)).toEqual({ succeeded: 29, cancelled: 1 });
   });
 
-  it('leaves nothing behind in a session: no lock, no setting, no statement', async () => {
+  it('leaves no lock, setting or prepared statement in a session', async () => {
     const empty = await createDatabase({ migrated: false });
     await migrate({ connectionString: empty.url, log: recordLog() });
     const { rows } = await empty.pool.query(`select count(*)::int as n from pg_locks

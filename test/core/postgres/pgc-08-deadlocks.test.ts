@@ -16,7 +16,7 @@ const engine = await openEngine({ connections: 8 });
 const { pool, db } = engine;
 afterAll(() => engine.close());
 
-/** How often each session does its work. */
+/** Number of times that each session does its work. */
 const ROUNDS = 12;
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 const OUTCOMES: Outcome[] = [
@@ -33,7 +33,7 @@ const shuffled = <T>(items: readonly T[]): T[] =>
     .map(([, item]) => item);
 
 describe('PGC-08', () => {
-  it('eight sessions that claim, start, settle, rescue, cancel and redrive the same 200 jobs lose none', async () => {
+  it('eight sessions that claim, start, settle, rescue, cancel and redrive the same 200 jobs lose no job', async () => {
     await deploy(db, { jobType: 'mail', concurrency: 100, maxAttempts: 1000 });
     const epoch = await readEpoch(db);
     const ids = await insertJobs(pool, 'mail', 200);

@@ -7,7 +7,7 @@ import { recordLog } from '../../support/runtime-engine.ts';
 const database = await createDatabase();
 afterEach(() => vi.restoreAllMocks());
 
-/** A way to the database on which a connection can be made to swallow all that is sent, as a lost route does. */
+/** A proxy whose connections can be made to drop all data, like a lost route. */
 async function openWay() {
   const url = new URL(database.url);
   const { port, hostname } = new URL(database.url);
@@ -36,7 +36,7 @@ async function openWay() {
 const PID = 'select pg_backend_pid() as pid';
 const rest = () => vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
 
-it('works with another connection after a rest, when the one that it has gives no sign of life', async () => {
+it('replaces an idle connection that does not respond', async () => {
   const way = await openWay();
   const db = openDatabase({ connectionString: way.url, max: 1, name: 'test', log: recordLog() });
   const before = await db.query<{ pid: number }>(PID);
@@ -51,7 +51,7 @@ it('works with another connection after a rest, when the one that it has gives n
   expect(after.rows[0]?.pid).not.toBe(before.rows[0]?.pid);
 });
 
-it('keeps a connection that has rested and lives', async () => {
+it('keeps an idle connection that responds', async () => {
   const db = openDatabase({ connectionString: database.url, max: 1, name: 'test', log: recordLog() });
   const before = await db.query<{ pid: number }>(PID);
   rest();

@@ -44,7 +44,7 @@ beforeEach(async () => {
   reads.mockClear();
 });
 
-/** In the database and in the secret, as a rotation does. */
+/** Changes the password in the database and in the secret, like a rotation. */
 async function changePassword(password: string): Promise<void> {
   await admin.query(`do $$ begin create role runtime login; exception when duplicate_object then null; end $$`);
   await admin.query(`alter role runtime password '${password}'`);
@@ -62,8 +62,8 @@ function open(login: Partial<Parameters<typeof secretLogin>[0]> = {}): Database 
 
 const WHO = `select current_user as name, (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as encrypted`;
 
-describe('a login by a secret', () => {
-  it('is encrypted, and reads the secret once for all that is asked', async () => {
+describe('a login from a secret', () => {
+  it('is encrypted, and reads the secret once for all queries', async () => {
     const db = open();
 
     const answers = [await db.query(WHO), await db.query(WHO), await db.transaction((tx) => tx.query(WHO))];
@@ -72,7 +72,7 @@ describe('a login by a secret', () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it('reads it again, once, when the password was changed under a running process', async () => {
+  it('reads the secret again, once, after a change of the password', async () => {
     const db = open();
     await db.query(WHO);
     await changePassword('second');
@@ -86,7 +86,7 @@ describe('a login by a secret', () => {
     expect(reads).toHaveBeenCalledTimes(2);
   });
 
-  it('tells a password that is wrong from the first, and does not go on asking for the secret', async () => {
+  it('reports a wrong password, and does not read the secret repeatedly', async () => {
     const db = open();
     keep({ username: 'runtime', password: 'wrong', host: 'localhost', port: server.port, dbname: 'millrace' });
 
@@ -95,7 +95,7 @@ describe('a login by a secret', () => {
     expect(reads).toHaveBeenCalledTimes(2);
   });
 
-  it('gets over a secret that could not be read at first', async () => {
+  it('works after a secret that was unreadable at first', async () => {
     const db = open();
     secrets.delete(ARN);
     await expect(db.query(WHO)).rejects.toThrow(`secret ${ARN}: cannot be read (ResourceNotFoundException`);
@@ -106,7 +106,7 @@ describe('a login by a secret', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('lets what is said beside the secret win over it', async () => {
+  it('prefers settings to fields of the secret', async () => {
     keep({ username: 'runtime', password: 'first', host: 'nowhere.invalid', port: 1, dbname: 'nothing' });
     const db = open({ host: 'localhost', port: String(server.port), database: 'millrace' });
 
@@ -116,14 +116,14 @@ describe('a login by a secret', () => {
   });
 });
 
-describe('what is wrong with it is said in a sentence', () => {
+describe('the error of a login from a secret names', () => {
   it.each([
     ['no JSON', 'hunter2', 'expected JSON with username and password'],
     ['an array', '[]', 'expected JSON with username'],
     ['no password', { username: 'runtime' }, 'expected JSON with password'],
     ['no host', { username: 'a', password: 'b' }, 'expected JSON with host, or the setting MILLRACE_DATABASE_HOST'],
     ['no database', { username: 'a', password: 'b', host: 'c' }, 'dbname, or the setting MILLRACE_DATABASE_NAME'],
-  ])('a secret with %s', async (_what, secret, sentence) => {
+  ])('the secret with %s', async (_what, secret, sentence) => {
     keep(secret);
 
     const asking = open().query(WHO);
@@ -136,13 +136,13 @@ describe('what is wrong with it is said in a sentence', () => {
     await expect(open({ port }).query(WHO)).rejects.toThrow('MILLRACE_DATABASE_PORT: expected a port from 1 to 65535');
   });
 
-  it('a certificate of somebody else', async () => {
+  it('a certificate of another authority', async () => {
     const { certificate: other } = await certify();
 
     await expect(open({ ca: other }).query(WHO)).rejects.toThrow(/self.signed certificate/);
   });
 
-  it('a host that has another name in its certificate', async () => {
+  it('a host with another name in its certificate', async () => {
     await expect(open({ host: '127.0.0.1' }).query(WHO)).rejects.toThrow(/IP: 127.0.0.1 is not in the cert's list/);
   });
 
@@ -155,12 +155,12 @@ describe('what is wrong with it is said in a sentence', () => {
     await plain.stop();
   });
 
-  it('a server that is not there', async () => {
+  it('an unreachable server', async () => {
     await expect(open({ port: '1' }).query(WHO)).rejects.toThrow('ECONNREFUSED');
   });
 });
 
-describe('the migrate step says what to look at', () => {
+describe('migrate states what to check', () => {
   it.each([
     ['nothing listens', { port: '1' }, 'the database does not respond: check the host and port'],
     ['the host does not exist', { host: 'nowhere.invalid' }, 'the database does not respond: check the host and port'],

@@ -52,7 +52,7 @@ const registered = async () =>
   (await pool.query('select job_type, queue_url, function_name from millrace.handlers order by job_type')).rows;
 const states = async () => (await pool.query('select status from millrace.jobs order by id')).rows;
 
-it('makes the login that the functions use, which gives up a connection that nobody uses', async () => {
+it('creates the login of the functions, whose idle connections time out', async () => {
   const url = new URL(database.url);
   url.username = login;
   url.password = 'first';
@@ -66,7 +66,7 @@ it('makes the login that the functions use, which gives up a connection that nob
   expect(rows).toEqual([{ idle: '10min', runtime: true }]);
 });
 
-it('writes the registry with the addresses of the stage, twice as once', async () => {
+it('writes the registry with the addresses of the stage, and is idempotent', async () => {
   const before = await registered();
 
   await prepare();
@@ -87,7 +87,7 @@ it('writes the registry with the addresses of the stage, twice as once', async (
   ]);
 });
 
-it('refuses a release without the handler of unfinished jobs, with their number and the ways on', async () => {
+it('refuses a release that removes the handler of unfinished jobs, with their number and the alternatives', async () => {
   await insertJobs(pool, 'mail', 3);
   await pool.query(`insert into millrace.jobs (job_type, routing_key, payload) values ('index', 'vector', '{}')`);
 
@@ -99,7 +99,7 @@ it('refuses a release without the handler of unfinished jobs, with their number 
   );
 });
 
-it('names every handler whose jobs stand against it, as the setting wants them', async () => {
+it('names every such handler in the format of the setting', async () => {
   await insertJobs(pool, 'mail', 1);
   await pool.query(`insert into millrace.jobs (job_type, routing_key, payload) values ('index', 'vector', '{}')`);
 
@@ -109,7 +109,7 @@ it('names every handler whose jobs stand against it, as the setting wants them',
   await expect(preparing).rejects.toThrow('-c drain=index.vector,mail ');
 });
 
-it('lets a handler go that has dead letters only', async () => {
+it('allows the removal of a handler that has only dead letters', async () => {
   await insertJobs(pool, 'mail', 1);
   await pool.query(`update millrace.jobs_live set status = 'dead_letter'`);
 
@@ -119,7 +119,7 @@ it('lets a handler go that has dead letters only', async () => {
   expect(await registered()).toMatchObject([{ job_type: 'index' }]);
 });
 
-it('lets jobs wait for a handler that was told to go, and that comes back', async () => {
+it('keeps the jobs of a drained handler until it is deployed again', async () => {
   await insertJobs(pool, 'mail', 2);
   await prepare({ catalog: [vector], drain: ['mail'] });
   await writeRegistry(db, [vector], registration);
@@ -134,7 +134,7 @@ it('lets jobs wait for a handler that was told to go, and that comes back', asyn
   expect(await registered()).toMatchObject([{ job_type: 'index' }, { job_type: 'mail' }]);
 });
 
-it('goes back to an older release on the database of a newer one', async () => {
+it('accepts an older release on the database of a newer one', async () => {
   const folder = await temporaryFolder();
   await cp(MIGRATIONS_FOLDER, folder, { recursive: true });
   await writeFile(join(folder, '9999_newer.sql'), 'alter table millrace.handlers add column newer integer;');

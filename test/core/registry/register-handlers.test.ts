@@ -9,7 +9,7 @@ afterAll(() => engine.close());
 
 const handlers = async () => (await pool.query('select * from millrace.handlers order by job_type, routing_key')).rows;
 
-it('stores what the engine needs to know of a definition', async () => {
+it('stores the settings of a definition', async () => {
   await deploy(db, {
     jobType: 'mail',
     timeout: 30,
@@ -34,7 +34,7 @@ it('stores what the engine needs to know of a definition', async () => {
   expect(row.dispatched_lease_seconds).toBeGreaterThan((200 / 20) * 30);
 });
 
-it('keeps what the running system decided, within the new bounds', async () => {
+it('keeps the pause, the hold and the adaptive limit, within the new bounds', async () => {
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 200 });
   await pool.query(`update millrace.handlers set max_in_flight = 150, paused_at = now(),
     hold_reason = 'its queue does not exist',
@@ -52,7 +52,7 @@ it('keeps what the running system decided, within the new bounds', async () => {
   expect([capped.max_in_flight, raised.max_in_flight]).toEqual([100, 600]);
 });
 
-it('removes what is not deployed any more and touches none of its jobs', async () => {
+it('removes a handler that is no longer deployed, and none of its jobs', async () => {
   await deploy(db, { jobType: 'mail' }, { jobType: 'index', routingKey: 'a' }, { jobType: 'index', routingKey: 'b' });
   const [id] = await insertJobs(pool, 'mail', 1);
 
@@ -63,7 +63,7 @@ it('removes what is not deployed any more and touches none of its jobs', async (
   expect(rows).toEqual([{ status: 'pending' }]);
 });
 
-it('lets two deployments at once both end', async () => {
+it('supports two concurrent deployments', async () => {
   const names = Array.from({ length: 30 }, (_, n) => ({ jobType: `type_${n}` }));
 
   await Promise.all([deploy(db, ...names), deploy(db, ...names.toReversed()), deploy(db, ...names)]);
@@ -71,7 +71,7 @@ it('lets two deployments at once both end', async () => {
   expect(await handlers()).toHaveLength(30);
 });
 
-it('does not wait for jobs that somebody holds', async () => {
+it('does not wait for locked jobs', async () => {
   await deploy(db, { jobType: 'mail' });
   const [id] = await insertJobs(pool, 'mail', 1);
   const holder = await createClient(engine.test.url);

@@ -55,7 +55,7 @@ function stepOf(column: Column, row: Partial<LiveRow> | null, { issued = true, r
   return alarm === undefined ? step : `${step} + alarm`;
 }
 
-/** In the order of COLUMNS. A dispatched row that start met and did not start was held by somebody. */
+/** In the order of COLUMNS. A dispatched row that start did not start was locked by another session. */
 const TABLE: Record<JobStatus, (Step | `${Step} + alarm`)[]> = {
   pending: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],
   failed: [...Array(5).fill('acknowledge'), 'acknowledge + alarm', 'acknowledge + alarm'],
@@ -79,7 +79,7 @@ const CELLS = STATUSES.flatMap((status) =>
   COLUMNS.map((column, index) => ({ status, column, want: TABLE[status][index] })),
 );
 
-it.each(CELLS)('says of a $status job and a message that is $column: $want', ({ status, column, want }) => {
+it.each(CELLS)('decides for a $status job and a message that is $column: $want', ({ status, column, want }) => {
   const steps = Array.from({ length: MAX_RECEIVE_COUNT }, (_, n) =>
     stepOf(column, { status }, { receiveCount: n + 1 }),
   );
@@ -87,7 +87,7 @@ it.each(CELLS)('says of a $status job and a message that is $column: $want', ({ 
   expect(new Set(steps)).toEqual(new Set([want]));
 });
 
-it.each(CELLS)('bounces no more when received too often: a $status job, $column', ({ status, column, want }) => {
+it.each(CELLS)('stops bouncing after too many receives: a $status job, $column', ({ status, column, want }) => {
   const often = [MAX_RECEIVE_COUNT + 1, MAX_RECEIVE_COUNT + 2, 1000];
 
   const steps = often.map((receiveCount) => stepOf(column, { status }, { receiveCount }));
@@ -96,7 +96,7 @@ it.each(CELLS)('bounces no more when received too often: a $status job, $column'
   expect(new Set(steps)).toEqual(new Set([late]));
 });
 
-it.each(COLUMNS)('acknowledges a message of a job that is gone, and leaves what was never issued: %s', (column) => {
+it.each(COLUMNS)('acknowledges a message of a pruned job, and leaves one with an id that was never issued: %s', (column) => {
   const issued = stepOf(column, null, { issued: true });
   const never = stepOf(column, null, { issued: false });
 
@@ -104,7 +104,7 @@ it.each(COLUMNS)('acknowledges a message of a job that is gone, and leaves what 
   expect(never).toBe('leave');
 });
 
-it.each(STATUSES)('judges a %s job of another handler by its claim', (status) => {
+it.each(STATUSES)('decides by the claim for a %s job of another handler', (status) => {
   const steps = Object.fromEntries(COLUMNS.map((column) => [column, stepOf(column, { status, jobType: 'other' })]));
 
   const finished = ['succeeded', 'skipped', 'cancelled'].includes(status);
@@ -122,7 +122,7 @@ it.each(STATUSES)('judges a %s job of another handler by its claim', (status) =>
   });
 });
 
-it('stops bouncing a dead job of another handler when it was received too often', () => {
+it('stops bouncing a dead job of another handler after too many receives', () => {
   const row = { status: 'dead_letter', routingKey: 'other' } as const;
 
   const steps = [MAX_RECEIVE_COUNT, MAX_RECEIVE_COUNT + 1].map((receiveCount) =>
@@ -137,7 +137,7 @@ it.each([
   ['9007199254740993', '9007199254740992', 'acknowledge + alarm'],
   ['10', '9', 'acknowledge + alarm'],
   ['9', '10', 'acknowledge'],
-])('compares claim numbers as numbers with all their digits: %s against %s', (mine, current, want) => {
+])('compares claim numbers with all their digits: %s and %s', (mine, current, want) => {
   const delivery = { ...deliveryOf('recorded', 1), message: { epoch: 'any', jobId: '1', claimNo: mine } };
 
   const { step, alarm } = decide({
@@ -149,7 +149,7 @@ it.each([
   expect(alarm === undefined ? step : `${step} + alarm`).toBe(want);
 });
 
-it('alarms at a claim of a job that was never claimed', () => {
+it('reports a claim of a job that was never claimed', () => {
   const step = stepOf('recorded', { status: 'pending', claimNo: null, messageId: null, sentAt: null });
 
   expect(step).toBe('acknowledge + alarm');

@@ -19,7 +19,7 @@ it('ERR-01: a NUL in an error message fails that job with readable text, and the
   expect(states.filter(({ status }) => status === 'succeeded')).toHaveLength(9);
 });
 
-it('ERR-03: five megabytes of message are cut with a mark, listed, and logged in short', async () => {
+it('ERR-03: a message of five megabytes is cut with a mark, listed, and logged in short', async () => {
   const LONG = `needle ${'x'.repeat(5_000_000)}`;
   engine.work = () => {
     throw new Error(LONG);
@@ -51,7 +51,7 @@ const THROWN: [string, () => Promise<never>, string][] = [
   ['nothing', () => Promise.reject(), 'undefined was thrown'],
 ];
 
-it('ERR-04: what is thrown and is no Error fails its job with a text that says what it was', async () => {
+it('ERR-04: a thrown value that is no Error fails its job with a text that describes it', async () => {
   const { ids, records } = await engine.deliver(THROWN.length);
   engine.work = ({ jobId }) => THROWN[ids.indexOf(jobId)]![1]();
 
@@ -65,7 +65,7 @@ it('ERR-04: what is thrown and is no Error fails its job with a text that says w
   );
 });
 
-it('ERR-01, ERR-03, ERR-04: anything at all that runs throw or return is stored, in any batch', async () => {
+it('ERR-01, ERR-03, ERR-04: any thrown or returned value is stored, in any batch', async () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 40 }),
     fc.string({ unit: 'binary', maxLength: 20 }).map((part) => part.repeat(2_000)),

@@ -3,10 +3,10 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
 
-/** An invocation that has no time for anything but giving back. */
+/** An invocation that has time only for releases. */
 const tooLate = { remainingMs: () => 1_000 };
 
-it('gives back claims unstarted when no job fits any more, and their messages are done with', async () => {
+it('releases unstarted claims when the time is too short, and acknowledges their messages', async () => {
   const { ids, records } = await engine.deliver(3);
 
   const ran = await engine.run(records, tooLate);
@@ -16,7 +16,7 @@ it('gives back claims unstarted when no job fits any more, and their messages ar
   expect(states).toMatchObject(ids.map(() => ({ status: 'pending', attempts: 0 })));
 });
 
-it('leaves the claim alone that a message of another epoch names, and lets that message come again', async () => {
+it('does not release the claim that a message of another epoch names, and bounces that message', async () => {
   const { ids, records } = await engine.deliver(2);
   const [own, foreign] = records;
   const { claim_no } = await engine.state(ids[1]!);
@@ -29,7 +29,7 @@ it('leaves the claim alone that a message of another epoch names, and lets that 
   expect(await engine.state(ids[1]!)).toMatchObject({ status: 'dispatched', claim_no });
 });
 
-it('lets only the foreign one come again of two messages that name one claim', async () => {
+it('bounces only the foreign one of two messages that name one claim', async () => {
   const { ids, records } = await engine.deliver(1);
   const { claim_no } = await engine.state(ids[0]!);
   const twin = { ...records[0]!, messageId: 'twin', body: engine.body(ids[0]!, claim_no!, 'another0life') };

@@ -16,7 +16,7 @@ async function crashed(count: number, options = {}) {
   return ids;
 }
 
-it('delays the next try by the policy and a jitter of a fifth at least', async () => {
+it('delays the next attempt by the policy and a jitter of at least a fifth', async () => {
   const [id] = await crashed(1);
 
   const delays = [];
@@ -32,7 +32,7 @@ it('delays the next try by the policy and a jitter of a fifth at least', async (
   expect(delays).toEqual([60, 72]);
 });
 
-it('ends a crash as cancelled when that was asked for', async () => {
+it('settles a crash as cancelled when the job has a cancel request', async () => {
   const [id] = await crashed(1);
   await engine.sql('select millrace.cancel($1)', [id]);
 
@@ -42,7 +42,7 @@ it('ends a crash as cancelled when that was asked for', async () => {
   expect(await engine.state(id!)).toMatchObject({ status: 'cancelled', attempts: 1 });
 });
 
-it('declares dead at the last attempt, keeping claim and delivery for the message that carries it', async () => {
+it('makes a dead letter after the last attempt, and keeps claim and delivery for its message', async () => {
   const [id] = await crashed(1, { maxAttempts: 1 });
   const before = await engine.state(id!);
 
@@ -55,9 +55,9 @@ it('declares dead at the last attempt, keeping claim and delivery for the messag
 });
 
 it.each([
-  ['tries again a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
-  ['declares dead a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
-  ['tries again a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
+  ['retries a crash that retryOn does not list', { retryOn: ['Busy'] }, 'failed'],
+  ['makes a dead letter of a crash that deadLetterOn lists', { deadLetterOn: ['LeaseExpired'] }, 'dead_letter'],
+  ['retries a crash that deadLetterOn does not list', { deadLetterOn: ['NotFound'] }, 'failed'],
 ])('%s', async (_what, filters, status) => {
   const [handler] = await engine.sql('select retry_policy from millrace.handlers');
   const [id] = await crashed(1);
@@ -69,7 +69,7 @@ it.each([
   expect(await engine.state(id!)).toMatchObject({ status, last_error: expect.stringMatching(/^lease expired/) });
 });
 
-it('falls back to the default policy when the handler is gone', async () => {
+it('uses the default policy when the handler is not registered', async () => {
   const [id] = await crashed(1);
   const kept = await engine.sql('delete from millrace.handlers returning *');
 
@@ -81,7 +81,7 @@ it('falls back to the default policy when the handler is gone', async () => {
   expect(await engine.state(id!)).toMatchObject({ status: 'failed' });
 });
 
-it('skips what somebody holds and comes back for it', async () => {
+it('skips a locked row and rescues it later', async () => {
   const ids = await crashed(3);
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
@@ -94,7 +94,7 @@ it('skips what somebody holds and comes back for it', async () => {
   expect([first.attempts, second.attempts]).toEqual([2, 1]);
 });
 
-it('ends every attempt once when two rescue at the same time', async () => {
+it('ends every attempt once when two dispatchers rescue concurrently', async () => {
   await crashed(10);
 
   const rescued = await Promise.all([engine.rescue(), engine.rescue(), engine.rescue()]);
@@ -103,7 +103,7 @@ it('ends every attempt once when two rescue at the same time', async () => {
   expect(await engine.sql('select from millrace.job_attempts')).toHaveLength(10);
 });
 
-it('gives a lost message back without an attempt, and counts it only when a later one started', async () => {
+it('releases a job whose message is lost without an attempt, and counts a loss only when a later job started', async () => {
   const id = await engine.enqueue();
   await engine.dispatch();
   engine.queues.purge();
@@ -122,7 +122,7 @@ it('gives a lost message back without an attempt, and counts it only when a late
   expect(await engine.state(id)).toMatchObject({ status: 'pending', attempts: 0, losses: 1 });
 });
 
-it('declares dead what was lost ten times, and lets a redrive begin anew', async () => {
+it('makes a dead letter after ten losses, and a redrive resets the count', async () => {
   await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(retry.fixed('1m'))]);
   const id = await engine.enqueue();
   for (let loss = 1; loss <= 10; loss++) {
@@ -142,7 +142,7 @@ it('declares dead what was lost ten times, and lets a redrive begin anew', async
   expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-it('says of every attempt that it ends which it was and when the job is due again', async () => {
+it('logs every rescued attempt with its number and the next due time', async () => {
   const [again] = await crashed(1);
   const [dead] = await crashed(1, { maxAttempts: 1 });
   const { db, lines } = engine;

@@ -12,14 +12,14 @@ function nested(depth: number): unknown {
   return value;
 }
 
-it.each([undefined, null])('keeps nothing of %s', (value) => {
+it.each([undefined, null])('stores no result for %s', (value) => {
   expect(resultJson(value)).toBeNull();
 });
 
 it.each([
   ['a function', () => 1],
   ['a symbol', Symbol('s')],
-])('keeps nothing of %s, which JSON has no word for', (_what, value) => {
+])('stores no result for %s, which JSON cannot express', (_what, value) => {
   expect(resultJson(value)).toBeNull();
 });
 
@@ -51,21 +51,21 @@ it.each([
     },
     /not JSON: no ␀ bytes was thrown/,
   ],
-])('says why it cannot keep %s', (_what, value, reason) => {
+])('states why it cannot store %s', (_what, value, reason) => {
   const given = reason === undefined ? Object.assign(value as unknown[], { 0: value }) : value;
 
   expect(read(given)).toEqual({ not_kept: expect.stringMatching(reason ?? /not JSON: .*circular/) });
 });
 
-it('keeps a result that nests 500 deep', () => {
+it('stores a result that is nested 500 deep', () => {
   expect(read(nested(500))).toEqual(nested(500));
 });
 
-it('does not take brackets inside strings for nesting', () => {
+it('does not count brackets inside strings as nesting', () => {
   expect(read('['.repeat(600))).toBe('['.repeat(600));
 });
 
-it('is JSON that Postgres stores, and the same as far as Postgres can hold it', async () => {
+it('returns JSON that Postgres can store, with the same value where possible', async () => {
   const value = fc.oneof(
     fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true }),
     fc.jsonValue({ stringUnit: 'binary' }),

@@ -18,7 +18,7 @@ interface Trial {
   readonly policy?: RetryPolicy;
 }
 
-/** One attempt of a handler with a timeout of 5 s, a hundred times as fast. */
+/** Runs one attempt of a handler with a timeout of 5 s, a hundred times faster. */
 function attempt(run: (context: RunContext<{ n?: number | undefined }>) => unknown, trial: Trial = {}) {
   const { payload = '{}', number = 1, policy = FIXED } = trial;
   const schema = z.object({ n: z.number().optional() });
@@ -34,7 +34,7 @@ const throwing = (thrown: unknown) => () => {
   throw thrown;
 };
 
-it('gives the run its payload, its job, which attempt it is, and a signal that is still', async () => {
+it('passes the payload, the job id, the attempt and an unaborted signal to the handler', async () => {
   let seen: unknown;
 
   await attempt(
@@ -51,7 +51,7 @@ it.each([
   [{ done: true }, '{"done":true}'],
   [undefined, null],
   ['text', '"text"'],
-])('succeeds with what the run returns: %j', async (value, result) => {
+])('succeeds with the result of the handler: %j', async (value, result) => {
   const end = await attempt(() => value);
 
   expect(end).toMatchObject({ outcome: { kind: 'succeeded', result }, overstayed: false, number: 1, max: 4 });
@@ -59,7 +59,7 @@ it.each([
 
 const CHOICES: [string, Error, object][] = [
   ['RetryAfter', new RetryAfter('90s'), { kind: 'failed', delaySeconds: 90 }],
-  ['RetryAfter of a header', new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
+  ["RetryAfter with a header's value", new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
   ['RetryAfter of a thousand years', new RetryAfter(3e10), { kind: 'failed', delaySeconds: 31_536_000 }],
   ['Snooze', new Snooze('10m'), { kind: 'snoozed', delaySeconds: 600 }],
   ['Skip', new Skip('nothing to do'), { kind: 'skipped' }],
@@ -67,7 +67,7 @@ const CHOICES: [string, Error, object][] = [
   ['DeadLetter', new DeadLetter('hopeless'), { kind: 'dead_letter' }],
 ];
 
-it.each(CHOICES)('ends as %s says, thrown or returned', async (_name, choice, outcome) => {
+it.each(CHOICES)('settles %s, thrown or returned', async (_name, choice, outcome) => {
   const ends = [await attempt(throwing(choice)), await attempt(() => choice)];
 
   for (const end of ends) {
@@ -75,7 +75,7 @@ it.each(CHOICES)('ends as %s says, thrown or returned', async (_name, choice, ou
   }
 });
 
-it('fails with the delay of the policy at this attempt', async () => {
+it("fails with the policy's delay for the attempt", async () => {
   const policy = retry.schedule(['1m', '5m', '30m']);
 
   const ends = await Promise.all([1, 2, 3, 4].map((number) => attempt(throwing(new Error('x')), { number, policy })));
@@ -84,21 +84,21 @@ it('fails with the delay of the policy at this attempt', async () => {
 });
 
 it.each([
-  ['an error that the policy does not try again', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
-  ['an error that the policy does not know', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
-  ['a text under a policy that knows errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
+  ['an error that the policy does not retry', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
+  ['an error that the policy does not list', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
+  ['a thrown text under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
   ['an error code', retry.fixed(1, { deadLetterOn: ['E42'] }), Object.assign(new Error('x'), { code: 'E42' })],
-])('declares dead at once: %s', async (_what, policy, thrown) => {
+])('makes a dead letter at once: %s', async (_what, policy, thrown) => {
   const end = await attempt(throwing(thrown), { policy });
 
   expect(end.outcome.kind).toBe('dead_letter');
 });
 
 it.each([
-  ['a payload that does not fit the schema', '{"n": "five"}', /^payload\/n: /],
-  ['a number that would change on the way', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
-  ['a number beyond all numbers', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
-])('declares dead at once, unrun: %s', async (_what, payload, message) => {
+  ['a payload that violates the schema', '{"n": "five"}', /^payload\/n: /],
+  ['a number that JavaScript would change', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
+  ['a number that is too large for JavaScript', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
+])('makes a dead letter without running the handler: %s', async (_what, payload, message) => {
   let ran = false;
 
   const end = await attempt(
@@ -113,13 +113,13 @@ it.each([
   expect(ran).toBe(false);
 });
 
-it('declares dead what a run finds invalid in its turn', async () => {
+it('makes a dead letter when the handler throws PayloadInvalid', async () => {
   const end = await attempt(throwing(new PayloadInvalid('/to', 'is nobody')));
 
   expect(end.outcome.kind).toBe('dead_letter');
 });
 
-it('fails as timed out when the run heeds its signal, whatever it throws then', async () => {
+it('fails as timed out when the handler stops at its signal, regardless of its error', async () => {
   const end = await attempt(async ({ signal }) => {
     await systemTime.sleep(60_000, signal);
     throw new Error('aborted while waiting');
@@ -132,7 +132,7 @@ it('fails as timed out when the run heeds its signal, whatever it throws then', 
   });
 });
 
-it('succeeds when the run ends its work within the two seconds after its signal', async () => {
+it('succeeds when the handler returns within two seconds after its signal', async () => {
   const end = await attempt(async ({ signal }) => {
     await systemTime.sleep(60_000, signal);
     return 'just in time';
@@ -141,7 +141,7 @@ it('succeeds when the run ends its work within the two seconds after its signal'
   expect(end).toMatchObject({ overstayed: false, outcome: { kind: 'succeeded', result: '"just in time"' } });
 });
 
-it('ends as chosen when the run chooses after its signal', async () => {
+it('settles the chosen outcome when the handler chooses after its signal', async () => {
   const end = await attempt(async ({ signal }) => {
     await systemTime.sleep(60_000, signal);
     throw new Snooze('1h');
@@ -150,14 +150,14 @@ it('ends as chosen when the run chooses after its signal', async () => {
   expect(end).toMatchObject({ overstayed: false, outcome: { kind: 'snoozed', delaySeconds: 3600 } });
 });
 
-it('ends two seconds after the signal when the run does not, and says that it overstayed', async () => {
+it('ends two seconds after the signal when the handler does not, and reports that it overstayed', async () => {
   const end = await attempt(never);
 
   expect(end).toMatchObject({ overstayed: true, outcome: { kind: 'failed', error: { name: 'TimedOut' } } });
   expect(end.durationMs).toBeGreaterThanOrEqual(6_900);
 });
 
-it('declares a timeout dead when the policy does', async () => {
+it('makes a dead letter of a timeout when the policy lists it', async () => {
   const end = await attempt(never, { policy: retry.fixed(1, { deadLetterOn: ['TimedOut'] }) });
 
   expect(end.outcome.kind).toBe('dead_letter');
@@ -166,7 +166,7 @@ it('declares a timeout dead when the policy does', async () => {
 it.each([
   ['a revoked proxy', () => Proxy.revocable({}, {})],
   ['a revoked function', () => Proxy.revocable(() => 1, {})],
-])('fails, and nothing worse, when the run throws or returns %s', async (_what, make) => {
+])('fails when the handler throws or returns %s', async (_what, make) => {
   const thrown = make();
   const returned = make();
   for (const { revoke } of [thrown, returned]) revoke();

@@ -10,7 +10,7 @@ const STATUSES = ['pending', 'failed', 'dispatched', 'running', 'dead_letter', '
 const COLUMNS = ['recorded', 'unrecorded', 'other id', 'other time', 'old', 'newer claim', 'other epoch'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** A job in a state, under claim 7, with the delivery m-1 recorded or none. */
+/** Creates a job in a status, under claim 7, with the recorded delivery m-1 or none. */
 const PLACE = `
   insert into millrace.jobs (slot, job_type, status, attempts, max_attempts, claim_no, lease_expires_at, started_at,
       next_retry_at, finished_at, message_id, message_sent_at, request_id)
@@ -44,7 +44,7 @@ function message(id: string, column: Column, receiveCount = 1): SqsRecord {
   };
 }
 
-/** What became of message and job, in one line. */
+/** Returns the fate of message and job as one line. */
 async function outcome(id: string, record: SqsRecord): Promise<string> {
   const { failed, shown } = await engine.run([record]);
   const fate = failed.length === 0 ? 'gone' : shown.length > 0 ? 'bounced' : 'left';
@@ -52,7 +52,7 @@ async function outcome(id: string, record: SqsRecord): Promise<string> {
   return `${fate}, ${(await engine.state(id)).status}${alarm}`;
 }
 
-/** In the order of COLUMNS. A dispatched job has no delivery recorded: any message of its claim is its own. */
+/** In the order of COLUMNS. A dispatched job has no recorded delivery: any message of its claim is its own. */
 const TABLE: Record<string, string[]> = {
   pending: [...Array(5).fill('gone, pending'), 'gone, pending, alarm', 'gone, pending, alarm'],
   failed: [...Array(5).fill('gone, failed'), 'gone, failed, alarm', 'gone, failed, alarm'],
@@ -78,7 +78,7 @@ it.each(CELLS)('a $status job meets a message that is $column: $want', async ({ 
   expect(await outcome(id, message(id, column))).toBe(want);
 });
 
-it('bounces a dead job up to the receive count at which SQS moves it, then leaves it', async () => {
+it('bounces the message of a dead job up to the receive count at which SQS moves it, then leaves it', async () => {
   const id = await place('dead_letter');
 
   const outcomes = [];
@@ -89,7 +89,7 @@ it('bounces a dead job up to the receive count at which SQS moves it, then leave
   expect(outcomes).toEqual([...Array(5).fill('bounced, dead_letter'), 'left, dead_letter, alarm']);
 });
 
-it('adopts the first message of a death without delivery, and takes another one for a redrive', async () => {
+it('adopts the first message of a dead job without a delivery, and redrives the job on another one', async () => {
   const id = await place('dead_letter', { recorded: false });
 
   const first = await outcome(id, message(id, 'recorded'));
@@ -101,7 +101,7 @@ it('adopts the first message of a death without delivery, and takes another one 
   expect(adopted.message_id).toBe('m-1');
 });
 
-it('redrives once, with fresh attempts and one line each in mirror and audit', async () => {
+it('redrives a job once, with fresh attempts, one resolved dead letter and one audit entry', async () => {
   const id = await place('dead_letter');
 
   const outcomes = [await outcome(id, message(id, 'other id')), await outcome(id, message(id, 'other id'))];
@@ -119,7 +119,7 @@ it.each([
   { what: 'a redrive', status: 'dead_letter', jobType: 'work', column: 'other id', want: 'gone, pending' },
   { what: 'an adoption', status: 'dead_letter', jobType: 'work', column: 'unrecorded', want: 'bounced, dead_letter' },
   { what: 'a release', status: 'dispatched', jobType: 'other', column: 'recorded', want: 'gone, pending, alarm' },
-] as const)('does not lose $what to a row that is locked', async ({ status, jobType, column, want }) => {
+] as const)('does not lose $what when the row is locked', async ({ status, jobType, column, want }) => {
   const id = await place(status, { jobType, recorded: column !== 'unrecorded' });
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
@@ -150,9 +150,9 @@ it.each([
 });
 
 it.each([
-  ['acknowledges a pruned job', 1, 'recorded', []],
-  ['leaves an id that was never issued', 0, 'recorded', ['m-1']],
-  ['leaves a job that is gone and of another epoch', 1, 'other epoch', ['m-1']],
+  ['acknowledges a message of a pruned job', 1, 'recorded', []],
+  ['leaves a message with an id that was never issued', 0, 'recorded', ['m-1']],
+  ['leaves a message of a missing job with another epoch', 1, 'other epoch', ['m-1']],
 ] as const)('%s', async (_what, issued, column, failed) => {
   const id = issued === 1 ? await place('succeeded') : '999999999';
   await engine.sql('delete from millrace.jobs');

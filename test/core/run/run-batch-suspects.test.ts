@@ -22,7 +22,7 @@ async function afterRescue(suspects: number, others: number) {
 
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await engine.state(id)).status));
 
-it('starts a suspect that comes alone at once', async () => {
+it('starts a suspect that is alone in its batch at once', async () => {
   const { suspects } = await afterRescue(1, 0);
   const before = await engine.state(suspects[0]!);
 
@@ -33,7 +33,7 @@ it('starts a suspect that comes alone at once', async () => {
   expect(await engine.state(suspects[0]!)).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
-it('starts one suspect after the others are settled, and gives the rest back unstarted', async () => {
+it('starts one suspect after the others are settled, and releases the remaining suspects unstarted', async () => {
   const { suspects, others } = await afterRescue(3, 2);
   const othersWhenSuspectRuns: string[] = [];
   engine.work = async ({ jobId }) => {
@@ -49,7 +49,7 @@ it('starts one suspect after the others are settled, and gives the rest back uns
   expect(attempts.sort()).toEqual([1, 1, 2]);
 });
 
-it('is no suspect any more once it has ended an attempt by itself', async () => {
+it('does not treat a job as a suspect after an attempt that ended without a rescue', async () => {
   const { suspects } = await afterRescue(1, 0);
   engine.work = () => {
     throw new Error('an ordinary failure');
@@ -60,7 +60,7 @@ it('is no suspect any more once it has ended an attempt by itself', async () => 
   expect(await engine.state(suspects[0]!)).toMatchObject({ status: 'failed', suspect: false, attempts: 2 });
 });
 
-it('starts no suspect when its timeout and the reserve do not fit any more', async () => {
+it('starts no suspect when the time is too short for its timeout and the reserve', async () => {
   const { suspects, others } = await afterRescue(1, 2);
   let left = 60_000;
   engine.work = () => {
@@ -73,7 +73,7 @@ it('starts no suspect when its timeout and the reserve do not fit any more', asy
   expect(await engine.state(suspects[0]!)).toMatchObject({ attempts: 1 });
 });
 
-it('starts no suspect after a run that overstayed', async () => {
+it('starts no suspect after a handler that overstayed', async () => {
   const { suspects, others } = await afterRescue(1, 1);
   engine.work = () => new Promise(() => undefined);
 
@@ -84,7 +84,7 @@ it('starts no suspect after a run that overstayed', async () => {
   expect(await engine.state(suspects[0]!)).toMatchObject({ attempts: 1 });
 });
 
-it('lets a suspect go first at its third receive, and gives the others back before it starts', async () => {
+it('starts a suspect first at its third receive, after releasing the others', async () => {
   const { suspects, others } = await afterRescue(2, 3);
   for (const _receive of [1, 2]) {
     engine.queues.receive(QUEUE);
@@ -105,7 +105,7 @@ it('lets a suspect go first at its third receive, and gives the others back befo
   expect(attempts).toEqual([0, 0, 0]);
 });
 
-it('comes to every suspect, although its batch-mates always take too long for it to follow', async () => {
+it('starts every suspect even if its batch-mates always leave too little time', async () => {
   const { suspects } = await afterRescue(3, 3);
   let left = 60_000;
   engine.work = () => {
@@ -124,7 +124,7 @@ it('comes to every suspect, although its batch-mates always take too long for it
   expect(engine.queues.deadBodies(QUEUE)).toEqual([]);
 });
 
-it('starts a suspect although a copy of its message is in the batch', async () => {
+it('starts a suspect even with a copy of its message in the batch', async () => {
   const { suspects } = await afterRescue(1, 0);
   const [claim] = await Promise.all(suspects.map(async (id) => (await engine.state(id)).claim_no!));
   engine.queues.put(QUEUE, engine.body(suspects[0]!, claim!));

@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 const engine = await openDatabaseEngine();
 const never = () => new Promise(() => undefined);
 
-it('runs a batch side by side', async () => {
+it('runs the jobs of a batch concurrently', async () => {
   const { records } = await engine.deliver(10);
   let inside = 0;
   let most = 0;
@@ -23,7 +23,7 @@ it('runs a batch side by side', async () => {
   expect(most).toBe(10);
 });
 
-it('asks the database twice for a batch that goes well', async () => {
+it('runs two statements for a batch that succeeds', async () => {
   const { records } = await engine.deliver(10);
   let asked = 0;
   const query: Database['query'] = (text, values) => {
@@ -36,7 +36,7 @@ it('asks the database twice for a batch that goes well', async () => {
   expect(asked).toBe(2);
 });
 
-it('writes every outcome that a run can choose', async () => {
+it('stores every outcome that a handler can choose', async () => {
   const { ids, records } = await engine.deliver(6);
   const outcomes = [
     new RetryAfter('90s'),
@@ -66,7 +66,7 @@ it('writes every outcome that a run can choose', async () => {
   expect(ran.failed).toEqual([records[4]!.messageId]);
 });
 
-it('makes deaths visible, then ends the process of a run that overstayed, when all is settled', async () => {
+it('bounces dead jobs and then ends the process of a handler that overstayed, after all jobs are settled', async () => {
   const { ids, records } = await engine.deliver(3, { maxAttempts: 1 });
   const seen: string[] = [];
   engine.work = ({ jobId }) => (jobId === ids[0] ? never() : undefined);
@@ -82,7 +82,7 @@ it('makes deaths visible, then ends the process of a run that overstayed, when a
   expect(await engine.state(ids[0]!)).toMatchObject({ last_error: 'timed out after 30 s' });
 });
 
-it('ends the process of a run that overstayed even when nothing could be settled', async () => {
+it('ends the process of a handler that overstayed even when nothing could be settled', async () => {
   const { records } = await engine.deliver(1);
   engine.work = never;
   let started = false;
@@ -101,7 +101,7 @@ it('ends the process of a run that overstayed even when nothing could be settled
   expect(ran).toMatchObject({ exited: true, failed: [records[0]!.messageId] });
 });
 
-it('ends the process of a run that overstayed even when what follows fails', async () => {
+it('ends the process of a handler that overstayed even when a later step fails', async () => {
   const { records } = await engine.deliver(2);
   const [first] = records;
   engine.queues.put(QUEUE, first!.body);
@@ -119,7 +119,7 @@ it('ends the process of a run that overstayed even when what follows fails', asy
   expect(ran.failed).toHaveLength(3);
 });
 
-it('does not end the process of runs that heeded their signal', async () => {
+it('does not end the process of handlers that stopped at their signal', async () => {
   const { ids, records } = await engine.deliver(2);
   engine.work = ({ signal }) => systemTime.sleep(60_000, signal).then(() => Promise.reject(signal.reason));
 
@@ -129,7 +129,7 @@ it('does not end the process of runs that heeded their signal', async () => {
   expect(await engine.state(ids[1]!)).toMatchObject({ status: 'failed', last_error: 'timed out after 30 s' });
 });
 
-it('starts nothing when less than timeout and reserve is left, and loses no attempt by it', async () => {
+it('starts nothing when less than the timeout and the reserve is left, and counts no attempt', async () => {
   const { ids, records } = await engine.deliver(2);
 
   const ran = await engine.run(records, { remainingMs: () => 36_999 });
@@ -145,7 +145,7 @@ it('starts nothing when less than timeout and reserve is left, and loses no atte
 it.each([
   ['the same message twice', false],
   ['another message of the same claim', true],
-])('runs a job once when its batch holds %s', async (_what, another) => {
+])('runs a job once when its batch contains %s', async (_what, another) => {
   const { ids, records } = await engine.deliver(2);
   const copy = { ...records[0]!, receiptHandle: 'r-copy', ...(another && { messageId: 'm-copy' }) };
 
@@ -155,7 +155,7 @@ it.each([
   expect(engine.runs).toEqual(ids);
 });
 
-it('keeps both deliveries of one message when it has to stay', async () => {
+it('reports both deliveries of a message that must stay', async () => {
   const { records } = await engine.deliver(1, { maxAttempts: 1 });
   engine.work = () => {
     throw new Error('boom');
@@ -166,7 +166,7 @@ it('keeps both deliveries of one message when it has to stay', async () => {
   expect(ran.failed).toEqual([records[0]!.messageId]);
 });
 
-it('leaves a job dead that died beside a copy of its message', async () => {
+it('keeps a job dead that died in a batch with a copy of its message', async () => {
   const { ids, records } = await engine.deliver(1, { maxAttempts: 1 });
   const copy = { ...records[0]!, messageId: 'm-copy', receiptHandle: 'r-copy' };
   engine.work = () => {

@@ -15,7 +15,7 @@ function die(): never {
   throw new DeadLetter('hopeless');
 }
 
-/** The database, except that `trouble` gets every settling statement in hand. */
+/** The database, in which `trouble` intercepts every settle statement. */
 function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): Database {
   const query = (text: string, values?: readonly unknown[]) => {
     const send = () => engine.db.query(text, values);
@@ -24,13 +24,13 @@ function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): 
   return { ...engine.db, query: query as Database['query'] };
 }
 
-/** Time enough for so many more questions about it. */
+/** An invocation with time for the given number of checks of its time. */
 function questions(count: number): () => number {
   let left = count;
   return () => (left-- > 0 ? 600_000 : 0);
 }
 
-it('bounces the message of a death, and no other', async () => {
+it('bounces the message of a job that dies, and no other', async () => {
   const { ids, records } = await engine.deliver(4);
   const endings = [boom, () => 1, die, boom];
   engine.work = ({ jobId }) => endings[ids.indexOf(jobId)]!();
@@ -63,7 +63,7 @@ it('tries again until a locked row is free', async () => {
   expect(engine.runs).toHaveLength(3);
 });
 
-it('leaves the message of a row that stays locked when the time is over', async () => {
+it('leaves the message of a row that stays locked until the end of the invocation', async () => {
   const { ids, records } = await engine.deliver(2);
   const holder = await createClient(engine.database.url);
   engine.work = async ({ jobId }) => {
@@ -80,7 +80,7 @@ it('leaves the message of a row that stays locked when the time is over', async 
   expect(await engine.state(ids[1]!)).toMatchObject({ status: 'succeeded' });
 });
 
-it('lets a row that the database refuses harm that row alone, before or after the others', async () => {
+it('settles the other jobs when the database refuses a row, before or after them', async () => {
   const { ids, records } = await engine.deliver(3);
   const refuse = `create function public.refuse() returns trigger language plpgsql as
     $$ begin if old.id = ${ids[1]} and new.status = 'failed' then raise exception 'no'; end if; return new; end $$`;
@@ -98,7 +98,7 @@ it('lets a row that the database refuses harm that row alone, before or after th
   expect(states.map(({ status }) => status)).toEqual(['failed', 'running', 'failed']);
 });
 
-it('waits for a database that is gone for a moment', async () => {
+it('retries during a short outage of the database', async () => {
   const { ids, records } = await engine.deliver(2);
   let failures = 3;
   const db = troubled(async (send) => {
@@ -112,7 +112,7 @@ it('waits for a database that is gone for a moment', async () => {
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-it('survives that every connection is killed before it settles', async () => {
+it('settles after every connection was killed', async () => {
   const { ids, records } = await engine.deliver(2);
   const killer = await createClient(engine.database.url);
   engine.work = async () => {
@@ -131,8 +131,8 @@ it('survives that every connection is killed before it settles', async () => {
 it.each<[string, () => void, string, boolean]>([
   ['a success', () => undefined, 'succeeded', false],
   ['a failure', boom, 'failed', false],
-  ['a death', die, 'dead_letter', true],
-])('answers as usual when the answer to settling %s is lost', async (_what, work, status, stays) => {
+  ['a dead letter', die, 'dead_letter', true],
+])('returns the usual response when the response to settling %s is lost', async (_what, work, status, stays) => {
   const { ids, records } = await engine.deliver(1);
   let losses = 1;
   const db = troubled(async (send) => {
@@ -151,7 +151,7 @@ it.each<[string, () => void, string, boolean]>([
   expect(await engine.state(ids[0]!)).toMatchObject({ status, attempts: 1 });
 });
 
-it("takes an outcome that comes after the rescue for nobody's", async () => {
+it("ignores an outcome that arrives after the rescue", async () => {
   const { ids, records } = await engine.deliver(1);
   engine.work = async () => {
     await engine.advance(10_000);
@@ -165,7 +165,7 @@ it("takes an outcome that comes after the rescue for nobody's", async () => {
   expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job_id: ids[0] }));
 });
 
-it('bounces the message of a job that the rescue declared dead while it ran', async () => {
+it('bounces the message of a job that rescue made a dead letter during its attempt', async () => {
   const { ids, records } = await engine.deliver(1, { maxAttempts: 1 });
   engine.work = async () => {
     await engine.advance(10_000);
@@ -178,7 +178,7 @@ it('bounces the message of a job that the rescue declared dead while it ran', as
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'dead_letter', attempts: 1 });
 });
 
-it('does not settle what was started anew elsewhere after the rescue', async () => {
+it('does not settle an attempt that started elsewhere after the rescue', async () => {
   const { ids, records } = await engine.deliver(1);
   engine.work = async () => {
     engine.work = () => 'the second run';

@@ -13,7 +13,7 @@ const POISON = [
   '{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2030-01-31T12:00:00.000Z","Bucket":"pictures"}',
 ];
 
-it('SQS-02: six unreadable messages in a batch of ten hold up none of the four good jobs', async () => {
+it('SQS-02: six unreadable messages in a batch of ten do not delay the four good jobs', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const [dead] = (await world.die(1)) as [string];

@@ -14,7 +14,7 @@ it.concurrent.each<[string, string, string]>([
   ['exits with 0', 'process.exit(0);', 'exit'],
   ['exits with 1', 'process.exit(1);', 'exit'],
   ['allocates until it is killed', GROW, 'out-of-memory'],
-])('SQS-06: a worker that %s is no success and costs no slot, and other runs go on', async (_, ending, kind) => {
+])('SQS-06: a worker that %s does not succeed and frees its slot, and other attempts continue', async (_, ending, kind) => {
   const effects = await openEffects({
     body: `const [{ body }] = event.Records;
            if (body === 'bad') { ${ending} }
@@ -34,7 +34,7 @@ it.concurrent.each<[string, string, string]>([
   await effects.close();
 });
 
-it('SQS-06: each process that ends so is an attempt, and after the last allowed one the job is dead', async () => {
+it('SQS-06: each process that ends counts as an attempt, and after the last one the job is dead', async () => {
   const id = await engine.enqueue({ maxAttempts: 2 });
   const states: { status: string; attempts: number }[] = [];
 

@@ -6,17 +6,17 @@ import { ensureQueues } from '../../../local/functions/handler-queues.ts';
 import { openEffects } from '../../local/lambda/effects-fixture.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** Good ones: each would succeed if it were run. */
+/** Jobs that would succeed if they ran. */
 const MESSAGES = Array.from({ length: 30 }, (_, n) => String(n));
 const TWO_SECONDS = 'await new Promise((r) => setTimeout(r, 2_000));';
 const ONE_SLOT = { reservedConcurrency: 1, timeoutSeconds: 20 };
 const PATIENT = { interval: 200 };
 
-it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were never run', async () => {
+it.concurrent('SQS-09: throttling alone moves messages to the DLQ that were never run', async () => {
   const effects = await openEffects({
     body: TWO_SECONDS,
     spec: ONE_SLOT,
-    // As many pollers as there are messages: a mapping does not look at the reserved concurrency.
+    // As many pollers as messages, because a mapping ignores the reserved concurrency.
     mapping: { batchSize: 1, maximumConcurrency: 30 },
     visibilitySeconds: 3,
     maxReceiveCount: 3,
@@ -32,7 +32,7 @@ it.concurrent('SQS-09: throttling alone sends good messages to the DLQ that were
   await effects.close();
 });
 
-it.concurrent('SQS-09: with the settings of the product no good message is dead, or received twice', async () => {
+it.concurrent("SQS-09: with Millrace's settings no good message moves to the DLQ or is received twice", async () => {
   const definition = defineHandler({
     jobType: 'slow',
     payload: z.unknown(),
@@ -45,7 +45,7 @@ it.concurrent('SQS-09: with the settings of the product no good message is dead,
   const { batch, concurrency: maximumConcurrency } = definition;
   const effects = await openEffects({
     body: TWO_SECONDS,
-    // Even so: the product reserves nothing, but an account may have only one slot left.
+    // Millrace reserves no concurrency, but an account may have only one slot left.
     spec: { ...ONE_SLOT, timeoutSeconds: functionTimeout },
     mapping: { batchSize: batch.size, maximumConcurrency },
     createQueues: (sqs) => ensureQueues(sqs, 'test', definition),

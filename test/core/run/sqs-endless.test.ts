@@ -4,7 +4,7 @@ import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-eng
 const engine = await openDatabaseEngine({ timeout: '3s' });
 const never = () => new Promise(() => undefined);
 
-it('SQS-06: a handler that never ends fails as timed out at its own timeout, and its batch-mates go on', async () => {
+it('SQS-06: a handler that never ends times out, and its batch-mates continue', async () => {
   const { ids, records } = await engine.deliver(5);
   engine.work = ({ jobId }) => (jobId === ids[2] ? never() : 'done');
 
@@ -16,7 +16,7 @@ it('SQS-06: a handler that never ends fails as timed out at its own timeout, and
   expect(ran).toMatchObject({ failed: [], exited: true });
 });
 
-it('SQS-06: after its last allowed attempt it is dead, and no slot was ever lost', async () => {
+it('SQS-06: a job whose handler never ends is dead after its last attempt, and frees every slot', async () => {
   const id = await engine.enqueue({ maxAttempts: 3 });
   engine.work = never;
 
@@ -34,7 +34,7 @@ it('SQS-06: after its last allowed attempt it is dead, and no slot was ever lost
   });
 });
 
-it('SQS-06: what a run that overstayed still does afterwards changes nothing', async () => {
+it('SQS-06: the later work of a handler that overstayed changes nothing', async () => {
   const { ids, records } = await engine.deliver(1);
   let late = (): void => undefined;
   engine.work = () =>

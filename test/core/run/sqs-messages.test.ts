@@ -33,7 +33,7 @@ it('SQS-01: a message delivered again after success runs nothing and changes not
   expect(engine.lines).toMatchObject([{ level: 'info', event: 'message_not_started', job_id: ids[0] }]);
 });
 
-it('SQS-01: nor does it after the job was pruned', async () => {
+it('SQS-01: a message delivered again after its job was pruned runs nothing and changes nothing', async () => {
   const { ids, records } = await engine.deliver(1);
   await engine.run(records);
   await engine.sql('delete from millrace.jobs');
@@ -45,7 +45,7 @@ it('SQS-01: nor does it after the job was pruned', async () => {
   expect(await everything()).toEqual([]);
 });
 
-it('SQS-01: any number of deliveries in any order has the effect of one', async () => {
+it('SQS-01: any number of deliveries in any order has the effect of one delivery', async () => {
   const order = fc.array(fc.nat(3), { minLength: 4, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(order, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), async (picks, together) => {
@@ -104,7 +104,7 @@ it('SQS-02: an unreadable message in a queue without a redrive policy slows down
   expect(reasons.slice(4)).toEqual([undefined, expect.stringMatching(/redrive policy/), reasons[5]]);
 });
 
-it('SQS-02: an id that was never issued is left to the dead-letter queue', async () => {
+it('SQS-02: a message with an id that was never issued moves to the dead-letter queue', async () => {
   engine.queues.put(QUEUE, engine.body('99999999', '1'));
 
   const ran = await engine.run(engine.queues.receive(QUEUE));
@@ -113,7 +113,7 @@ it('SQS-02: an id that was never issued is left to the dead-letter queue', async
   expect(ran.shown).toEqual([]);
 });
 
-it('SQS-02: no body whatever keeps its batch-mates from running', async () => {
+it('SQS-02: no message body prevents its batch-mates from running', async () => {
   const odd = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.json(),

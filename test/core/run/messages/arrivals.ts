@@ -7,13 +7,13 @@ import { hiddenSeconds, type Name, type World } from './world.ts';
 export const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'later claim', 'other epoch'] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** Whose job an unreadable message is. */
+/** The job of an unreadable message. */
 export const NOBODY = '0';
 
-/** A message that has just been received, and whose function gets it. */
+/** A received message, and the function that handles it. */
 export interface Scene {
   readonly jobId: string;
-  /** Null when there is no such job. */
+  /** Id of its job; null without a job. */
   readonly status: Status | null;
   readonly record: SqsRecord;
   readonly handler: Name;
@@ -22,15 +22,15 @@ export interface Scene {
 }
 
 export interface Way {
-  /** Whose function gets the message; `work` unless told otherwise. */
+  /** The handler whose function gets the message; default `work`. */
   readonly to?: Name;
-  /** Its queue has lost its redrive policy, and it comes for the sixth time. */
+  /** Whether its queue has no redrive policy and this is its sixth receive. */
   readonly tooOften?: boolean;
-  /** It comes while the lease of its job still holds. */
+  /** Whether it arrives within the lease of its job. */
   readonly early?: boolean;
 }
 
-/** A job that stands as it should. */
+/** A job in the required status. */
 export interface Arranged {
   readonly status: Status | null;
   readonly claimed: Claimed;
@@ -38,18 +38,18 @@ export interface Arranged {
   readonly older?: Claimed | undefined;
 }
 
-/** These are about the job's own message, which nobody deleted. */
+/** Columns of the job's own, undeleted message. */
 export function returns(column: Column): boolean {
   return column === 'same delivery' || column === 'other epoch';
 }
 
-/** Has the message come that the column names. */
+/** Delivers the message of the column. */
 export async function meet(world: World, column: Column, arranged: Arranged, way: Way = {}): Promise<Scene> {
   const { jobId } = arranged.claimed;
   const { status } = arranged;
   const { to = 'work' } = way;
   if (returns(column)) {
-    // It is the function that is in the wrong place: it is attached to this queue.
+    // The function is misplaced: it is attached to this queue.
     const { queueUrl } = world.work;
     const record = await comeAgain(world, column, arranged, way);
     return { jobId, status, handler: to, queueUrl, record, deps: { queueUrl } };
@@ -58,7 +58,7 @@ export async function meet(world: World, column: Column, arranged: Arranged, way
   if (way.tooOften) await removeRedrivePolicy(world, to);
   if (column === 'another delivery' && status === 'dead_letter' && !way.tooOften) await moveBack(world, to);
   else await world.send(queueUrl, bodyFor(world, column, arranged));
-  // Received by functions that died before they looked at it.
+  // Receives of functions that died before they handled the message.
   for (let n = 1; way.tooOften && n <= 5; n++) {
     await world.receive(queueUrl);
     await world.advance(hiddenSeconds(world.engine));
@@ -86,7 +86,7 @@ export async function receiveOne(world: World, queueUrl: string): Promise<SqsRec
   return record!;
 }
 
-/** A message that is not the job's own: late, doubled, or of a claim that this database never made. */
+/** A message other than the job's own: late, duplicated, or of a claim that this database never made. */
 export function bodyFor({ engine }: World, column: Column, { claimed, older }: Omit<Arranged, 'status'>): string {
   if (column === 'older claim') return older!.record.body;
   if (column === 'another delivery') return claimed.record.body;

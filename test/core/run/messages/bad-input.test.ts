@@ -9,7 +9,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 const MEBIBYTE = 1_048_576;
 
 const own = (fields: object) => JSON.stringify({ v: 1, epoch: engine.epoch, job: '1', claim: '1', ...fields });
-/** What the codec must refuse, and SQS takes. */
+/** Bodies that the codec must refuse and SQS accepts. */
 const UNREADABLE: Readonly<Record<string, string>> = {
   'a mebibyte of junk': 'x'.repeat(MEBIBYTE),
   'a mebibyte of brackets': '['.repeat(MEBIBYTE),
@@ -44,7 +44,7 @@ it.each(Object.entries(UNREADABLE))('%s goes to the dead-letter queue, its batch
   expect((await world.receive(deadLetterQueueUrl)).map((record) => record.body)).toEqual([body]);
 });
 
-it('what SQS itself refuses reaches nobody', async () => {
+it('a message that SQS refuses reaches no handler', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
 
@@ -64,7 +64,7 @@ it('what SQS itself refuses reaches nobody', async () => {
 const FORGED = [
   { what: 'a job that was never claimed', claim: () => '1', epoch: undefined },
   { what: 'a job that was never claimed, in another epoch', claim: () => '1', epoch: 'another' },
-  { what: 'a claim that never was', claim: () => '9223372036854775807', epoch: undefined },
+  { what: 'a claim that was never made', claim: () => '9223372036854775807', epoch: undefined },
 ];
 
 it.each(FORGED)('a forged message of $what is deleted with an alarm and starts nothing', async ({ claim, epoch }) => {
@@ -82,7 +82,7 @@ it.each(FORGED)('a forged message of $what is deleted with an alarm and starts n
   );
 });
 
-it("a forged message with another job's claim starts that job once, and its own message does nothing", async () => {
+it("a forged message with another job's claim starts that job once, and the job's own message does nothing", async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   await world.send(world.work.queueUrl, record.body);
@@ -96,7 +96,7 @@ it("a forged message with another job's claim starts that job once, and its own 
   expect(await world.depth(world.work.queueUrl)).toEqual(EMPTY);
 });
 
-it('ten forged messages and two copies beside a good one in one batch harm nobody', async () => {
+it('ten forged messages and two copies do not affect a good message in the same batch', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
   const waiting = await engine.enqueue({ jobType: 'other' });
@@ -115,6 +115,6 @@ it('ten forged messages and two copies beside a good one in one batch harm nobod
   expect(engine.runs).toEqual([jobId]);
   expect(await engine.state(jobId)).toMatchObject({ status: 'succeeded', attempts: 1 });
   expect(await engine.state(waiting)).toMatchObject({ status: 'pending', claim_no: null });
-  // The id that was never issued is left, and the message that was received first is still hidden.
+  // The message with an unissued id is left, and the message that was received first is still hidden.
   expect(await world.depth(queueUrl)).toEqual({ visible: 0, hidden: 2 });
 });

@@ -13,7 +13,7 @@ async function deleteDeadLetterQueue({ sqs, work }: World): Promise<void> {
   await sqs.deleteQueue({ QueueUrl: work.deadLetterQueueUrl });
 }
 
-/** Both by hand, with the values that a deployment gives. */
+/** Changes of a person, and repairs with the values of a deployment. */
 async function restorePolicy(world: World): Promise<void> {
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const deadLetterTargetArn = await arnOf(world, deadLetterQueueUrl);
@@ -34,7 +34,7 @@ const BREAKS = [
   { what: 'dead-letter queue was deleted', spoil: deleteDeadLetterQueue, mend: restoreQueue },
 ];
 
-it.each(BREAKS)('a dead job in a queue whose $what does not spin, and moves on when that is mended', async (story) => {
+it.each(BREAKS)('a dead job in a queue whose $what does not loop, and its message moves after the repair', async (story) => {
   const world = await openWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   engine.work = () => Promise.reject(new DeadLetter('hopeless'));
@@ -63,7 +63,7 @@ it.each(BREAKS)('a dead job in a queue whose $what does not spin, and moves on w
   expect(engine.runs).toEqual([id]);
 });
 
-it.each(BREAKS)('an unreadable message in a queue whose $what does not spin', async (story) => {
+it.each(BREAKS)('an unreadable message in a queue whose $what does not loop', async (story) => {
   const world = await openWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   await story.spoil(world);
@@ -82,7 +82,7 @@ it.each(BREAKS)('an unreadable message in a queue whose $what does not spin', as
   expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
 });
 
-it.each(BREAKS)('a dead job in a queue whose $what is redriven by SQL all the same', async (story) => {
+it.each(BREAKS)('a dead job in a queue whose $what can be redriven by SQL', async (story) => {
   const world = await openWorld(engine);
   const id = await engine.enqueue();
   await story.spoil(world);

@@ -19,7 +19,7 @@ const cells = table.flatMap(([label = '', ...wanted]) =>
   ).filter(({ want }) => want !== '–'),
 );
 
-it('knows every row and every column of the page, and no other', () => {
+it('covers every row and every column of the page, and no other', () => {
   const head = `| the job is | ${COLUMNS.join(' | ')} |`;
 
   expect(document.text).toContain(head);
@@ -40,7 +40,7 @@ it.each(cells)('$label ($standing), $column: $want', async ({ label, arrange, co
   expect(verdict.seen).toEqual(outcomeOf(want, verdict.before, scene));
 });
 
-it('a message that is sent in the very millisecond of the recorded one is another delivery', async () => {
+it('a message that is sent in the same millisecond as the recorded one is another delivery', async () => {
   const world = await openWorld(engine);
   world.freeze();
   const { jobId, record } = await claimJob(world);
@@ -55,7 +55,7 @@ it('a message that is sent in the very millisecond of the recorded one is anothe
   expect(await engine.state(jobId)).toMatchObject({ status: 'pending', attempts: 0 });
 });
 
-it('a message that is left is hidden until its visibility timeout is over, and no longer', async () => {
+it('a message that is left is hidden exactly until its visibility timeout', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
   world.freeze();

@@ -18,7 +18,7 @@ async function setReceiveLimit(world: World, maxReceiveCount: number): Promise<v
   await world.sqs.setQueueAttributes({ QueueUrl: world.work.queueUrl, Attributes });
 }
 
-/** Lets everything happen that happens by itself. */
+/** Runs everything that happens automatically. */
 async function wait(world: World, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await world.dispatch();
@@ -39,7 +39,7 @@ it.each(COMBINATIONS)(
     for (let n = 1; n <= throttled; n++) await show(world, await receiveOne(world, world.work.queueUrl));
 
     const first = await world.pump('work');
-    // After five receives a death no longer bounces: each further one costs a visibility timeout, every other round.
+    // After five receives a dead job's message no longer bounces: each further receive costs a visibility timeout.
     await wait(world, maxAttempts + 2 * Math.max(0, receives - MAX_RECEIVE_COUNT) + 2);
 
     expect(first[0]).toBe(throttled + 1);
@@ -48,7 +48,7 @@ it.each(COMBINATIONS)(
   },
 );
 
-it('RTY-03: a delivery that a throttled function never saw is no attempt, though its claim is given back', async () => {
+it('RTY-03: a delivery that a throttled function never received is no attempt, even if its claim is released', async () => {
   const world = await openWorld(engine);
   engine.work = () => Promise.reject(new Error('boom'));
   const { jobId } = await claimJob(world, await engine.enqueue({ maxAttempts: 3 }));

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 type Arrange = (world: World, column: Column) => Promise<Scene>;
 
-/** Rows of the table, each with every standing that it stands for. */
+/** Rows of the table, each with all statuses that it covers. */
 export const SCENES: Readonly<Record<string, Readonly<Record<string, Arrange>>>> = {
   'pending, failed': { pending: standing('pending'), failed: standing('failed') },
   dispatched: { dispatched: standing('dispatched') },
@@ -57,7 +57,7 @@ async function held(world: World, column: Column): Promise<Scene> {
   return scene;
 }
 
-/** The answer to the start is lost on its way, and the same request asks again. */
+/** Loses the response to the start, so that the same request repeats it. */
 async function askedTwice(world: World, column: Column): Promise<Scene> {
   const scene = await standing('dispatched')(world, column);
   const { db } = world.engine;
@@ -94,7 +94,7 @@ async function pruned(world: World, column: Column): Promise<Scene> {
   return meet(world, column, { status: null, claimed, older });
 }
 
-/** The database is a copy from before the job: it has neither the job nor its id. */
+/** Restores a copy from before the job, which has neither the job nor its id. */
 async function restored(world: World, column: Column): Promise<Scene> {
   await world.engine.enqueue({ jobType: 'nobody' });
   const older = column === 'older claim' ? await failOnce(world) : undefined;

@@ -18,7 +18,7 @@ const GONE = { visible: 0, hidden: 0 };
 const BOUNCED = { visible: 1, hidden: 0 };
 const LEFT = { visible: 0, hidden: 1 };
 
-/** The lease of the run is over, and rescue takes the job from it. */
+/** Rescues the job of an attempt whose lease has expired. */
 async function takeAway(world: World): Promise<void> {
   await world.advance(LEASE_SECONDS);
   await engine.rescue();
@@ -54,7 +54,7 @@ async function dieElsewhere(world: World): Promise<void> {
 }
 
 const MEANWHILE = [
-  { what: 'waits for its next try', meanwhile: takeAway, status: 'failed', depth: GONE },
+  { what: 'waits for its next attempt', meanwhile: takeAway, status: 'failed', depth: GONE },
   { what: 'is dead under this claim', tries: 1, meanwhile: takeAway, status: 'dead_letter', depth: BOUNCED },
   { what: 'is redriven', tries: 1, meanwhile: redriveBySql, status: 'pending', depth: GONE },
   { what: 'is discarded', tries: 1, meanwhile: discard, status: 'cancelled', depth: GONE },
@@ -63,7 +63,7 @@ const MEANWHILE = [
   { what: 'is dead under a later claim', meanwhile: dieElsewhere, status: 'dead_letter', depth: GONE },
 ];
 
-it.each(MEANWHILE)('a run whose job was taken away and $what changes nothing', async (story) => {
+it.each(MEANWHILE)('an attempt whose job was rescued and $what changes nothing', async (story) => {
   const { tries: maxAttempts = 5, meanwhile, status, depth } = story;
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world, await engine.enqueue({ maxAttempts }));
@@ -76,7 +76,7 @@ it.each(MEANWHILE)('a run whose job was taken away and $what changes nothing', a
   expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'outcome_not_ours', job_id: jobId }));
 });
 
-it('the message of a job that died by rescue carries the death, and brings the job back', async () => {
+it('the message of a job that rescue made a dead letter moves to the DLQ, and redrives the job', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world, await engine.enqueue({ maxAttempts: 1 }));
   engine.work = () => takeAway(world);
@@ -97,7 +97,7 @@ it('the message of a job that died by rescue carries the death, and brings the j
   expect(await world.depth(world.work.deadLetterQueueUrl)).toEqual(GONE);
 });
 
-/** The first answer after the run is lost on its way. */
+/** Loses the first response after the attempt. */
 function losingAnswer(hasRun: () => boolean): Database {
   let losses = 1;
   const query = async (text: string, values?: readonly unknown[]): Promise<unknown> => {
@@ -111,10 +111,10 @@ function losingAnswer(hasRun: () => boolean): Database {
 const OUTCOMES = [
   { what: 'a success', work: () => 'well', status: 'succeeded', depth: GONE },
   { what: 'a failure', work: () => Promise.reject(new Error('boom')), status: 'failed', depth: GONE },
-  { what: 'a death', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
+  { what: 'a dead letter', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
 ];
 
-it.each(OUTCOMES)('$what on record whose answer was lost is answered as usual', async ({ work, status, depth }) => {
+it.each(OUTCOMES)('$what that was stored but whose response was lost is reported as usual', async ({ work, status, depth }) => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   engine.work = work;
@@ -127,7 +127,7 @@ it.each(OUTCOMES)('$what on record whose answer was lost is answered as usual', 
   expect(await engine.state(jobId)).toMatchObject({ status, attempts: 1 });
 });
 
-/** A run that somebody holds the row of from its middle on; answers how to let go. */
+/** Starts an attempt whose row is locked in its middle, and returns a function that unlocks it. */
 async function holdDuringRun(jobId: string): Promise<() => Promise<unknown>> {
   const holder = await createClient(engine.database.url);
   engine.work = async () => {
@@ -138,11 +138,11 @@ async function holdDuringRun(jobId: string): Promise<() => Promise<unknown>> {
   return () => holder.query('rollback');
 }
 
-it('a row that is held is settled as soon as it is free', async () => {
+it('a locked row is settled as soon as it is free', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   const free = await holdDuringRun(jobId);
-  // Settle's pause between two tries has no signal; the time of the run goes on.
+  // The pause between two settles has no signal; the time of the attempt continues.
   const sleep: Time['sleep'] = async (ms, signal) => (signal ? systemTime.sleep(ms, signal) : void (await free()));
 
   await world.handle('work', [record], { deps: { time: { ...systemTime, sleep } } });
@@ -151,7 +151,7 @@ it('a row that is held is settled as soon as it is free', async () => {
   expect(await world.depth(world.work.queueUrl)).toEqual(GONE);
 });
 
-it('a row that is held to the end leaves the message, which is deleted when the rescue has ended the run', async () => {
+it('a row that stays locked leaves the message, which is deleted after the rescue', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   const free = await holdDuringRun(jobId);

@@ -5,7 +5,7 @@ import type { SqsRecord } from '../../../../core/run/sqs-event.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { Name, World } from './world.ts';
 
-/** A job and the message of one of its claims, received by somebody who has not begun with it. */
+/** A job and a received message of one of its claims, which no function has handled yet. */
 export interface Claimed {
   readonly jobId: string;
   readonly record: SqsRecord;
@@ -28,7 +28,7 @@ const WORK = {
 const RETRY_AFTER_SECONDS = 61;
 const LOSSES = 10;
 
-/** Claims a job, a new one unless named, and receives its message. */
+/** Claims a job, by default a new one, and receives its message. */
 export async function claimJob(world: World, jobId?: string): Promise<Claimed> {
   const id = jobId ?? (await world.engine.enqueue());
   await world.dispatch();
@@ -36,7 +36,7 @@ export async function claimJob(world: World, jobId?: string): Promise<Claimed> {
   return { jobId: id, record: record! };
 }
 
-/** A job that has failed once and is due again; what is answered is the message of its first claim. */
+/** Creates a job that has failed once and is due again, and returns the message of its first claim. */
 export async function failOnce(world: World): Promise<Claimed> {
   const claimed = await claimJob(world);
   await bringTo(world, 'failed', claimed.record);
@@ -44,7 +44,7 @@ export async function failOnce(world: World): Promise<Claimed> {
   return claimed;
 }
 
-/** Lets the function do with a received message what makes its job stand so. */
+/** Runs the function on a received message so that its job gets the status. */
 export async function bringTo(world: World, status: Status, record: SqsRecord, { keep = false } = {}): Promise<void> {
   const { engine } = world;
   if (status === 'dispatched') return;
@@ -54,7 +54,7 @@ export async function bringTo(world: World, status: Status, record: SqsRecord, {
   engine.work = () => undefined;
 }
 
-/** A run that goes on until the test is over. */
+/** Starts an attempt that runs until the end of the test. */
 async function hang(world: World, record: SqsRecord): Promise<void> {
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ async function hang(world: World, record: SqsRecord): Promise<void> {
   world.engine.work = () => undefined;
 }
 
-/** Lets the message of a dead job bounce until SQS itself has moved it to the dead-letter queue. */
+/** Bounces the message of a dead job until SQS moves it to the dead-letter queue. */
 export async function drain(world: World): Promise<void> {
   const { queueUrl, deadLetterQueueUrl } = world.work;
   for (let n = 2; n <= MAX_RECEIVE_COUNT; n++) await world.handle('work', await world.receive(queueUrl));
@@ -84,7 +84,7 @@ export async function arnOf({ sqs }: World, QueueUrl: string): Promise<string> {
   return Attributes!.QueueArn!;
 }
 
-/** Moves what is in a dead-letter queue, as the console does: back, or to another destination. */
+/** Moves the messages of a dead-letter queue like the console: back, or to another destination. */
 export async function moveBack(world: World, to: Name, from: Name = 'work'): Promise<void> {
   const SourceArn = await arnOf(world, world[from].deadLetterQueueUrl);
   const destination = to === from ? {} : { DestinationArn: world[to].queueArn };
@@ -99,7 +99,7 @@ export async function removeRedrivePolicy({ sqs, ...world }: World, name: Name):
   await sqs.setQueueAttributes({ QueueUrl: world[name].queueUrl, Attributes: { RedrivePolicy: '' } });
 }
 
-/** A job whose messages were lost until it was dead: the first of them, and the last, which arrives after all. */
+/** A job that died of lost messages: the first message, and the last one, which arrives late. */
 export async function loseTenTimes(world: World): Promise<{ older: Claimed; last: Claimed }> {
   const { engine, sqs, work } = world;
   const lease = timingOf(engine.definition).dispatchedLease + 1;
@@ -108,7 +108,7 @@ export async function loseTenTimes(world: World): Promise<{ older: Claimed; last
   for (let n = 1; n <= LOSSES; n++) {
     await sqs.purgeQueue({ QueueUrl: work.queueUrl });
     claims.push(await claimJob(world, jobId));
-    // A job that was dispatched later has started: this queue works.
+    // A job that was dispatched later has started, so the queue works.
     await world.handle('work', [(await claimJob(world)).record]);
     await world.advance(lease);
     await engine.rescue();

@@ -10,7 +10,7 @@ const engine = await openDatabaseEngine();
 const EMPTY = { visible: 0, hidden: 0 };
 const LEFT = { visible: 0, hidden: 1 };
 
-/** Holds a job's row; answers how to let go. */
+/** Locks a job's row, and returns a function that unlocks it. */
 async function hold(jobId: string): Promise<() => Promise<unknown>> {
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
@@ -39,7 +39,7 @@ const HELD: { what: string; arrange: (world: World) => Promise<string>; at: Name
 ];
 
 it.each(HELD)(
-  '$what that meets a held row changes nothing, and is done when its message comes again',
+  '$what of a locked row changes nothing, and succeeds when its message is delivered again',
   async (story) => {
     const world = await openWorld(engine);
     const { queueUrl } = world[story.at];
@@ -61,7 +61,7 @@ it.each(HELD)(
   },
 );
 
-it('an adoption that meets a held row bounces, and is done at the next receive', async () => {
+it('an adoption of a locked row bounces, and succeeds at the next receive', async () => {
   const world = await openWorld(engine);
   const { last } = await loseTenTimes(world);
   const free = await hold(last.jobId);
@@ -92,7 +92,7 @@ it.each([1, 2, 8])(
   },
 );
 
-it('a message and its copy at two functions at once start their job once', async () => {
+it('a message and its copy at two functions concurrently start their job once', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
   const { jobId, record } = await claimJob(world);
@@ -108,7 +108,7 @@ it('a message and its copy at two functions at once start their job once', async
   expect(await world.depth(queueUrl)).toEqual(EMPTY);
 });
 
-it('the message of a dead job and its copy in one batch redrive it once, and neither is left', async () => {
+it('the message of a dead job and its copy in one batch redrive it once, and both are deleted', async () => {
   const world = await openWorld(engine);
   const { queueUrl } = world.work;
   const { jobId, record } = await claimJob(world);

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 type Row = Record<string, unknown>;
 
-/** How message and job stood to each other, read from both of them. */
+/** The relation of a message and its job, read from both. */
 interface Met {
   readonly status: unknown;
   readonly column: Column | undefined;
@@ -15,17 +15,17 @@ interface Met {
   readonly tooOften: boolean;
 }
 
-/** What became of a message and of its job. */
+/** The fate of a message and its job. */
 export interface Seen {
-  /** `bounced`: visible at once. `left`: hidden until its visibility timeout is over. */
+  /** `bounced`: visible at once. `left`: hidden until its visibility timeout. */
   readonly fate: 'gone' | 'bounced' | 'left' | 'unclear';
   readonly alarms: number;
-  /** What the log says was done with it. */
+  /** The step in the log. */
   readonly steps: readonly unknown[];
   readonly runs: number;
-  /** The whole row, or null. */
+  /** The whole row of the job, or null. */
   readonly row: Row | null;
-  /** The states of its dead letters, and by which doors it was redriven. */
+  /** The statuses of its dead letters, and how it was redriven. */
   readonly letters: readonly string[];
   readonly redrives: readonly string[];
 }
@@ -48,7 +48,7 @@ async function look({ engine }: World, jobId: string) {
   };
 }
 
-/** In which column a message meets this row; undefined when there is nothing to compare. */
+/** Returns the column of a message and a row; undefined without a row. */
 async function columnOf({ engine }: World, { record }: Scene, row: Row | null): Promise<Column | undefined> {
   const message = decodeMessage(record.body);
   if (message === undefined) return undefined;
@@ -60,7 +60,7 @@ async function columnOf({ engine }: World, { record }: Scene, row: Row | null): 
   return row.message_id === null || row.message_id === record.messageId ? 'same delivery' : 'another delivery';
 }
 
-/** Lets the function of the scene have the message. */
+/** Runs the function of the scene on the message. */
 export async function judge(world: World, scene: Scene): Promise<{ met: Met; before: Seen; seen: Seen }> {
   const { engine } = world;
   const { jobId, record, handler, queueUrl, deps = {} } = scene;
@@ -88,7 +88,7 @@ export async function judge(world: World, scene: Scene): Promise<{ met: Met; bef
   return { met, before, seen };
 }
 
-/** What a cell of the table promises, given how everything stood before. */
+/** Returns the fate that a cell of the table states, from the state before. */
 export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene): unknown {
   const [step = '', alarm] = cell.replaceAll('*', '').split(' + ');
   const alarms = alarm === undefined ? 0 : 1;

@@ -19,29 +19,29 @@ import { toSqsRecord } from '../../../../local/lambda/sqs-record.ts';
 import { startSqs } from '../../../../local/sqs/server.ts';
 import type { Engine } from '../../../support/database-engine.ts';
 
-/** Two handlers with a queue and a dead-letter queue each. The jobs of these tests are those of `work`. */
+/** Two handlers, each with a queue and a dead-letter queue. The jobs of these tests belong to `work`. */
 export type Name = 'work' | 'other';
 
-/** The engine with SQS on the wire: messages are really sent, received, hidden, shown, deleted and moved. */
+/** An engine with an SQS server, which sends, receives, hides, deletes and moves real messages. */
 export interface World {
   readonly engine: Engine;
-  /** What an operator does by hand. */
+  /** The SQS client of an operator. */
   readonly sqs: SQS;
   readonly work: HandlerQueues;
   readonly other: HandlerQueues;
-  /** Claims and sends what is due. */
+  /** Claims and sends due jobs. */
   dispatch(): Promise<void>;
-  /** Sends a body as it is. */
+  /** Sends a body unchanged. */
   send(queueUrl: string, body: string): Promise<void>;
-  /** Receives as the poller does; fails unless so many messages are visible. */
+  /** Receives like the poller; throws unless the given number of messages is visible. */
   receive(queueUrl: string, count?: number): Promise<SqsRecord[]>;
-  /** Runs one batch as function and poller do, and deletes the messages that the answer does not name. */
+  /** Runs one batch like function and poller, and deletes the messages that the response does not name. */
   handle(name: Name, records: readonly SqsRecord[], options?: HandleOptions): Promise<void>;
-  /** Receives and runs batches until nothing is visible; answers the receive counts of all that came. */
+  /** Receives and runs batches until no message is visible, and returns the receive counts. */
   pump(name: Name): Promise<number[]>;
-  /** Stops the clock of SQS, but for `advance`. */
+  /** Stops the clock of SQS, except for `advance`. */
   freeze(): void;
-  /** Turns the clocks of database and SQS on. */
+  /** Advances the clocks of database and SQS. */
   advance(seconds: number): Promise<void>;
   depth(queueUrl: string): Promise<Depth>;
 }
@@ -61,7 +61,7 @@ export interface Depth {
 const REGION = 'us-east-1';
 const ACCOUNT = { AWS_REGION: REGION, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
 const MOST_RECORDS = 10;
-/** Whatever has not come to rest after so many batches is a hot loop. */
+/** Largest number of batches; more mean an endless loop. */
 const MOST_BATCHES = 30;
 
 function definitionsOf(engine: Engine): Record<Name, HandlerDefinition> {
@@ -74,12 +74,12 @@ function definitionsOf(engine: Engine): Record<Name, HandlerDefinition> {
   return { work: engine.definition, other };
 }
 
-/** How long a received message of `work` is hidden, and a little longer. */
+/** The visibility timeout of `work`, and a little more. */
 export function hiddenSeconds({ definition }: Engine): number {
   return timingOf(definition).visibilityTimeout + 1;
 }
 
-/** An SQS for this test, empty, with the queues of both handlers. */
+/** Opens an empty SQS server for this test, with the queues of both handlers. */
 export async function openWorld(engine: Engine): Promise<World> {
   const { db } = engine;
   const log = openLog((line) => engine.lines.push(JSON.parse(line) as Record<string, unknown>));

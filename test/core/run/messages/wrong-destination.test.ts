@@ -9,14 +9,14 @@ const engine = await openDatabaseEngine();
 
 const alarms = () => engine.lines.filter(({ event }) => event === 'message_unexpected').map(({ step }) => step);
 
-/** Messages that are anywhere: a queue or dead-letter queue, visible or hidden. */
+/** Counts all messages of queues and dead-letter queues, visible or hidden. */
 async function countMessages(world: World): Promise<number> {
   const urls = [world.work, world.other].flatMap(({ queueUrl, deadLetterQueueUrl }) => [queueUrl, deadLetterQueueUrl]);
   const depths = await Promise.all(urls.map((url) => world.depth(url)));
   return depths.reduce((sum, { visible, hidden }) => sum + visible + hidden, 0);
 }
 
-/** Functions that cannot even begin, until SQS gives up; one of them was the first. */
+/** Receives the message without a start until SQS moves it to the dead-letter queue. */
 async function failToBegin(world: World): Promise<void> {
   for (let n = 2; n <= MAX_RECEIVE_COUNT; n++) await show(world, await receiveOne(world, world.work.queueUrl));
   await world.receive(world.work.queueUrl, 0);
@@ -59,7 +59,7 @@ it("a job that never started is released when its message comes to another handl
   expect(await countMessages(world)).toBe(0);
 });
 
-it('a death without a delivery goes from the wrong queue into its DLQ, and from there all the way back', async () => {
+it('the message of a dead job without a delivery moves from the wrong queue to its DLQ, and back to its own queue', async () => {
   const world = await openWorld(engine);
   const { last } = await loseTenTimes(world);
   const { jobId } = last;
@@ -87,7 +87,7 @@ it('a death without a delivery goes from the wrong queue into its DLQ, and from 
   expect(await countMessages(world)).toBe(0);
 });
 
-it('two operators who move the same dead job, one to the wrong queue, redrive it once', async () => {
+it('two operators that move the same dead job, one to the wrong queue, redrive it once', async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   await bringTo(world, 'dead_letter', record);
