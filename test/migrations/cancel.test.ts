@@ -9,7 +9,7 @@ const { pool, db } = engine;
 const cancel = (id: string) => ask('select millrace.cancel($1)', id);
 const audit = async () => (await pool.query('select action, job_id, actor from millrace.audit_log order by id')).rows;
 
-describe('cancel', () => {
+describe('millrace.cancel', () => {
   it.each([
     ['pending', 'cancelled', 'cancelled'],
     ['failed', 'cancelled', 'cancelled'],
@@ -17,7 +17,7 @@ describe('cancel', () => {
     ['dispatched', 'requested', 'dispatched'],
     ['running', 'requested', 'running'],
     ['succeeded', 'finished', 'succeeded'],
-  ])('of a job that is %s answers %s', async (status, answer, after) => {
+  ])('for a %s job returns %s', async (status, answer, after) => {
     const id = await jobIn(engine, status);
 
     const first = await cancel(id);
@@ -27,11 +27,11 @@ describe('cancel', () => {
     expect(second).toBe(answer === 'cancelled' ? 'finished' : answer);
   });
 
-  it('of a job that never was answers so', async () => {
+  it('for an unknown job returns not_found', async () => {
     expect(await cancel('999999999')).toBe('not_found');
   });
 
-  it('says who did it, and closes the dead letter', async () => {
+  it('records the login, and closes the dead letter', async () => {
     const id = await jobIn(engine, 'dead_letter');
 
     await cancel(id);
@@ -41,7 +41,7 @@ describe('cancel', () => {
     expect(await audit()).toEqual([{ action: 'cancel', job_id: id, actor: login.name }]);
   });
 
-  it('does not wait for a waiting job that somebody holds: the request is applied later', async () => {
+  it('does not wait for a locked job: the dispatcher applies the request later', async () => {
     const id = await jobIn(engine, 'pending');
     const holder = await createClient(engine.test.url);
     await holder.query('begin');
@@ -57,7 +57,7 @@ describe('cancel', () => {
     expect((await pool.query('select * from millrace.cancel_requests')).rows).toEqual([]);
   });
 
-  it('forgets a request whose job is over, and keeps one whose job runs', async () => {
+  it('leaves a request that the dispatcher keeps while the job runs, and deletes after its end', async () => {
     const over = await jobIn(engine, 'succeeded');
     const runs = await jobIn(engine, 'running');
     await cancel(runs);
@@ -69,7 +69,7 @@ describe('cancel', () => {
     expect(rows).toEqual([{ job_id: runs }]);
   });
 
-  it('is undone with the caller’s transaction', async () => {
+  it('is rolled back with the transaction of the caller', async () => {
     const id = await jobIn(engine, 'pending');
     const client = await createClient(login.url);
 

@@ -9,7 +9,7 @@ const CLAIM = { claim_no: 1, lease_expires_at: '2026-01-02' };
 const START = { ...CLAIM, started_at: '2026-01-01' };
 const END = { slot: 3, finished_at: '2026-01-03' };
 
-/** What each status must have, in full; dropping any part of `needs` or adding any of `bars` must be refused. */
+/** All columns that each status requires (`needs`) and forbids (`bars`). */
 const STATUSES: Record<string, { needs: Record<string, unknown>; bars: Record<string, unknown> }> = {
   pending: { needs: {}, bars: { lease_expires_at: '2026-01-02', ...END } },
   failed: { needs: { next_retry_at: '2026-01-04' }, bars: { lease_expires_at: '2026-01-02', ...END } },
@@ -35,7 +35,7 @@ const without = (values: Record<string, unknown>, name: string) =>
   Object.fromEntries(Object.entries(values).filter(([key]) => key !== name));
 
 describe.each(Object.entries(STATUSES))('a job that is %s', (status, { needs, bars }) => {
-  it('is stored with all it needs', async () => {
+  it('is stored with all required columns', async () => {
     expect(await insert(status, needs)).toBe('ok');
   });
 
@@ -49,15 +49,15 @@ describe.each(Object.entries(STATUSES))('a job that is %s', (status, { needs, ba
 });
 
 it.each([
-  ['a status nobody knows', 'retrying', {}],
-  ['an endless wait', 'failed', { next_retry_at: 'infinity' }],
+  ['an unknown status', 'retrying', {}],
+  ['an infinite wait', 'failed', { next_retry_at: 'infinity' }],
   ['a death after an attempt without its claim', 'dead_letter', { attempts: 1 }],
   ['a slot that does not exist', 'succeeded', { slot: 33, finished_at: '2026-01-03' }],
-])('refuses %s', async (_what, status, values) => {
+])('the table of jobs refuses %s', async (_what, status, values) => {
   expect(await insert(status, values)).toBe('23514');
 });
 
-it('computes when a job is due from its status and from nothing else', async () => {
+it('due_at follows from the status and the times of a job', async () => {
   await pool.query('delete from millrace.jobs_live');
   await insert('pending', { next_retry_at: '2026-03-03' });
   await insert('pending', { hold_until: '2026-02-02' });
@@ -83,7 +83,7 @@ it('computes when a job is due from its status and from nothing else', async () 
   ]);
 });
 
-it('keeps at most one open dead letter a job, and a body only where there is no job', async () => {
+it('a job has at most one open dead letter, and only a dead letter without a job has a body', async () => {
   await pool.query('insert into millrace.dead_letters (job_id) values (1)');
 
   await expect(pool.query('insert into millrace.dead_letters (job_id) values (1)')).rejects.toThrow('one_open_a_job');

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Runs `copy … from stdin` with these lines, which the client itself has no call for. */
+/** Runs `copy … from stdin` with these lines, which the client does not support by itself. */
 export function copyIn(client: pg.Client, text: string, lines: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let failure: Error | undefined;

@@ -23,7 +23,7 @@ const events = async () =>
     .rows;
 
 describe('millrace.enqueue', () => {
-  it('answers the id, and that of the holder of the key when there is one', async () => {
+  it('returns the id, or the id of the job that has the key', async () => {
     const app = await createClient(login.url);
 
     const first = await app.query(`select * from millrace.enqueue('mail', '{"n":1}', unique_key => 'k')`);
@@ -36,7 +36,7 @@ describe('millrace.enqueue', () => {
     expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 1 }]);
   });
 
-  it('takes null for every argument but the type as left out', async () => {
+  it('treats null as the default of every argument except the type', async () => {
     await pool.query(`select * from millrace.enqueue('mail', null, null, null, null, null, null, null)`);
 
     expect(await rows('payload, priority, max_attempts, routing_key, unique_key, run_at = created_at as now')).toEqual([
@@ -44,7 +44,7 @@ describe('millrace.enqueue', () => {
     ]);
   });
 
-  it('keeps keys of other types and routing keys apart', async () => {
+  it('allows the same key for another type or routing key', async () => {
     const answers = [];
     for (const [type, key] of [
       ['mail', ''],
@@ -69,7 +69,7 @@ describe('millrace.enqueue_many', () => {
       JSON.stringify(jobs),
     ]);
 
-  it('answers every position, whatever mix of keys', async () => {
+  it('returns every position, for any mix of keys', async () => {
     const job = fc.record(
       {
         job_type: fc.constantFrom('mail', 'index'),
@@ -110,13 +110,13 @@ describe('millrace.enqueue_many', () => {
     [[{ job_type: 'mail' }, { payload: {} }], 'job 1: expected an object with job_type'],
     [[{ job_type: 'mail' }, { job_type: 'mail', status: 'running' }], 'job 1: unknown key status'],
     [[{ job_type: 'mail' }, { job_type: 'mail', priority: 12 }], 'priority is 0 to 9'],
-  ])('takes nothing of %j', async (jobs, message) => {
+  ])('refuses %j and inserts no job', async (jobs, message) => {
     await expect(many(jobs)).rejects.toThrow(message);
 
     expect(await rows('id')).toEqual([]);
   });
 
-  it('lets two callers with the same keys in opposite order both through', async () => {
+  it('never deadlocks two callers with the same keys in opposite order', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
     const spelled = (key: string, n: number) => ({
       job_type: 'mail',

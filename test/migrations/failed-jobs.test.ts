@@ -8,8 +8,8 @@ const { engine, ask, job, letters, login } = await openOperator();
 const { pool, db } = engine;
 const retry = (id: string) => ask('select millrace.retry($1)', id);
 
-describe('failed_jobs', () => {
-  it('shows what is dead now in the classic shape', async () => {
+describe('the view millrace.failed_jobs', () => {
+  it('lists dead jobs in the classic columns', async () => {
     const id = await jobIn(engine, 'dead_letter');
     await pool.query(`insert into millrace.dead_letters (raw_body, last_error) values ('{{', 'unreadable')`);
 
@@ -25,7 +25,7 @@ describe('failed_jobs', () => {
     expect(rows[0]).toMatchObject({ error_stacktrace: 'at x', input_data: {} });
   });
 
-  it('discards what is deleted from it', async () => {
+  it('discards the dead letters that a statement deletes from it', async () => {
     const id = await jobIn(engine, 'dead_letter');
     await pool.query(`insert into millrace.dead_letters (raw_body) values ('{{')`);
     const client = await createClient(login.url);
@@ -41,7 +41,7 @@ describe('failed_jobs', () => {
     expect((await pool.query('select * from millrace.failed_jobs')).rows).toEqual([]);
   });
 
-  it('leaves a job alone that is being redriven at that moment, and asks for nothing behind its back', async () => {
+  it('does not discard a job that another transaction redrives, and requests no cancellation', async () => {
     const id = await jobIn(engine, 'dead_letter');
     const redriving = await createClient(engine.test.url);
     await redriving.query('begin');
@@ -55,7 +55,7 @@ describe('failed_jobs', () => {
     expect((await job(id)).status).toBe('pending');
   });
 
-  it('leaves a job alone that was redriven after the deleting statement began', async () => {
+  it('does not discard a job that was redriven after the deleting transaction started', async () => {
     const id = await jobIn(engine, 'dead_letter');
     const deleting = await createClient(engine.test.url);
     await deleting.query('begin isolation level repeatable read');

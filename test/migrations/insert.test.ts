@@ -23,7 +23,7 @@ const events = async () =>
     .rows;
 
 describe('a plain insert by an application', () => {
-  it('fills in everything but the type', async () => {
+  it('sets every column except the type', async () => {
     const app = await createClient(login.url);
 
     const { rows: ids } = await app.query(`insert into millrace.jobs (job_type) values ('mail') returning id`);
@@ -35,11 +35,11 @@ describe('a plain insert by an application', () => {
   });
 
   it.each([
-    ['a handler of its own', 'mail', '', 3],
+    ['its handler', 'mail', '', 3],
     ['the handler of the routing key', 'index', 'vector', 9],
-    ['no handler, for another routing key', 'index', 'keyword', 5],
-    ['no handler yet', 'tomorrow', '', 5],
-  ])('takes the number of tries from %s', async (_what, jobType, routingKey, expected) => {
+    ['the default, for an unknown routing key', 'index', 'keyword', 5],
+    ['the default, without a handler', 'tomorrow', '', 5],
+  ])('gets max_attempts from %s', async (_what, jobType, routingKey, expected) => {
     await pool.query('insert into millrace.jobs (job_type, routing_key) values ($1, $2)', [jobType, routingKey]);
     await pool.query('insert into millrace.jobs (job_type, routing_key, max_attempts) values ($1, $2, null)', [
       jobType,
@@ -55,7 +55,7 @@ describe('a plain insert by an application', () => {
     expect(found.map((row) => row.max_attempts)).toEqual([expected, expected, 7]);
   });
 
-  it('takes many rows, and none when one is wrong', async () => {
+  it('inserts many rows, or none if one is invalid', async () => {
     const app = await createClient(login.url);
     const many = await app.query(
       `insert into millrace.jobs (job_type, payload, priority)
@@ -69,7 +69,7 @@ describe('a plain insert by an application', () => {
     expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 50 }]);
   });
 
-  it('takes a copy', async () => {
+  it('works with COPY', async () => {
     const app = await createClient(login.url);
 
     await copyIn(app, 'copy millrace.jobs (job_type, payload, routing_key) from stdin', [
@@ -84,7 +84,7 @@ describe('a plain insert by an application', () => {
     expect(await events()).toHaveLength(2);
   });
 
-  it('is not there when its transaction is rolled back, nor counted', async () => {
+  it('is neither stored nor counted after a rollback', async () => {
     const app = await createClient(login.url);
 
     await app.query('begin');
@@ -95,7 +95,7 @@ describe('a plain insert by an application', () => {
     expect([await rows('id'), await events()]).toEqual([[], []]);
   });
 
-  it('passes over a held unique key with a bare on conflict do nothing', async () => {
+  it('skips a unique key in use with on conflict do nothing', async () => {
     const app = await createClient(login.url);
     const insert = `insert into millrace.jobs (job_type, unique_key) values ('mail', 'k'), ('mail', 'k'), ('index', 'k')
       on conflict do nothing returning id`;
@@ -114,7 +114,7 @@ describe('a plain insert by an application', () => {
     ['an empty type', `values ('', '{}')`, 'job_type is lower-case letters'],
     ['a payload of 2 MiB', `values ('mail', to_jsonb(repeat('x', 2097152)))`, 'payload is at most 1 MiB'],
     ['a type of 61 characters', `values (repeat('a', 61), '{}')`, 'at most 60 characters together'],
-  ])('refuses %s and says why', async (_what, values, message) => {
+  ])('refuses %s with the reason', async (_what, values, message) => {
     await expect(pool.query(`insert into millrace.jobs (job_type, payload) ${values}`)).rejects.toThrow(message);
   });
 
@@ -129,13 +129,13 @@ describe('a plain insert by an application', () => {
     ['unique_key', `repeat('k', 501)`, 'unique_key is 1 to 500 characters'],
     ['group_key', `''`, 'group_key is 1 to 500 characters'],
     ['routing_key', `'Vector'`, 'routing_key is empty or lower-case letters'],
-  ])('refuses %s %s and says why', async (column, value, message) => {
+  ])('refuses %s %s with the reason', async (column, value, message) => {
     const insert = pool.query(`insert into millrace.jobs (job_type, ${column}) values ('mail', ${value})`);
 
     await expect(insert).rejects.toThrow(message);
   });
 
-  it('takes keys of 500 of the widest characters', async () => {
+  it('accepts keys of 500 of the widest characters', async () => {
     await pool.query(
       `insert into millrace.jobs (job_type, unique_key, group_key)
          select 'mail', string_agg(chr(128512 + (n * 7919) % 300), ''), repeat('😀', 500)

@@ -1,7 +1,7 @@
 import { claim } from '../../core/jobs/claim.ts';
 import { type Engine, insertJobs, markRunning } from '../support/runtime-engine.ts';
 
-/** A job in a state, as the engine leaves it there. */
+/** Creates a job in a status, with the columns that the engine sets. */
 export async function jobIn({ pool, db }: Pick<Engine, 'pool' | 'db'>, status: string): Promise<string> {
   const [id] = await insertJobs(pool, 'mail', 1);
   if (status === 'pending') return id!;

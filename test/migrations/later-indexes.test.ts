@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type Migration, readMigrations } from '../../core/postgres/migration-files.ts';
 import { SHIPPED } from '../core/postgres/migrations-folder.ts';
 
-/** What makes an empty database. Every file after these meets tables that are full and in use. */
+/** The migrations of the first release. Later ones run on tables that are full and in use. */
 const FIRST_RELEASE = [
   ...['0001_foundation', '0002_handlers', '0003_jobs', '0004_history', '0005_numbers', '0006_enqueue', '0007_dispatch'],
   ...['0008_attempts', '0009_endings', '0010_cancel', '0011_redrive', '0012_upkeep', '0013_api', '0014_schedules'],
@@ -10,7 +10,7 @@ const FIRST_RELEASE = [
 
 const PLAIN_INDEX = /\bcreate\s+(?:unique\s+)?index\s+(?!concurrently\b)[^;]*?\bon\s+(?:only\s+)?millrace\.jobs\w*/gi;
 
-/** Indexes of a file whose building would keep every insert waiting. */
+/** Returns the indexes of a migration whose build would block every insert. */
 const plainIndexes = ({ sql }: Pick<Migration, 'sql'>) => sql.replaceAll(/--.*$/gm, '').match(PLAIN_INDEX) ?? [];
 
 it.each([
@@ -20,11 +20,11 @@ it.each([
   ['create index concurrently if not exists a on millrace.jobs_live (id);', 0],
   ['create index a on millrace.dead_letters (id);', 0],
   ['-- create index a on millrace.jobs_live (id);', 0],
-])('MIG-03: the rule tells %j', (sql, count) => {
+])('MIG-03 the rule counts the blocking indexes of %j', (sql, count) => {
   expect(plainIndexes({ sql })).toHaveLength(count);
 });
 
-it('MIG-03: sees the indexes of the first release, and none of a later file keeps inserts waiting', () => {
+it('MIG-03 no migration after the first release builds an index that blocks inserts', () => {
   const files = readMigrations(SHIPPED);
   const [first, later] = [true, false].map((is) => files.filter(({ name }) => FIRST_RELEASE.includes(name) === is));
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach } from 'vitest';
 import { createClient } from '../support/database.ts';
 import { createLogin, deploy, openEngine } from '../support/runtime-engine.ts';
 
-/** A database with the handler `mail`, emptied before each test, and an operator's login that asks it by SQL. */
+/** Opens a database with the handler `mail`, emptied before each test, and the login of an operator. */
 export async function openOperator() {
   const engine = await openEngine();
   const { pool } = engine;
@@ -19,7 +19,7 @@ export async function openOperator() {
   return {
     engine,
     login,
-    /** The first column of the first row, as the operator sees it. */
+    /** Runs a statement as the operator; returns the first column of the first row. */
     ask: async (sql: string, ...values: unknown[]) => {
       const client = await createClient(login.url);
       return Object.values((await client.query<Record<string, unknown>>(sql, values)).rows[0] ?? {})[0];

@@ -11,7 +11,7 @@ afterAll(() => engine.close());
 
 const DAY = 86_400;
 
-/** Lets `count` jobs end on the day that the clock shows. */
+/** Ends `count` jobs on the day of the clock. */
 async function finish(count: number): Promise<string[]> {
   const ids = await insertJobs(pool, 'mail', count);
   await pool.query('select millrace.cancel(id) from unnest($1::bigint[]) as id', [ids]);
@@ -20,7 +20,7 @@ async function finish(count: number): Promise<string[]> {
 const finished = async () => Number((await pool.query('select count(*) from millrace.jobs_finished')).rows[0].count);
 
 describe('the ring of days', () => {
-  it('has 32 slots and a live one, each with a primary key of its own on id', async () => {
+  it('has 32 slots and the live partition, each with its own primary key on id', async () => {
     const { rows } = await pool.query(`
       select c.relname, pg_get_constraintdef(k.oid) as key from pg_partition_tree('millrace.jobs') t
         join pg_class c on c.oid = t.relid left join pg_constraint k on k.conrelid = c.oid and k.contype = 'p'
@@ -30,7 +30,7 @@ describe('the ring of days', () => {
     expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(['PRIMARY KEY (id)']));
   });
 
-  it('gives every day of forty years the slot after that of the day before', async () => {
+  it('gives every day of forty years the slot after the one of the day before', async () => {
     const { rows } = await pool.query(`
       select count(*)::int as days, count(*) filter (where slot = 1 + before % 32)::int as following,
              min(slot) as low, max(slot) as high, bool_and(slot = evening) as whole
@@ -41,7 +41,7 @@ describe('the ring of days', () => {
     expect(rows).toEqual([{ days: 14_610, following: 14_610, low: 1, high: 32, whole: true }]);
   });
 
-  it('does not depend on the zone of the session', async () => {
+  it('does not depend on the time zone of the session', async () => {
     const client = await createClient(engine.test.url);
     await fc.assert(
       fc.asyncProperty(
@@ -61,7 +61,7 @@ describe('the ring of days', () => {
     );
   });
 
-  it('finds a job by its id through the parent, live or finished', async () => {
+  it('finds a live or finished job by its id through the parent table', async () => {
     const [live] = await insertJobs(pool, 'mail', 1);
     const [gone] = await finish(1);
 
@@ -77,7 +77,7 @@ describe('the ring of days', () => {
 });
 
 describe('pruning', () => {
-  it('empties the days that are old enough and no other', async () => {
+  it('empties only the days that are past the retention', async () => {
     await pool.query('truncate millrace.jobs_finished');
     const left: number[] = [];
     for (const day of [0, 1, 2, 8.5]) {
@@ -94,7 +94,7 @@ describe('pruning', () => {
     expect(await finished()).toBe(0);
   });
 
-  it('keeps what ends today in a slot that still holds a day of last month', async () => {
+  it('keeps a job that ends today in a slot that still contains a day of last month', async () => {
     await pool.query('truncate millrace.jobs_finished');
     await finish(2);
     await shiftClock(pool, 32 * DAY);
@@ -112,7 +112,7 @@ describe('pruning', () => {
     expect(rows).toEqual([{ status: 'cancelled' }]);
   });
 
-  it('gives up under a reader, while jobs end and are enqueued unhindered', async () => {
+  it('stops for a reader of the table, and blocks neither ends nor enqueues', async () => {
     await pool.query('truncate millrace.jobs_finished');
     await finish(2);
     await shiftClock(pool, 9 * DAY);
@@ -130,7 +130,7 @@ describe('pruning', () => {
     expect([pruned, later]).toEqual([0, 1]);
   });
 
-  it('gives up on a reader of one slot and goes on with the others', async () => {
+  it('skips a slot with a reader and empties the others', async () => {
     await pool.query('truncate millrace.jobs_finished');
     await finish(2);
     const { rows } = await pool.query('select tableoid::regclass::text as leaf from millrace.jobs_finished limit 1');
@@ -151,7 +151,7 @@ describe('pruning', () => {
     await expect(pruneFinished(db, seconds)).rejects.toThrow('retention: expected 1 hour to 30 days');
   });
 
-  it.each([30 * DAY, 3600])('takes a retention of %d seconds', async (seconds) => {
+  it.each([30 * DAY, 3600])('accepts a retention of %d seconds', async (seconds) => {
     await expect(pruneFinished(db, seconds)).resolves.toBe(0);
   });
 });

@@ -11,7 +11,7 @@ const audit = async () =>
     ({ actor, action }) => `${action} by ${actor}`,
   );
 
-it('of a filter is begun and worked off by an operator, and every line of the audit names them', async () => {
+it('an operator starts and completes a redrive by filter, and the audit log names the login', async () => {
   const ids = [await jobIn(engine, 'dead_letter'), await jobIn(engine, 'dead_letter')];
 
   const operation = await ask(`select millrace.start_redrive('{"job_types": ["mail"]}')`);
@@ -32,7 +32,7 @@ it('of a filter is begun and worked off by an operator, and every line of the au
   ]);
 });
 
-it('is cancelled by an operator', async () => {
+it('an operator cancels a redrive', async () => {
   await jobIn(engine, 'dead_letter');
   const operation = await ask(`select millrace.start_redrive('{"all": true}', 0.001)`);
 
@@ -43,7 +43,7 @@ it('is cancelled by an operator', async () => {
   expect((await letters())[0].status).toBe('open');
 });
 
-it('is refused to an application', async () => {
+it('an application must not start a redrive', async () => {
   const client = await createClient(engine.test.url);
   await client.query('set role millrace_app');
 

@@ -9,7 +9,7 @@ const { engine, ask, job, letters, login } = await openOperator();
 const { pool, db } = engine;
 const retry = (id: string) => ask('select millrace.retry($1)', id);
 
-describe('retry', () => {
+describe('millrace.retry', () => {
   it.each([
     ['dead_letter', 'redriven', 'pending'],
     ['failed', 'due', 'failed'],
@@ -17,7 +17,7 @@ describe('retry', () => {
     ['dispatched', 'not_dead', 'dispatched'],
     ['running', 'not_dead', 'running'],
     ['succeeded', 'not_dead', 'succeeded'],
-  ])('of a job that is %s answers %s', async (status, answer, after) => {
+  ])('for a %s job returns %s', async (status, answer, after) => {
     const id = await jobIn(engine, status);
 
     const given = await retry(id);
@@ -25,11 +25,11 @@ describe('retry', () => {
     expect([given, (await job(id)).status]).toEqual([answer, after]);
   });
 
-  it('of a job that never was answers so', async () => {
+  it('for an unknown job returns not_found', async () => {
     expect(await retry('999999999')).toBe('not_found');
   });
 
-  it('gives a dead job fresh attempts and leaves its claim until the next', async () => {
+  it('gives a dead job fresh attempts and keeps its claim number until the next claim', async () => {
     const id = await jobIn(engine, 'dead_letter');
     const { claim_no } = await job(id);
 
@@ -44,7 +44,7 @@ describe('retry', () => {
     expect((await claim(db, 10)).map((one) => one.id)).toEqual([id]);
   });
 
-  it('lets a failed job be claimed at once with its attempts as they were', async () => {
+  it('makes a failed job due at once and keeps its attempts', async () => {
     const id = await jobIn(engine, 'failed');
 
     await retry(id);
@@ -53,7 +53,7 @@ describe('retry', () => {
     expect(await job(id)).toMatchObject({ attempts: 1 });
   });
 
-  it.each(['dead_letter', 'failed'])('does not wait for a %s job that somebody holds', async (status) => {
+  it.each(['dead_letter', 'failed'])('does not wait for a %s job that another transaction locks', async (status) => {
     const id = await jobIn(engine, status);
     const holder = await createClient(engine.test.url);
     await holder.query('begin');
@@ -62,7 +62,7 @@ describe('retry', () => {
     expect(await retry(id)).toBe('busy');
   });
 
-  it('redrives once, however many doors are opened at the same time', async () => {
+  it('redrives a job once when eight redrives run at the same time', async () => {
     const id = await jobIn(engine, 'dead_letter');
     const { claim_no } = await job(id);
 
@@ -77,7 +77,7 @@ describe('retry', () => {
     expect(rows).toEqual([{ n: 1 }]);
   });
 
-  it('redrives nothing under another claim', async () => {
+  it('does not redrive a job that has another claim number', async () => {
     const id = await jobIn(engine, 'dead_letter');
 
     const moved = await redrive(db, [{ jobId: id, claimNo: '1' }], 'console');

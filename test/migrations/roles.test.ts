@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const login of Object.values(logins)) await login.drop();
 });
 
-/** The SQLSTATE of a statement, `ok` when it ran; nothing of it stays. */
+/** Runs a statement and rolls it back; returns `ok` or the SQLSTATE of its error. */
 async function tryAs(client: pg.Client, sql: string): Promise<string> {
   await client.query('begin');
   try {
@@ -103,7 +103,7 @@ const FUNCTIONS = `
          pg_get_userbyid(p.proowner) as owner, has_function_privilege('public', p.oid, 'execute') as public
     from pg_proc p where p.pronamespace = 'millrace'::regnamespace order by 1`;
 
-it('lets the public execute no function of the schema, nor use the schema', async () => {
+it('PUBLIC may neither execute a function of the schema nor use the schema', async () => {
   const { rows } = await pool.query(FUNCTIONS);
   const { rows: schema } = await pool.query(
     `select has_schema_privilege('public', 'millrace', 'usage') as usage, has_schema_privilege('public', 'millrace', 'create') as make`,
@@ -114,7 +114,7 @@ it('lets the public execute no function of the schema, nor use the schema', asyn
   expect(schema).toEqual([{ usage: false, make: false }]);
 });
 
-it('pins the search path of every function that runs with its owner’s rights', async () => {
+it('every security definer function has a fixed search path', async () => {
   const { rows } = await pool.query(FUNCTIONS);
   const definers = rows.filter((row) => row.definer);
 
@@ -122,7 +122,7 @@ it('pins the search path of every function that runs with its owner’s rights',
   expect(definers.filter((row) => !row.config.includes('search_path=pg_catalog, pg_temp'))).toEqual([]);
 });
 
-it('gives everything to one owner who cannot log in', async () => {
+it('one role without login owns every object', async () => {
   const { rows } = await pool.query(`
     select 'function' as kind, proname::text as name from pg_proc
       where pronamespace = 'millrace'::regnamespace and proowner <> 'millrace_owner'::regrole
@@ -135,7 +135,7 @@ it('gives everything to one owner who cannot log in', async () => {
   expect([rows, roles]).toEqual([[], []]);
 });
 
-it('cannot be led to somebody else’s objects by a search path', async () => {
+it('a search path of the caller does not redirect a function to other objects', async () => {
   const app = await createClient(logins.app.url);
   await app.query(`create temp table jobs_live (id bigint); create temp table handlers (max_attempts int);
     create function pg_temp.clock() returns timestamptz language sql as $$ select '2001-01-01'::timestamptz $$;
