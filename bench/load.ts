@@ -10,10 +10,10 @@ const RUNS = 9;
 const ENVIRONMENT = {
   MILLRACE_QUEUE_URL: 'http://127.0.0.1:9/q',
   AWS_REGION: 'eu-central-1',
-  DATABASE_URL: 'postgres://user@127.0.0.1:9/none',
+  DATABASE_URL: 'postgres://reader@127.0.0.1:9/none',
 };
 
-/** Prints the processor time of importing the bundle of a handler, in milliseconds: our share of a cold start. */
+/** Prints how many milliseconds of processor time the import of a handler's bundle takes: our share of a cold start. */
 export async function runLoad(print: (text: string) => void): Promise<void> {
   const parent = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   try {

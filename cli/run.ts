@@ -22,7 +22,7 @@ import type { GlobalOptions } from './global-options.ts';
 import { examples, explainSubcommands } from './options/action.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
-import { say, sayError } from './screen/terminal.ts';
+import { printError, printMessage } from './screen/terminal.ts';
 
 /** All commands, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
@@ -83,7 +83,7 @@ export function openProgram(): Command {
     // `up` handles Ctrl-C itself.
     .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text) => sayError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
+    .configureOutput({ outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .addHelpText('after', COMPLETION);
@@ -114,10 +114,10 @@ const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD']
 function report(error: unknown): ExitCode {
   // Commander has reported it already; --help and --version are not failures.
   if (error instanceof CommanderError && error.code === 'commander.unknownCommand') {
-    say('All commands: npx millrace --help');
+    printMessage('All commands: npx millrace --help');
   }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  sayError(messageOf(error));
+  printError(messageOf(error));
   if (error instanceof CommandFailure) return error.exitCode;
   return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }
@@ -126,7 +126,7 @@ function report(error: unknown): ExitCode {
 function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
-    sayError(`cannot write to standard output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}`);
+    printError(`cannot write to standard output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}`);
     process.exit(EXIT.failed);
   });
 }

@@ -5,7 +5,7 @@ interface LogField {
   readonly help: string;
 }
 
-/** Fields have Powertools' names where it defines one. A handler's own lines have the fields that the handler passes. */
+/** Fields have Powertools' names where it defines one. A handler's own lines have the fields that it passes. */
 export const LOG_FIELDS = {
   level: { type: 'string', help: 'Severity of the line: info, warn or error.' },
   timestamp: { type: 'string', help: 'Time of the line, UTC, by the clock of the process.' },

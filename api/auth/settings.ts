@@ -47,7 +47,7 @@ function toMode(word: string): Mode {
 
 function readNone(): Authenticate {
   const name = 'MILLRACE_API_URL';
-  const expected = `a loopback address of the API, since ${AUTH} has the value none`;
+  const expected = `a loopback address of the API, because ${AUTH}=none`;
   const url = toUrl(name, expected, setting(name, expected));
   if (!isLoopback(url.hostname)) throw new SettingError(name, expected, url.href);
   return loopbackAuthentication();

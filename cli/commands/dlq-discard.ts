@@ -20,7 +20,16 @@ import { confirm } from '../screen/confirm.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { toJson } from '../screen/json.ts';
 import { counted, howFar, openProgress } from '../screen/progress.ts';
-import { firstLine, print, printPairs, printRows, say, sayError, suggest, warn } from '../screen/terminal.ts';
+import {
+  firstLine,
+  print,
+  printError,
+  printMessage,
+  printPairs,
+  printRows,
+  suggest,
+  warn,
+} from '../screen/terminal.ts';
 
 interface DiscardOptions extends FilterOptions {
   readonly stray?: string;
@@ -61,7 +70,7 @@ async function discardOne(backend: Backend, stray: string, { yes, json = false, 
   if (!yes) await confirm(`Discard stray ${stray}?`, { json });
   if (!(await backend.discardStray(stray)))
     throw new CommandFailure(EXIT.notFound, `stray ${stray} does not exist or is no longer open`);
-  tell({ discarded: 1, left: [], skipped: [] }, json);
+  printAnswer({ discarded: 1, left: [], skipped: [] }, json);
   warn('the mirror deletes its message within a minute: start a move task after that');
   return EXIT.done;
 }
@@ -84,10 +93,10 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
     discardAll(backend, { filter, untilId, count, signal }),
   );
   const leftJobs = await explainJobs(backend, left);
-  tell({ discarded, left: leftJobs, skipped }, json);
-  for (const { id } of leftJobs) sayError(`job ${id} is locked by another transaction and was left`);
+  printAnswer({ discarded, left: leftJobs, skipped }, json);
+  for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was left`);
   if (stopped) {
-    sayError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; they stay discarded`);
+    printError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; they stay discarded`);
     return EXIT.interrupted;
   }
   const code = reportSkipped(skipped, discarded);
@@ -138,7 +147,7 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
     ['GROUP', 'JOBS', 'HANDLER', 'ERROR'],
     rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
   );
-  say(`${counted(count, 'dead letter')} would be discarded`);
+  printMessage(`${counted(count, 'dead letter')} would be discarded`);
 }
 
 interface Told {
@@ -147,7 +156,7 @@ interface Told {
   readonly skipped: readonly ExplainedJob[];
 }
 
-function tell({ discarded, left, skipped }: Told, json: boolean): void {
+function printAnswer({ discarded, left, skipped }: Told, json: boolean): void {
   if (json) {
     print(toJson({ discarded, left: left.map(({ id }) => id), skipped: skippedDocument(skipped) }));
     return;

@@ -7,7 +7,7 @@ import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilte
 import { toJson } from '../screen/json.ts';
 import { addJsonLines } from '../screen/json-lines.ts';
 import { counted } from '../screen/progress.ts';
-import { whisper } from '../screen/terminal.ts';
+import { printHint } from '../screen/terminal.ts';
 
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {
@@ -27,7 +27,7 @@ export function addDlqExport(dlq: Command): void {
             lines += 1;
           }
         });
-        whisper(counted(lines, 'dead letter'));
+        printHint(counted(lines, 'dead letter'));
         return undefined;
       }),
     );

@@ -8,7 +8,7 @@ import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter 
 import { timeOrDuration, whole } from '../options/values.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { count, counted } from '../screen/progress.ts';
-import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
 
 interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;
@@ -48,12 +48,12 @@ function toDocument(group: DeadLetterGroup): Record<string, unknown> {
 function show(groups: readonly DeadLetterGroup[]): void {
   const [first] = groups;
   if (first === undefined) {
-    say('no dead letter matches');
+    printMessage('no dead letter matches');
     return;
   }
   printRows(HEADINGS, groups.map(toRow));
   if (first.groups > groups.length)
-    say(`${counted(first.groups - groups.length, 'smaller group')} not shown: raise --limit`);
+    printMessage(`${counted(first.groups - groups.length, 'smaller group')} not shown: raise --limit`);
   if (first.fingerprint === null) suggest('npx millrace dlq list');
   else suggest(`npx millrace dlq show ${shortGroup(first.fingerprint)}`);
 }

@@ -6,7 +6,7 @@ import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter }
 import { whole } from '../options/values.ts';
 import { jobOf } from '../redrive/named-jobs.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
 
@@ -33,7 +33,7 @@ export function addDlqList(dlq: Command): void {
 function show(letters: readonly ListedDeadLetter[]): void {
   const [first] = letters;
   if (first === undefined) {
-    say('no dead letter matches');
+    printMessage('no dead letter matches');
     return;
   }
   printRows(HEADINGS, letters.map(toRow));

@@ -31,7 +31,7 @@ export function addDlqShow(dlq: Command): void {
       action<ShowOptions>(async (options, given: string | undefined) => {
         const wanted = readWanted(given, options);
         await withBackend(options, (backend) => {
-          return 'group' in wanted ? tellGroup(backend, wanted.group, options) : tellOne(backend, wanted, options);
+          return 'group' in wanted ? showGroup(backend, wanted.group, options) : printOne(backend, wanted, options);
         });
         return undefined;
       }),
@@ -54,7 +54,7 @@ function readWanted(given: string | undefined, { group, stray }: ShowOptions): W
   throw new CommandFailure(EXIT.usage, `${text}: expected a job id such as 42, or a group such as 7f3ac01b`);
 }
 
-async function tellOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
+async function printOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
   const letter = await backend.showDeadLetter(wanted);
   if (letter === undefined) throw await whyNot(backend, wanted);
   if (json) print(toJson(deadLetterDocument(letter)));
@@ -95,7 +95,7 @@ function show(letter: SeenDeadLetter): void {
   else suggest(`npx millrace redrive --id ${job}`);
 }
 
-async function tellGroup(backend: Backend, beginning: string, { json }: GlobalOptions): Promise<void> {
+async function showGroup(backend: Backend, beginning: string, { json }: GlobalOptions): Promise<void> {
   const shown = await backend.showGroup(await findGroup(backend, beginning));
   if (shown === undefined) throw new CommandFailure(EXIT.notFound, `group ${beginning} has no dead letters left`);
   if (json) print(toJson({ group: shortGroup(shown.fingerprint), ...snakeCase(shown) }));

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, exitCodeOf } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { explainFailures } from '../redrive/named-jobs.ts';
 import { toJson } from '../screen/json.ts';
-import { print, printRows, sayError } from '../screen/terminal.ts';
+import { print, printError, printRows } from '../screen/terminal.ts';
 
 /** For each answer that reports no change: the exit code, and the predicate of a sentence about the job. */
 export type Failures<Answer extends string> = Partial<Readonly<Record<Answer, readonly [ExitCode, string]>>>;
@@ -40,7 +40,7 @@ export async function actOnEach<Answer extends string>(
     );
   for (const { id, answer } of answers) {
     const why = failures[answer]?.[1];
-    if (why !== undefined) sayError(`job ${id} ${reasons.get(id) ?? why}`);
+    if (why !== undefined) printError(`job ${id} ${reasons.get(id) ?? why}`);
   }
   return { answers, code: exitCodeOf(answers.map(({ answer }) => failures[answer]?.[0] ?? EXIT.done)) };
 }

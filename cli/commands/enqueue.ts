@@ -10,7 +10,7 @@ import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { duration, jobName, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
-import { print, say, suggest, warn } from '../screen/terminal.ts';
+import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -63,7 +63,7 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
-    if (enqueued.deduplicated) say(`job ${enqueued.id} already has this unique key: nothing was inserted`);
+    if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
     if ((await backend.isHandled(enqueued.id)) === false) {
       warn(`no handler for ${handlerName(job)} is registered; the job waits`);
     }

@@ -10,7 +10,7 @@ import { action, examples } from '../options/action.ts';
 import { addDefault } from '../options/default-command.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { printRows, say, suggest, whisper } from '../screen/terminal.ts';
+import { printHint, printMessage, printRows, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,ATTEMPTS,DEPLOYED'.split(',');
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
@@ -25,7 +25,7 @@ export function addHandlers(program: Command): void {
     .action(
       action<ListOptions>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listHandlers());
-        tell(found, options);
+        printAnswer(found, options);
         return undefined;
       }),
     );
@@ -57,19 +57,19 @@ function addChange(
           for (const address of wanted) await change(backend, address);
           return (await Promise.all(wanted.map((address) => backend.listHandlers(address)))).flat();
         });
-        tell(found, options);
+        printAnswer(found, options);
         if (verb === 'pause') suggest(`npx millrace handlers resume ${wanted.map(handlerName).join(' ')}`);
         return undefined;
       }),
     );
 }
 
-function tell(handlers: readonly RegisteredHandler[], options: ListOptions): void {
+function printAnswer(handlers: readonly RegisteredHandler[], options: ListOptions): void {
   printList(options, handlers.map(snakeCase), () => {
-    if (handlers.length === 0) say('no handlers are deployed; add a file to functions/handlers');
+    if (handlers.length === 0) printMessage('no handlers are deployed; add a file to functions/handlers');
     else printRows(HEADINGS, handlers.map(toRow));
     const [first] = handlers;
-    if (first) whisper(first.countedAt ? `Counted at ${first.countedAt.toISOString()}` : 'Not counted yet');
+    if (first) printHint(first.countedAt ? `Counted at ${first.countedAt.toISOString()}` : 'Not counted yet');
   });
 }
 

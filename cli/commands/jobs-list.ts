@@ -8,7 +8,7 @@ import { action, examples } from '../options/action.ts';
 import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../options/values.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { firstLine, printRows, say, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
 
 interface JobsOptions extends ListOptions {
   readonly status?: JobStatus[];
@@ -49,7 +49,7 @@ export function addJobsList(jobs: Command): void {
 function show(jobs: readonly ListedJob[]): void {
   const [first] = jobs;
   if (first === undefined) {
-    say('no job matches');
+    printMessage('no job matches');
     return;
   }
   printRows(HEADINGS, jobs.map(toRow));

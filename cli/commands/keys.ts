@@ -11,7 +11,7 @@ import { lasting, rowNumber, whole } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { print, printPairs, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printPairs, printRows, suggest, warn } from '../screen/terminal.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
@@ -84,7 +84,7 @@ function addList(keys: Command): void {
       action<ListOptions & { limit: number }>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
-          if (found.length === 0) say('no keys exist');
+          if (found.length === 0) printMessage('no keys exist');
           else printRows(HEADINGS, found.map(toRow));
         });
         return undefined;
@@ -139,7 +139,7 @@ function keyName(text: string): string {
  */
 async function makeFirstKey(stage: string, wanted: Wanted): Promise<{ key: ApiKey; secret: string }> {
   const api = functionName(stage, 'api');
-  whisper(`Function: ${api}`);
+  printHint(`Function: ${api}`);
   // Loaded here: they import the Lambda client, and zod for the API's schemas.
   const { invokeFunction } = await import('../../core/aws/functions.ts');
   const { keyBody, readNewKey } = await import('../backend/by-api/keys.ts');

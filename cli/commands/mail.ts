@@ -8,7 +8,7 @@ import { addDefault } from '../options/default-command.ts';
 import { whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { isTable, print, printPairs, printRows, say, suggest, visible } from '../screen/terminal.ts';
+import { isTable, print, printMessage, printPairs, printRows, suggest, visible } from '../screen/terminal.ts';
 import { findStack } from '../target/target.ts';
 
 const number = whole(1, 1_000_000_000);
@@ -48,9 +48,9 @@ async function list(options: ListOptions): Promise<undefined> {
   const documents = mails.map((mail, index) => ({ number: index + 1, ...snakeCase(mail) }));
   printList(options, documents, () => {
     if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
-    else say('no mail yet');
+    else printMessage('no mail yet');
   });
-  if (await isStopped(folder)) say('the mailbox is stopped and rejects all mail: npx millrace mail start');
+  if (await isStopped(folder)) printMessage('the mailbox is stopped and rejects all mail: npx millrace mail start');
   if (mails.length > 0) suggest(`npx millrace mail show ${mails.length}`);
   return undefined;
 }
@@ -88,7 +88,7 @@ async function turn({ json }: GlobalOptions, on: boolean): Promise<undefined> {
   const folder = await mailFolder();
   await (on ? startAgain(folder) : stopMailbox(folder));
   if (json) print(toJson({ stopped: !on }));
-  say(on ? 'the mailbox accepts mail again' : 'the mailbox now rejects all mail');
+  printMessage(on ? 'the mailbox accepts mail again' : 'the mailbox now rejects all mail');
   suggest(on ? 'npx millrace mail' : 'npx millrace mail start');
   return undefined;
 }

@@ -5,7 +5,7 @@ import { EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
-import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
 import { databaseFailure } from '../target/database-failure.ts';
 import { findDatabase, withDatabase } from '../target/target.ts';
 
@@ -25,14 +25,14 @@ export function addMigrate(program: Command): void {
 
 async function runMigrate(options: GlobalOptions): Promise<undefined> {
   const address = await findDatabase(options);
-  whisper(`Database: ${address.label}`);
+  printHint(`Database: ${address.label}`);
   const log = openLog(() => undefined);
   const result = await migrate({ connectionString: address.url, log }).catch((error: unknown) => {
     throw databaseFailure(error, address);
   });
   if (options.json) print(toJson(result));
   else for (const name of result.applied) print(name);
-  if (result.applied.length === 0) say('nothing to apply');
+  if (result.applied.length === 0) printMessage('nothing to apply');
   if (result.ahead.length > 0) warn(`the database has migrations of a newer release: ${result.ahead.join(', ')}`);
   suggest('npx millrace migrate status');
   return undefined;

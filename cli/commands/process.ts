@@ -6,7 +6,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
-import { print, printPairs, suggest, whisper } from '../screen/terminal.ts';
+import { print, printHint, printPairs, suggest } from '../screen/terminal.ts';
 import type { ApiAddress } from '../target/api-address.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
 import { type DispatcherTarget, findStacksDispatcher } from '../target/own-stack.ts';
@@ -55,14 +55,14 @@ async function processNow(named: string | undefined, options: GlobalOptions): Pr
 }
 
 async function ask(address: ApiAddress): Promise<Dispatched> {
-  whisper(`API: ${address.label}`);
+  printHint(`API: ${address.label}`);
   // Loaded here: it imports zod for the API's schemas.
   const { processByApi } = await import('../backend/by-api/process.ts');
   return processByApi(address);
 }
 
 async function invoke({ functionName, address }: DispatcherTarget): Promise<Dispatched> {
-  whisper(`Dispatcher: ${functionName}`);
+  printHint(`Dispatcher: ${functionName}`);
   // Loaded here: it imports the Lambda client.
   const { openDispatcherFunction } = await import('../../core/aws/functions.ts');
   const log = openLog(() => undefined);

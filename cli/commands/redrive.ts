@@ -28,7 +28,7 @@ import { runRedrive } from '../redrive/run-redrive.ts';
 import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
-import { print, printRows, say, sayRows, suggest, warn, whisper } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printRows, printRowsToStderr, suggest, warn } from '../screen/terminal.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
@@ -95,7 +95,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
   if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
   if (!options.yes) {
-    if (!json) for (const { headings, rows } of previewTables(preview)) sayRows(headings, rows);
+    if (!json) for (const { headings, rows } of previewTables(preview)) printRowsToStderr(headings, rows);
     await confirm(`Put ${counted(preview.movable, 'dead job')} back to work${estimate(preview)}?`, {
       json,
       count: preview.movable,
@@ -111,8 +111,10 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
     return;
   }
   for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
-  say(`${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`);
-  if (preview.movable > 0) whisper('Nothing was moved: run without --dry-run to move them.');
+  printMessage(
+    `${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`,
+  );
+  if (preview.movable > 0) printHint('Nothing was moved: run without --dry-run to move them.');
 }
 
 /** Explains why nothing can be moved, and returns the exit code. */
@@ -122,7 +124,7 @@ function refuse(preview: RedrivePreview, { json, dryRun }: Options): ExitCode {
     print(toJson({ redrive: null, moved: 0, skipped: skipped.length, skipped_jobs: skippedDocument(skipped) }));
   }
   if (skipped.length > 0) {
-    if (!json) say(`0 moved, ${skipped.length} skipped`);
+    if (!json) printMessage(`0 moved, ${skipped.length} skipped`);
     return reportSkipped(skipped, 0);
   }
   suggest('npx millrace dlq');

@@ -7,7 +7,7 @@ import { addDefault } from '../options/default-command.ts';
 import { rowNumber, whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { print, printPairs, printRows, say, suggest } from '../screen/terminal.ts';
+import { print, printMessage, printPairs, printRows, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = ['REDRIVE', 'STATUS', 'MOVED', 'OF', 'LEFT DEAD', 'RATE', 'BY', 'STARTED', 'FINISHED'];
 
@@ -23,7 +23,7 @@ export function addRedrives(program: Command): void {
       action<ListOptions & { limit: number }>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listRedrives({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
-          if (found.length === 0) say('no redrives exist');
+          if (found.length === 0) printMessage('no redrives exist');
           else printRows(HEADINGS, found.map(toRow));
         });
         const running = found.find(({ status }) => status === 'running');
@@ -57,13 +57,13 @@ function addOne(redrives: Command, verb: 'show' | 'cancel', description: string)
           throw new CommandFailure(EXIT.conflict, `redrive ${id} is not running: it is ${found.status}`);
         }
         if (options.json) print(toJson(snakeCase(found)));
-        else tell(found);
+        else printAnswer(found);
         return undefined;
       }),
     );
 }
 
-function tell(redrive: RedriveOperation): void {
+function printAnswer(redrive: RedriveOperation): void {
   const [, , , , , rate] = toRow(redrive);
   printPairs([
     ['redrive', redrive.id],

@@ -5,7 +5,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { exactJson, toJson } from '../screen/json.ts';
-import { print, printRows, say, suggest, warn, whisper } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
 import { databaseFailure, isSchemaMissing, MIGRATE } from '../target/database-failure.ts';
 import { CONNECT_TIMEOUT_MS, CONNECTION_NAME, findDatabase } from '../target/target.ts';
 
@@ -41,9 +41,9 @@ export function addSql(program: Command): void {
 async function runSql(options: GlobalOptions, given: string | undefined): Promise<undefined> {
   const text = await readStatements(given);
   const address = await findDatabase(options);
-  whisper(`Database: ${address.label}`);
+  printHint(`Database: ${address.label}`);
   const ask = { connectionString: address.url, name: CONNECTION_NAME, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-  const { results, unfinished } = await runText(text, { ...ask, onNotice: say }).catch((error: unknown) => {
+  const { results, unfinished } = await runText(text, { ...ask, onNotice: printMessage }).catch((error: unknown) => {
     const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
     throw failure === error ? sqlFailure(error, text) : failure;
   });
@@ -77,7 +77,7 @@ function show({ command, rowCount, columns, rows }: StatementResult): void {
       rows,
     );
   const count = rowCount === null ? '' : `, ${rowCount} ${rowCount === 1 ? 'row' : 'rows'}`;
-  whisper(`${command}${count}`);
+  printHint(`${command}${count}`);
 }
 
 /**

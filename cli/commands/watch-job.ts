@@ -3,7 +3,7 @@ import type { JobStatus } from '../../core/job.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import { oneLine } from '../../core/text.ts';
 import type { Backend, SeenJob } from '../backend/backend.ts';
-import { say } from '../screen/terminal.ts';
+import { printMessage } from '../screen/terminal.ts';
 import { attemptLine } from './jobs-show.ts';
 
 const POLL_MS = 200;
@@ -18,7 +18,7 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
     const shown = await backend.showJob(id);
     if (shown === undefined) return undefined;
     const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
-    for (const line of news(shown, fresh, status)) say(line);
+    for (const line of news(shown, fresh, status)) printMessage(line);
     told = shown.attempts.length;
     status = shown.job.status;
     if (ENDED.includes(status)) return shown;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** By group. Commander tells nobody which of a group's commands is the default one. */
+/** By group. Commander does not expose which command of a group is the default one. */
 const DEFAULTS = new WeakMap<Command, Command>();
 
 /** Adds the command that a group stands for when no other of its commands is named. */

@@ -3,7 +3,7 @@ import type { NamedJob } from '../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
-import { sayError } from '../screen/terminal.ts';
+import { printError } from '../screen/terminal.ts';
 
 /** A named job, with what explains why it is not moved. */
 export interface ExplainedJob extends NamedJob {
@@ -21,7 +21,7 @@ export async function explainJobs(backend: Backend, ids: readonly string[]): Pro
     explained.push({
       ...job,
       isStray,
-      cancelled: job.status === 'cancelled' ? await tellEnd(backend, job.id) : undefined,
+      cancelled: job.status === 'cancelled' ? await describeEnd(backend, job.id) : undefined,
     });
   }
   return explained;
@@ -45,7 +45,7 @@ async function isStrayNumber(backend: Backend, id: string): Promise<boolean> {
   }
 }
 
-async function tellEnd(backend: Backend, id: string): Promise<string | undefined> {
+async function describeEnd(backend: Backend, id: string): Promise<string | undefined> {
   const { lastError, finishedAt } = (await backend.showJob(id))?.job ?? {};
   return finishedAt ? `${lastError ?? 'cancelled'} at ${finishedAt.toISOString()}` : undefined;
 }
@@ -70,7 +70,7 @@ export function skippedDocument(jobs: readonly ExplainedJob[]): Record<string, u
 
 /** Reports why each job was not moved. Returns `failed` when others were moved, else the code for these jobs. */
 export function reportSkipped(jobs: readonly ExplainedJob[], moved: number): ExitCode {
-  for (const job of jobs) sayError(`job ${job.id} ${standing(job)}`);
+  for (const job of jobs) printError(`job ${job.id} ${standing(job)}`);
   if (jobs.length === 0) return EXIT.done;
   if (moved > 0) return EXIT.failed;
   return jobs.every(({ status }) => status === null) ? EXIT.notFound : EXIT.conflict;

@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from '../command-failure.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { toJson } from '../screen/json.ts';
 import { count, howFar, openProgress } from '../screen/progress.ts';
-import { print, printPairs, say, sayError, suggest, warn } from '../screen/terminal.ts';
+import { print, printError, printMessage, printPairs, suggest, warn } from '../screen/terminal.ts';
 import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from './named-jobs.ts';
 
 const STEP_PAUSE_MS = 200;
@@ -29,13 +29,13 @@ export async function runRedrive(backend: Backend, { filter, limit, rate, json }
     const id = await backend.startRedrive(filter, { rate: rate ?? null, limit });
     const work = workOffRedrive({ backend, id, rate, interrupted: signal });
     const atEnd = await work.catch((error: unknown) => {
-      say(`redrive ${id} has not finished: the dispatcher continues it`);
+      printMessage(`redrive ${id} has not finished: the dispatcher continues it`);
       throw error;
     });
     return { end: atEnd, interrupted: signal.aborted };
   });
   const skipped = await findSkipped(backend, end, filter);
-  tell(end, skipped, json);
+  printAnswer(end, skipped, json);
   return report(end, skipped, interrupted);
 }
 
@@ -47,7 +47,7 @@ async function findSkipped(backend: Backend, { id }: RedriveOperation, { jobIds:
   return explainJobs(backend, rest);
 }
 
-function tell(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {
+function printAnswer(end: RedriveOperation, skipped: readonly ExplainedJob[], json: boolean): void {
   const { id, status, done: moved, expected, skipped: left, ratePerSecond: rate } = end;
   if (json) {
     const named = { skipped: skipped.length, skipped_jobs: skippedDocument(skipped) };
@@ -66,7 +66,7 @@ function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: b
   const { id, status, done, expected } = end;
   if (status === 'cancelled') {
     const by = byUs ? '' : ' by another user';
-    sayError(`redrive ${id} was cancelled${by}: ${count(done)} of ${count(expected)} moved; they stay moved`);
+    printError(`redrive ${id} was cancelled${by}: ${count(done)} of ${count(expected)} moved; they stay moved`);
     return byUs ? EXIT.interrupted : EXIT.conflict;
   }
   suggest('npx millrace jobs list');

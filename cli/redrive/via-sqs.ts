@@ -7,7 +7,7 @@ import { confirm } from '../screen/confirm.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { counted } from '../screen/progress.ts';
-import { print, printRows, say, sayError, suggest, warn, whisper } from '../screen/terminal.ts';
+import { print, printError, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
 import { findSqs } from '../target/own-stack.ts';
 import { withDatabase } from '../target/target.ts';
 import { type EndedMove, lookAt, moveAll, type SeenQueue } from './move-tasks.ts';
@@ -32,7 +32,7 @@ export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptio
   try {
     const seen = await Promise.all(wanted.map((queue) => lookAt(queues, queue)));
     if (options.dryRun) preview(seen, json);
-    for (const { failure } of seen) if (failure) sayError(failure.message);
+    for (const { failure } of seen) if (failure) printError(failure.message);
     const ready = seen.filter(({ depth, failure }) => depth > 0 && failure === undefined);
     const failures = seen.flatMap(({ failure }) => failure?.exitCode ?? []);
     if (ready.length === 0) return nothingToMove(failures, options);
@@ -44,7 +44,7 @@ export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptio
       const all = await moveAll(queues, ready, { rate, interrupted: signal });
       return { ended: all, interrupted: signal.aborted };
     });
-    tell(ended, json);
+    printAnswer(ended, json);
     const code = report(ended, failures);
     return interrupted ? EXIT.interrupted : code;
   } finally {
@@ -79,19 +79,19 @@ function preview(seen: readonly SeenQueue[], json: boolean): void {
     ['HANDLER', 'MESSAGES', 'QUEUE'],
     seen.map(({ name, depth, url }) => [name, depth, url]),
   );
-  whisper('Nothing was moved.');
+  printHint('Nothing was moved.');
 }
 
 function nothingToMove(failures: readonly ExitCode[], { json, dryRun }: MoveOptions): ExitCode {
   if (json && !dryRun) print(toJson({ moved: 0, moves: [] }));
   if (failures.length > 0) {
-    if (failures.includes(EXIT.notFound)) say(FROM_TABLE);
+    if (failures.includes(EXIT.notFound)) printMessage(FROM_TABLE);
     return exitCodeOf(failures);
   }
   throw new CommandFailure(EXIT.notFound, `the dead-letter queues are empty: ${FROM_TABLE}`);
 }
 
-function tell(ended: readonly EndedMove[], json: boolean): void {
+function printAnswer(ended: readonly EndedMove[], json: boolean): void {
   if (json) {
     const moves = ended.map(({ failure, ...move }) => snakeCase({ ...move, refused: failure?.message ?? null }));
     print(toJson({ moved: ended.reduce((total, { moved }) => total + moved, 0), moves }));
@@ -106,11 +106,11 @@ function tell(ended: readonly EndedMove[], json: boolean): void {
 function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitCode {
   const codes = ended.map((move): ExitCode => {
     const { name, status, failure, failureReason = '', left } = move;
-    if (failure) sayError(failure.message);
-    if (status === 'FAILED') sayError(`${name}: ${explain(failureReason)}`);
+    if (failure) printError(failure.message);
+    if (status === 'FAILED') printError(`${name}: ${explain(failureReason)}`);
     if (status === 'UNKNOWN')
-      sayError(`${name}: SQS does not report how the move ended; ${counted(left, 'message')} left`);
-    if (status === 'CANCELLED') say(`${name}: the move was cancelled; messages already moved stay moved`);
+      printError(`${name}: SQS does not report how the move ended; ${counted(left, 'message')} left`);
+    if (status === 'CANCELLED') printMessage(`${name}: the move was cancelled; messages already moved stay moved`);
     if (status === 'COMPLETED' && left > 0) {
       warn(`${name}: ${counted(left, 'message')} left, in use by a consumer or new: run the command again`);
     }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { GlobalOptions } from '../global-options.ts';
 import { toJson } from './json.ts';
-import { print, say } from './terminal.ts';
+import { print, printMessage } from './terminal.ts';
 
 /** The options of a command that prints a list. */
 export interface ListOptions extends GlobalOptions {
@@ -41,5 +41,6 @@ export function printList(
   if (options.jsonl) for (const item of items) print(toJson(item));
   else if (options.json) print(toJson({ items, ...more }));
   else show();
-  if (items.length === options.limit) say(`showing the first ${items.length}, the value of --limit; there may be more`);
+  if (items.length === options.limit)
+    printMessage(`showing the first ${items.length}, the value of --limit; there may be more`);
 }

@@ -6,26 +6,26 @@ export function print(text: string): void {
 }
 
 /** Writes a message to standard error: for a person, not for a pipe. */
-export function say(text: string): void {
+export function printMessage(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-export function sayError(text: string): void {
-  say(`${styleText(['red', 'bold'], 'error:', { stream: process.stderr })} ${text}`);
+export function printError(text: string): void {
+  printMessage(`${styleText(['red', 'bold'], 'error:', { stream: process.stderr })} ${text}`);
 }
 
 export function warn(text: string): void {
-  say(`${styleText('yellow', 'warning:', { stream: process.stderr })} ${text}`);
+  printMessage(`${styleText('yellow', 'warning:', { stream: process.stderr })} ${text}`);
 }
 
 /** Writes a dimmed message if standard error is a terminal. Respects NO_COLOR. */
-export function whisper(text: string): void {
-  if (process.stderr.isTTY) say(styleText('dim', text, { stream: process.stderr }));
+export function printHint(text: string): void {
+  if (process.stderr.isTTY) printMessage(styleText('dim', text, { stream: process.stderr }));
 }
 
 /** Suggests the next command. */
 export function suggest(command: string): void {
-  whisper(`Next: ${command}`);
+  printHint(`Next: ${command}`);
 }
 
 export function isTable(): boolean {
@@ -49,8 +49,8 @@ export function printRows(headings: readonly string[], rows: readonly (readonly 
 }
 
 /** Prints the same table to standard error before a question; a pipe gets nothing. */
-export function sayRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  if (process.stderr.isTTY) for (const line of align(headings, rows)) say(line);
+export function printRowsToStderr(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  if (process.stderr.isTTY) for (const line of align(headings, rows)) printMessage(line);
 }
 
 function align(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {

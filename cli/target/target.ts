@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../core/postgres/database.ts';
 import { type FoundState, findState, isRunning } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { whisper } from '../screen/terminal.ts';
+import { printHint } from '../screen/terminal.ts';
 import { type ApiAddress, readApiAddress } from './api-address.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { databaseFailure } from './database-failure.ts';
@@ -76,7 +76,7 @@ export async function withDatabase<T>(options: GlobalOptions, work: (db: Databas
 }
 
 export async function withDatabaseAt<T>(address: DatabaseAddress, work: (db: Database) => Promise<T>): Promise<T> {
-  whisper(`Database: ${address.label}`);
+  printHint(`Database: ${address.label}`);
   const db = openDatabase({
     connectionString: address.url,
     max: 1,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../postgres/database.ts';
 
-/** A key for the API. Its secret is known to nobody but its holder. */
+/** A key for the API. Millrace stores only a hash of its secret. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
@@ -9,14 +9,14 @@ export interface ApiKey {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** To the minute. */
+  /** Time of its last use, to the minute. */
   readonly lastUsedAt: Date | null;
 }
 
 export interface NewApiKey {
   readonly name: string;
   readonly scopes: readonly string[];
-  /** From now; undefined for a key that does not expire. */
+  /** Seconds until it expires; undefined for a key that does not expire. */
   readonly expiresInSeconds?: number | undefined;
 }
 
@@ -33,13 +33,13 @@ const CREATE_KEY = `
          last_used_at as "lastUsedAt"
     from made`;
 
-/** Makes a key. The secret is in this answer and nowhere else. */
+/** Creates a key. Only this call returns its secret. */
 export async function createApiKey(db: Queryable, wanted: NewApiKey): Promise<{ key: ApiKey; secret: string }> {
   const secret = randomBytes(32).toString('base64url');
   const values = [wanted.name, sha256(secret), wanted.scopes, wanted.expiresInSeconds ?? null];
   const { rows } = await db.query<ApiKey>(CREATE_KEY, values);
   const [key] = rows;
-  if (key === undefined) throw new Error('the key was not made');
+  if (key === undefined) throw new Error('the key was not created');
   return { key, secret: `millrace_${key.id}_${secret}` };
 }
 
@@ -48,7 +48,7 @@ const LIST_KEYS = `
          last_used_at as "lastUsedAt"
     from millrace.api_keys where id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 limit $3`;
 
-/** Keys, revoked and expired ones too, the newest first. */
+/** Returns keys, including expired and revoked ones, the newest first. */
 export async function listApiKeys(
   db: Queryable,
   { before, skip = 0, limit }: { before?: string | undefined; skip?: number; limit: number },
@@ -67,7 +67,7 @@ const REVOKE_KEY = `
   )
   select id from millrace.api_keys where id = $1::bigint`;
 
-/** Makes a key useless, at once and for ever. False when there is none of this id. */
+/** Revokes a key immediately and permanently. Returns false if no key has this id. */
 export async function revokeApiKey(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(REVOKE_KEY, [id]);
   return rowCount > 0;
@@ -78,13 +78,13 @@ const FIND_KEY = `
          revoked_at is null and coalesce(expires_at > millrace.clock(), true) as valid,
          coalesce(last_used_at < millrace.clock() - interval '1 minute', true) as stale
     from millrace.api_keys where id = $1::bigint`;
-const NOTE_USE = `
+const STORE_USE = `
   update millrace.api_keys set last_used_at = millrace.clock()
     where id = $1::bigint and coalesce(last_used_at < millrace.clock() - interval '1 minute', true)`;
 
 const SECRET = /^millrace_([1-9]\d{0,17})_([\w-]{43})$/;
 
-/** Whose secret it is; undefined when it is nobody's, or expired, or revoked. */
+/** Returns the key of a secret; undefined if the key is unknown, expired or revoked. */
 export async function checkApiKey(
   db: Queryable,
   secret: string,
@@ -96,7 +96,7 @@ export async function checkApiKey(
   if (key === undefined || !timingSafeEqual(Buffer.from(key.hash), Buffer.from(sha256(random))) || !key.valid) {
     return undefined;
   }
-  if (key.stale) await db.query(NOTE_USE, [id]);
+  if (key.stale) await db.query(STORE_USE, [id]);
   return { id, name: key.name, scopes: key.scopes };
 }
 

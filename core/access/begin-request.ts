@@ -8,21 +8,21 @@ export interface RequestLimits {
   /** Longest time for one statement, and longest wait for a lock, in milliseconds. */
   readonly statementMs: number;
   readonly lockMs: number;
-  /** Who asks, as the audit log shall have it. */
+  /** Name of the caller for the audit log. */
   readonly actor: string;
 }
 
-/** Sets the limits and the name of a request, for its transaction alone. */
+/** Sets the limits and the actor of a request, for its transaction only. */
 export async function beginRequest(tx: Queryable, { statementMs, lockMs, actor }: RequestLimits): Promise<void> {
   await tx.query(BEGIN_REQUEST, [String(statementMs), String(lockMs), actor]);
 }
 
-/** The newest migration that this code needs: the last of the folder. */
+/** The latest migration that this code requires: the last of the folder. */
 export const NEWEST_MIGRATION = '0014_schedules';
 
 const FIND_MIGRATION = `select from millrace.migrations where name = $1`;
 
-/** Whether the schema is new enough for this code; throws when the database cannot be reached or was never set up. */
+/** Returns whether the schema has the latest migration; throws when the database is unreachable or has no schema. */
 export async function isMigrated(db: Queryable): Promise<boolean> {
   const { rowCount } = await db.query(FIND_MIGRATION, [NEWEST_MIGRATION]);
   return rowCount > 0;

@@ -1,4 +1,4 @@
-/** What a caller of the API may do. */
+/** The permissions of an API key. */
 export const SCOPES = [
   'jobs:enqueue',
   'jobs:read',
@@ -12,7 +12,7 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Names for what people usually are. */
+/** Names for common sets of scopes. */
 export const ROLES = {
   producer: ['jobs:enqueue'],
   viewer: ['jobs:read', 'metrics:read'],
@@ -22,7 +22,7 @@ export const ROLES = {
 
 export type ApiRole = keyof typeof ROLES;
 
-/** Scopes of words that are scopes or roles; undefined for a word that is neither. */
+/** Expands scopes and roles to scopes; undefined if a word is neither. */
 export function expandScopes(words: readonly string[]): Scope[] | undefined {
   const scopes = new Set<Scope>();
   for (const word of words) {

@@ -1,8 +1,8 @@
-/** Entries that SQS takes in one call. */
+/** Entries that SQS accepts in one call. */
 export const BATCH = 10;
-/** Calls under way at once. */
+/** Concurrent calls. */
 export const PARALLEL = 16;
-/** Without them the SDK waits for ever. Longer than a long poll of a second. */
+/** Timeouts in milliseconds, without which the SDK waits indefinitely; longer than a long poll of a second. */
 export const TIMEOUTS = { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true };
 
 export function chunks<T>(items: readonly T[], size: number): T[][] {
@@ -11,7 +11,7 @@ export function chunks<T>(items: readonly T[], size: number): T[][] {
   return list;
 }
 
-/** Works on all items, `width` at once; answers in their order. */
+/** Processes all items, `width` at once, and returns the results in their order. */
 export async function inParallel<T, R>(
   items: readonly T[],
   width: number,
@@ -26,7 +26,7 @@ export async function inParallel<T, R>(
   return results;
 }
 
-/** Where a service of AWS is, when not where the environment says. */
+/** The address of an AWS service; overrides the environment. */
 export interface AwsAddress {
   readonly endpoint: string;
   readonly region: string;

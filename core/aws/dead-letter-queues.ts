@@ -14,54 +14,54 @@ import { DEAD_LETTER_RETENTION_SECONDS } from '../handler/timing.ts';
 import type { AwsAddress } from './batches.ts';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
 
-/** A message as it lies in a queue. */
+/** A received message. */
 export interface PeekedMessage {
   readonly messageId: string;
   readonly receiptHandle: string;
   readonly body: string;
-  /** SentTimestamp, milliseconds: of its sending, or of its last move by a move task. */
+  /** SentTimestamp in milliseconds: the time of its send, or of its last move by a move task. */
   readonly sentAt: number;
 }
 
 export interface QueueState {
   readonly arn: string;
-  /** Messages in it, received ones included. Approximate, as SQS says. */
+  /** Approximate number of its messages, including received ones. */
   readonly depth: number;
-  /** How long it keeps a message, counted from its sending. */
+  /** Time for which it keeps a message after its send. */
   readonly retentionSeconds: number;
 }
 
-/** A redrive by SQS itself: what the AWS console starts. */
+/** A move task of SQS, such as the AWS console starts for a redrive. */
 export interface MoveTask {
-  /** Only while it runs. */
+  /** Task handle; undefined unless the task is running. */
   readonly handle: string | undefined;
   readonly status: 'RUNNING' | 'COMPLETED' | 'CANCELLING' | 'CANCELLED' | 'FAILED';
   readonly startedAt: Date;
   readonly moved: number;
-  /** As counted when it began; undefined when SQS does not say. */
+  /** Number of messages at its start; undefined when SQS does not report it. */
   readonly toMove: number | undefined;
   readonly failureReason: string | undefined;
 }
 
-/** What looking after dead-letter queues needs of SQS. Every call throws what the SDK throws. */
+/** The operations of SQS on dead-letter queues. Every call throws the errors of the SDK. */
 export interface DeadLetterQueues {
-  /** Undefined when there is no such queue. */
+  /** Returns the state of a queue; undefined if it does not exist. */
   describe(queueUrl: string): Promise<QueueState | undefined>;
-  /** Up to ten messages, hidden from others for so many seconds. Asks every server, so it may wait for a second. */
+  /** Receives up to ten messages and hides them for `visibilitySeconds`. A long poll, so it may wait for a second. */
   peek(queueUrl: string, visibilitySeconds: number): Promise<PeekedMessage[]>;
-  /** Makes them visible again at once. What fails comes back at its visibility timeout. */
+  /** Makes messages visible at once. A message that fails becomes visible at its visibility timeout. */
   makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
-  /** Deletes them. What fails comes back. */
+  /** Deletes messages. A message that fails becomes visible again. */
   remove(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
-  /** The last ten, the newest first. */
+  /** Returns the last ten move tasks, the newest first. */
   moveTasks(queueArn: string): Promise<MoveTask[]>;
-  /** Begins to move all back to where each came from, `rate` messages (1 to 500) a second; answers a handle. */
+  /** Starts to move all messages to their source queues, `rate` (1 to 500) a second, and returns the task handle. */
   startMove(queueArn: string, rate?: number): Promise<string>;
   cancelMove(handle: string): Promise<void>;
   close(): void;
 }
 
-/** Region, credentials and endpoint come from the environment, as the AWS SDK reads it, unless they are given. */
+/** Opens a client. Without an address, the AWS SDK reads region, credentials and endpoint from the environment. */
 export function openDeadLetterQueues(address?: AwsAddress): DeadLetterQueues {
   const client = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, maxAttempts: 3, ...address });
   return {
@@ -103,7 +103,7 @@ async function describe(client: SQSClient, queueUrl: string): Promise<QueueState
     return {
       arn: Attributes.QueueArn ?? '',
       depth: visible + Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0),
-      // Not every server tells it.
+      // Not every server reports it.
       retentionSeconds: Number(Attributes.MessageRetentionPeriod ?? DEAD_LETTER_RETENTION_SECONDS),
     };
   } catch (error) {
@@ -118,7 +118,7 @@ async function peek(client: SQSClient, queueUrl: string, visibilitySeconds: numb
       QueueUrl: queueUrl,
       MaxNumberOfMessages: BATCH,
       VisibilityTimeout: visibilitySeconds,
-      // A short poll asks some servers only, and sees some messages only.
+      // A short poll queries a subset of the servers, and may miss messages.
       WaitTimeSeconds: 1,
       MessageSystemAttributeNames: ['SentTimestamp'],
     }),
@@ -137,7 +137,7 @@ function toPeeked({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }:
 
 type Entry = { Id: string; ReceiptHandle: string };
 
-/** Tries all batches before it throws what one of them threw. */
+/** Sends all batches, and then throws the first error. */
 async function eachBatch(handles: readonly string[], send: (entries: Entry[]) => Promise<unknown>): Promise<void> {
   const errors: unknown[] = [];
   await inParallel(chunks(handles, BATCH), PARALLEL, async (batch) => {

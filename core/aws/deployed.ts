@@ -13,12 +13,12 @@ import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, SQSCl
 import type { AwsAddress } from './batches.ts';
 import { TIMEOUTS } from './batches.ts';
 
-/** A queue as it stands; times in seconds. */
+/** The settings of a deployed queue; times are in seconds. */
 export interface FoundQueue {
   readonly arn: string;
   readonly retention: number;
   readonly visibilityTimeout: number;
-  /** Undefined without a redrive policy. */
+  /** Redrive policy; undefined without one. */
   readonly redrive: { readonly deadLetterArn: string; readonly maxReceiveCount: number } | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface FoundFunction {
 
 export interface FoundMapping {
   readonly queueArn: string;
-  /** `Enabled`, `Disabled`, or what it is on the way to. */
+  /** `Enabled`, `Disabled`, or a transition such as `Updating`. */
   readonly state: string;
   readonly batchSize: number;
   readonly batchWindow: number;
-  /** Undefined without a limit. */
+  /** Maximum concurrency; undefined without a limit. */
   readonly concurrency: number | undefined;
   readonly partialResponses: boolean;
 }
@@ -41,11 +41,11 @@ export interface FoundMapping {
 export interface FoundSchedule {
   readonly expression: string;
   readonly enabled: boolean;
-  /** ARN of what it wakes. */
+  /** ARN of the function that it invokes. */
   readonly target: string;
 }
 
-/** Reads what is deployed; undefined for what is not there. Every call throws what the SDK throws. */
+/** Reads deployed resources; undefined for a missing one. Every call throws the errors of the SDK. */
 export interface Deployed {
   queue(name: string): Promise<FoundQueue | undefined>;
   function(name: string): Promise<FoundFunction | undefined>;
@@ -54,7 +54,7 @@ export interface Deployed {
   close(): void;
 }
 
-/** Where the services of a stack on one machine are; it has no Scheduler. */
+/** The addresses of services outside AWS, which have no EventBridge Scheduler. */
 export interface DeployedAddress {
   readonly sqs: AwsAddress;
   readonly lambda: AwsAddress;

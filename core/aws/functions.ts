@@ -8,11 +8,11 @@ export interface Dispatched {
 }
 
 export interface DispatcherFunction {
-  /** Has it make a round and waits for it. */
+  /** Invokes the dispatcher for one round, and waits for the result. */
   processNow(): Promise<Dispatched>;
   /**
-   * Has it make a round soon, and another a second later: of many calls within a second only the first asks, so the
-   * second round is for the others. Never throws: what is lost costs a job the wait for the next tick.
+   * Invokes the dispatcher for a round soon and another a second later. Of several calls within a second only the first
+   * invokes it; the second round serves the others. Never throws: after a failure, the job waits for the next tick.
    */
   wake(): Promise<void>;
 }
@@ -22,12 +22,12 @@ const NUDGE = { nudge: true };
 const NUDGE_TWICE = { nudge: true, again: true };
 
 /**
- * The dispatcher by the name of its function. Region, credentials and endpoint come from the environment, unless they
- * are given.
+ * Opens a client for the dispatcher's function. Without an address, the AWS SDK reads region, credentials and endpoint
+ * from the environment.
  */
 export function openDispatcherFunction(functionName: string, log: Log, address?: AwsAddress): DispatcherFunction {
   const client = openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address);
-  // An enqueue waits for this one, and can do without it.
+  // An enqueue waits for this client, so it has a short timeout and no retry.
   const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 }, address);
   let wokenAt = Number.NEGATIVE_INFINITY;
   return {
@@ -56,20 +56,20 @@ function openClient(
 }
 
 async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {
-  const round = (await ask(client, functionName, NUDGE)) as Dispatched | null;
-  if (round === null) throw new Error(`${functionName} returned nothing: is it the dispatcher?`);
+  const round = (await invoke(client, functionName, NUDGE)) as Dispatched | null;
+  if (round === null) throw new Error(`${functionName} returned nothing: check that it is the dispatcher`);
   return round;
 }
 
 /**
- * Invokes a function where the environment says, unless an address is given, and waits for what it answers.
- * @throws an Error with what it says when it fails, and those of the SDK.
+ * Invokes a function and returns its result. Without an address, the AWS SDK reads it from the environment.
+ * @throws an Error with the function's error when it fails, and the errors of the SDK.
  */
 export async function invokeFunction(functionName: string, event: object, address?: AwsAddress): Promise<unknown> {
-  return ask(openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address), functionName, event);
+  return invoke(openClient({ maxAttempts: 2, requestTimeout: 25_000 }, address), functionName, event);
 }
 
-async function ask(client: LambdaClient, functionName: string, event: object): Promise<unknown> {
+async function invoke(client: LambdaClient, functionName: string, event: object): Promise<unknown> {
   const command = new InvokeCommand({ FunctionName: functionName, Payload: toBytes(event) });
   const { Payload, FunctionError } = await client.send(command);
   const text = Payload === undefined ? 'null' : Buffer.from(Payload).toString('utf8');

@@ -1,6 +1,6 @@
 import { LARGEST_ID } from '../job.ts';
 
-/** What goes over SQS: ids only, about a hundred bytes. The payload is read when the job starts. */
+/** The content of an SQS message: ids only, about a hundred bytes. The start of the job reads the payload. */
 export interface JobMessage {
   readonly epoch: string;
   readonly jobId: string;
@@ -10,14 +10,14 @@ export interface JobMessage {
 const VERSION = 1;
 /** The largest bigint has 19 digits. */
 const ID = /^[1-9]\d{0,18}$/;
-/** What the database draws are hex digits. Anything longer or stranger, a NUL above all, would fail the whole batch. */
+/** The database draws hex digits. Other texts are refused, because a NUL would fail the statement of a whole batch. */
 const EPOCH = /^[\w-]{1,64}$/;
 
 export function encodeMessage({ epoch, jobId, claimNo }: JobMessage): string {
   return JSON.stringify({ v: VERSION, epoch, job: jobId, claim: claimNo });
 }
 
-/** The message in a body, or undefined when it is not one of ours. Never throws, whatever the body. */
+/** Decodes a body; undefined if it is no Millrace message. Never throws. */
 export function decodeMessage(body: string): JobMessage | undefined {
   let value: unknown;
   try {

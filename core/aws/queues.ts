@@ -11,33 +11,42 @@ import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
 export interface Outgoing {
   readonly id: string;
   readonly body: string;
-  /** Makes the standard queue fair between groups: at most 128 characters. */
+  /** Message group, with which a standard queue is fair between groups; at most 128 characters. */
   readonly groupId?: string;
 }
 
-/**
- * What became of it. `refused`: SQS said no, later may work. `rejected`: SQS will never take it. `unknown`: the call
- * failed and nobody can say. `no_queue`: the queue does not exist.
- */
+export type SendResult =
+  /** SQS accepted the message. */
+  | 'sent'
+  /** SQS refused the message, and may accept it later. */
+  | 'refused'
+  /** SQS will never accept the message. */
+  | 'rejected'
+  /** The call failed, so the message may or may not have been sent. */
+  | 'unknown'
+  /** The queue does not exist. */
+  | 'no_queue';
+
+/** The result of the send of one message. */
 export interface SendVerdict {
   readonly id: string;
-  readonly kind: 'sent' | 'refused' | 'rejected' | 'unknown' | 'no_queue';
+  readonly kind: SendResult;
   readonly reason: string;
 }
 
 export interface Queues {
-  /** Sends any number in batches of ten, in parallel. Never throws, never sends anything twice. */
+  /** Sends any number of messages in batches of ten, in parallel. Never throws, and never sends a message twice. */
   send(queueUrl: string, messages: readonly Outgoing[]): Promise<SendVerdict[]>;
-  /** Makes received messages visible at once. Best effort: what fails comes back at its visibility timeout. */
+  /** Makes messages visible at once. A message that fails becomes visible at its visibility timeout. */
   makeVisible(queueUrl: string, receiptHandles: readonly string[]): Promise<void>;
   close(): void;
 }
 
-/** Region, credentials and endpoint come from the environment, as the AWS SDK reads it. */
+/** Opens a client. The AWS SDK reads region, credentials and endpoint from the environment. */
 export function openQueues(): Queues {
-  // The host in a queue's URL is not asked: a server that moved to another port still has the queues of the registry.
+  // The client ignores the host in a queue's URL, because a server may have moved to another port.
   const common = { requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false };
-  // A retried batch can put a message on the wire twice, and a claim number goes there at most once.
+  // No retries: a retried batch can send a message twice, and each claim number must be sent at most once.
   const sender = new SQSClient({ ...common, maxAttempts: 1 });
   const client = new SQSClient({ ...common, maxAttempts: 3 });
   return {

@@ -6,20 +6,20 @@ import { handlerFile, handlerName } from './naming.ts';
 
 export interface HandlerEntry {
   readonly definition: HandlerDefinition;
-  /** Absolute path. */
+  /** Absolute path of the file. */
   readonly file: string;
-  /** `send_reminder`, or `index_record.vector`. */
+  /** Name of the handler, such as `send_reminder` or `index_record.vector`. */
   readonly name: string;
 }
 
-/** Why a file gives no handler: one sentence for the person who wrote it, and the line if there is one. */
+/** Why a file defines no handler: one sentence for its author, and the line if it is known. */
 export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
   readonly message: string;
 }
 
-/** `functions/handlers/a.ts:3: why`: as a person reads it who is in `folder`. */
+/** Returns `functions/handlers/a.ts:3: why`, with a path relative to `folder`. */
 export function failureLine({ file, line, message }: CatalogFailure, folder: string): string {
   return `${relative(folder, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
 }
@@ -29,14 +29,15 @@ export interface Catalog {
   readonly failures: readonly CatalogFailure[];
 }
 
-/** Tells why a file (absolute path) must not be imported; undefined when it may be. */
+/** Returns why a file (absolute path) must not be imported; undefined when it may be. */
 export type Refusal = (file: string) => Promise<{ message: string; line?: number } | undefined>;
 
 /**
- * All handlers of a folder, one a `.ts` file, in the order of the file names. A file that gives none is a failure and
- * costs the others nothing. A file that was saved since the last call is read anew; what it imports is not.
- * @param refuse why a file must not be imported, asked before each import; by default none is refused.
- * @throws an Error with code `ENOENT` when there is no such folder.
+ * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
+ * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
+ * not.
+ * @param refuse returns why a file must not be imported, before each import; by default no file is refused.
+ * @throws an Error with code `ENOENT` when the folder does not exist.
  */
 export async function loadCatalog(folder: string, refuse: Refusal = async () => undefined): Promise<Catalog> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
@@ -56,7 +57,7 @@ async function loadHandler(
     const refused = await refuse(file);
     if (refused) return { file, ...refused };
     const { mtimeMs, size } = await stat(file);
-    // The query makes Node take a changed file for another module than the one it has in its cache.
+    // The query makes Node import a changed file again instead of the module in its cache.
     const module: { default?: unknown } = await import(`${pathToFileURL(file)}?v=${mtimeMs}-${size}`);
     return checkHandler(file, module.default, siblings);
   } catch (error) {
@@ -98,7 +99,7 @@ async function describe(file: string, error: unknown): Promise<CatalogFailure> {
   return { file, message: elsewhere ? `${message} (at ${elsewhere[1]}:${elsewhere[2]})` : message };
 }
 
-/** The first line of `file` that the stack names, whether by its path or by its address with our query. */
+/** Returns the first line of `file` in the stack, which names it by its path or by its URL with the query. */
 function lineInStack(stack: string, file: string): number | undefined {
   for (const place of [pathToFileURL(file).href, file]) {
     const after = stack.split(place)[1];
@@ -108,7 +109,7 @@ function lineInStack(stack: string, file: string): number | undefined {
   return undefined;
 }
 
-/** Node says what is missing and who wants it, but not where. */
+/** Finds the line of a missing import, because Node names the module and the importer but not the line. */
 async function lineOfMissingImport(message: string, file: string): Promise<number | undefined> {
   const [, missing, importer] = /^Cannot find (?:package|module) '([^']+)' imported from (.+)$/.exec(message) ?? [];
   if (missing === undefined || importer !== file) return undefined;

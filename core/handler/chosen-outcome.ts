@@ -1,9 +1,9 @@
 import { type Duration, seconds } from '../duration.ts';
 
-/** What a handler throws (or returns) when an attempt shall end otherwise than by success or an ordinary failure. */
+/** A handler throws (or returns) one of these to choose an outcome other than success or an ordinary failure. */
 export abstract class ChosenOutcome extends Error {}
 
-/** Counts as a failed attempt; the next one starts after `delay` in place of the policy's own delay. */
+/** The attempt fails and counts; the next one starts after `delay` instead of the policy's own delay. */
 export class RetryAfter extends ChosenOutcome {
   override readonly name = 'RetryAfter';
   readonly delaySeconds: number;
@@ -16,7 +16,7 @@ export class RetryAfter extends ChosenOutcome {
   }
 }
 
-/** Not now: the job waits for `delay` and no attempt is counted. */
+/** The handler postpones the job: the job waits for `delay`, and the attempt does not count. */
 export class Snooze extends ChosenOutcome {
   override readonly name = 'Snooze';
   readonly delaySeconds: number;
@@ -27,17 +27,17 @@ export class Snooze extends ChosenOutcome {
   }
 }
 
-/** There is nothing to do any more: the job ends `skipped`, which is neither success nor failure. */
+/** The handler found nothing left to do: the job becomes `skipped`, which is neither success nor failure. */
 export class Skip extends ChosenOutcome {
   override readonly name = 'Skip';
 }
 
-/** The job ends `cancelled`, without a dead letter. */
+/** The handler cancels the job, which becomes `cancelled` without a dead letter. */
 export class Cancel extends ChosenOutcome {
   override readonly name = 'Cancel';
 }
 
-/** Trying again cannot help: the job goes to the dead letters at once. */
+/** Another attempt cannot succeed: the job becomes a dead letter at once. */
 export class DeadLetter extends ChosenOutcome {
   override readonly name = 'DeadLetter';
 }

@@ -5,40 +5,40 @@ import type { InferPayload, PayloadSchema } from './payload.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry-policy.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 
-/** What one attempt is given. */
+/** The argument of a handler's `run`. */
 export interface RunContext<Payload> {
   readonly payload: Payload;
   /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
   readonly jobId: string;
-  /** Which try this is, and how many there are in all: attempt 2 of 3. */
+  /** Number of this attempt and largest number of attempts: attempt 2 of 3. */
   readonly attempt: { readonly number: number; readonly max: number };
-  /** Fires when the handler's timeout is over; pass it to everything that waits. */
+  /** Aborts at the handler's timeout; pass it to every call that waits. */
   readonly signal: AbortSignal;
   readonly log: Log<string>;
 }
 
-/** What an author writes. Durations take `30s`, `5m`, or seconds. */
+/** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {
   /** The kind of work, `[a-z][a-z0-9_]*`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
-  /** Second half of the address, same alphabet; absent means the one handler of its type. */
+  /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
   routingKey?: string;
-  /** Any Standard Schema (zod, valibot, arktype). A payload that does not fit is a dead letter at once. */
+  /** Any Standard Schema (zod, valibot, arktype). A job whose payload violates it becomes a dead letter at once. */
   payload: Schema;
-  /** How long one attempt may take; at most 880 s, since Lambda stops at 900. Default 30 s. */
+  /** Longest duration of one attempt; at most 880 s, because Lambda stops a function after 900 s. Default 30 s. */
   timeout?: Duration;
-  /** MB of the Lambda function, 128 to 10240. Default 256. */
+  /** Memory of the Lambda function in MB, 128 to 10240. Default 256. */
   memory?: number;
-  /** Total tries, the first included. Default 5. */
+  /** Largest number of attempts, including the first. Default 5. */
   maxAttempts?: number;
   retry?: RetryPolicy;
-  /** How many batches run at the same time, 2 to 1000: SQS allows no less. Default 10. */
+  /** Concurrent batches, 2 to 1000; SQS allows no fewer than 2. Default 10. */
   concurrency?: number;
-  /** Jobs a batch (1 to 10000, more than 10 needs a window) and how long SQS waits to fill it (0 to 300 s). */
+  /** Jobs in a batch (1 to 10000; more than 10 require a window), and the time that SQS waits for them (0 to 300 s). */
   batch?: { size?: number; window?: Duration };
-  /** The most jobs that lie in SQS or run at once, 1 to 100000. Default 10 × concurrency × batch size, within that. */
+  /** Limit of jobs in SQS or running, 1 to 100000. Default 10 × concurrency × batch size, within these bounds. */
   maxInFlight?: number;
-  /** Packages with machine code, such as `sharp`: installed for the function's architecture instead of bundled. */
+  /** Packages with native code, such as `sharp`; installed for the function's architecture instead of bundled. */
   nativeModules?: readonly string[];
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
@@ -46,7 +46,7 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
 export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
   readonly jobType: string;
-  /** `''` when there is none. */
+  /** Routing key; `''` without one. */
   readonly routingKey: string;
   readonly payload: Schema;
   readonly timeoutSeconds: number;
@@ -105,18 +105,18 @@ export function defineHandler<Schema extends PayloadSchema>(
   return definition;
 }
 
-/** SQS must not drop a message for its age while its job is still taken to be on its way. */
+/** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */
 function checkLease(definition: HandlerDefinition): void {
   const { dispatchedLease, functionTimeout } = timingOf(definition);
   if (dispatchedLease < SOURCE_RETENTION_SECONDS) return;
   const { maxInFlight, concurrency, batch } = definition;
   const atOnce = concurrency * batch.size;
-  // What does not depend on maxInFlight: the lease less its rounds.
+  // The part of the lease that does not depend on maxInFlight.
   const rest = dispatchedLease - Math.ceil(maxInFlight / atOnce) * functionTimeout;
   const most = Math.floor((SOURCE_RETENTION_SECONDS - 1 - rest) / functionTimeout) * atOnce;
   throw new SettingError(
     'maxInFlight',
-    `at most ${most} with concurrency ${concurrency}, or a higher concurrency, since the last of them may wait ` +
+    `at most ${most} with concurrency ${concurrency}, or a higher concurrency, because the last job may wait ` +
       `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
     maxInFlight,
   );
@@ -147,7 +147,10 @@ function checkName(field: string, name: string): void {
   throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
 }
 
-/** @throws SettingError when `value` is anything but a whole number within the bounds. */
+/**
+ * Returns `value`.
+ * @throws SettingError unless it is a whole number within the bounds.
+ */
 export function whole(field: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new SettingError(field, `a whole number from ${least} to ${most}`, value);

@@ -1,15 +1,15 @@
-/** The names that hang on a handler's address, derived here and nowhere else. */
+/** The address of a handler. Only this file derives names from it. */
 export interface HandlerAddress {
   readonly jobType: string;
   readonly routingKey: string;
 }
 
-/** `send_reminder`, or `index_record.vector` with a routing key: how people and logs call a handler. */
+/** Returns the name of a handler: `send_reminder`, or `index_record.vector` with a routing key. */
 export function handlerName({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType}.${routingKey}`;
 }
 
-/** `millrace-dev-send_reminder`: the queue and the function. A dot is not allowed in AWS names, so it becomes `-`. */
+/** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */
 export function queueName(stage: string, address: HandlerAddress): string {
   return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;
 }
@@ -18,34 +18,34 @@ export function deadLetterQueueName(stage: string, address: HandlerAddress): str
   return `${queueName(stage, address)}-dlq`;
 }
 
-/** A function that is no handler's: `millrace-dev-dispatcher`. */
+/** Returns the name of a function that belongs to no handler: `millrace-dev-dispatcher`. */
 export function functionName(stage: string, part: OwnFunction): string {
   return `millrace-${stage}-${part}`;
 }
 
-/** Of the schedules of a stage. */
+/** Returns the name of the group of a stage's schedules. */
 export function scheduleGroupName(stage: string): string {
   return `millrace-${stage}`;
 }
 
-/** The name at the end of a queue's URL. */
+/** Returns the name at the end of a queue's URL. */
 export function queueNameOf(queueUrl: string): string {
   return queueUrl.split('/').at(-1) ?? queueUrl;
 }
 
-/** `send-reminder.ts`, `index-record.vector.ts`: the file in the handlers folder. */
+/** Returns the file name in the handlers folder: `send-reminder.ts`, `index-record.vector.ts`. */
 export function handlerFile(address: HandlerAddress): string {
   return `${handlerName(address).replaceAll('_', '-')}.ts`;
 }
 
-/** The functions that are no handler's, and with what they are deployed. */
+/** The functions that belong to no handler, and their limits. */
 export const OWN_FUNCTIONS = {
-  /** Longer than the 125 s for which one run goes on. */
+  /** Longer than the 125 s of one run. */
   dispatcher: { timeoutSeconds: 150, memoryMb: 256 },
   'dlq-mirror': { timeoutSeconds: 60, memoryMb: 256 },
-  /** The gateway before it gives up after 30 s. */
+  /** Shorter than the timeout of the gateway, 30 s. */
   api: { timeoutSeconds: 29, memoryMb: 256 },
-  /** As long as Lambda lets a function run; longer migrations are made from the command line first. */
+  /** The longest timeout of Lambda; run longer migrations from the command line first. */
   migrate: { timeoutSeconds: 900, memoryMb: 256 },
   registry: { timeoutSeconds: 900, memoryMb: 256 },
 } as const;

@@ -4,8 +4,8 @@ import { DEEPEST_JSON } from '../json.ts';
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
 
 /**
- * JSON text of a payload to enqueue. Dates become ISO text, as JSON has it; what JSON would lose in silence is refused.
- * @throws PayloadInvalid with the JSON pointer of the value that cannot be kept.
+ * Returns the JSON text of a payload. Dates become ISO text; values that JSON would silently lose are refused.
+ * @throws PayloadInvalid with the JSON pointer of the value that cannot be stored.
  */
 export function payloadJson(payload: unknown): string {
   check(payload, '', new Set());
@@ -36,7 +36,7 @@ function check(given: unknown, pointer: string, above: Set<object>): void {
   above.delete(value);
 }
 
-/** JSON takes what `toJSON` gives in an object's place. */
+/** Returns the value that JSON stores: the result of `toJSON`, if the object has it. */
 function inJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date || !('toJSON' in value)) return value;
   return typeof value.toJSON === 'function' ? value.toJSON() : value;
@@ -54,7 +54,7 @@ function faultOf(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A Map, a Set, a promise that was not awaited: objects whose content JSON does not see. */
+/** Returns whether JSON ignores an object's content, as it does for a Map, a Set or a promise. */
 function isOpaque(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -66,8 +66,8 @@ function isStorable(text: string): boolean {
 }
 
 /**
- * A stored payload, as a handler's schema wants it.
- * @throws PayloadInvalid when it cannot be read, a number would change its value on the way, or the schema refuses.
+ * Parses a stored payload with a handler's schema.
+ * @throws PayloadInvalid when it is not JSON, a number would change its value, or the schema refuses it.
  */
 export async function parsePayload(json: string, schema: PayloadSchema): Promise<unknown> {
   const result = await schema['~standard'].validate(readJson(json));
@@ -77,7 +77,7 @@ export async function parsePayload(json: string, schema: PayloadSchema): Promise
   throw new PayloadInvalid(pointerOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
 }
 
-/** No later attempt reads what this one could not: an error of the parser must not be one that is retried. */
+/** Parses JSON. A later attempt cannot succeed either, so an error of the parser becomes one that is never retried. */
 function readJson(json: string): unknown {
   try {
     return JSON.parse(json, refuseLossyNumber);
@@ -86,7 +86,7 @@ function readJson(json: string): unknown {
   }
 }
 
-/** The reviver goes down by recursion, and Postgres takes thousands of levels. */
+/** Describes a parser's error: the reviver works by recursion, and Postgres accepts thousands of levels. */
 function faultOfJson(error: unknown): string {
   return error instanceof RangeError ? 'is nested too deeply' : `is not JSON: ${(error as Error).message}`;
 }
@@ -96,7 +96,7 @@ function pointerOf(issue: SchemaIssue | undefined): string {
   return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('');
 }
 
-/** Postgres keeps every digit, a JavaScript number does not: an id that arrives changed is worse than none. */
+/** Refuses a number that JavaScript would change: Postgres keeps every digit, and a wrong id is worse than an error. */
 function refuseLossyNumber(key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== 'number' || source === undefined) return value;
@@ -108,19 +108,19 @@ function refuseLossyNumber(key: string, value: unknown, context?: { source?: str
 }
 
 /**
- * Whether a whole number is one that JavaScript writes with these digits. It writes 2 ** 63 as 9223372036854776000, and
- * reads that as 2 ** 63: not every digit is exact, but nothing changes between who enqueued it and the handler.
+ * Returns whether JavaScript writes a whole number with these digits. It writes 2 ** 63 as 9223372036854776000, and
+ * reads that as 2 ** 63: not every digit is exact, but the value is the same for the producer and the handler.
  */
 function keepsDigits(source: string, value: number): boolean {
   return BigInt(source) === BigInt(value) || BigInt(source) === BigInt(value.toLocaleString('en', WRITTEN_OUT));
 }
 
-/** As `String(value)`, without an exponent. */
+/** Options that write a number like `String(value)`, without an exponent. */
 const WRITTEN_OUT = { useGrouping: false, maximumFractionDigits: 0 } as const;
 
 /**
- * The part of Standard Schema (standardschema.dev, version 1) that a payload schema must offer. zod, valibot, arktype
- * and others implement it, so the engine depends on none of them.
+ * The part of Standard Schema (standardschema.dev, version 1) that Millrace uses. zod, valibot, arktype and others
+ * implement it, so Millrace depends on none of them.
  */
 export interface PayloadSchema<Output = unknown> {
   readonly '~standard': {

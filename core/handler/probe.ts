@@ -5,13 +5,13 @@ import { pathToFileURL } from 'node:url';
 import type { Refusal } from './catalog.ts';
 
 const LONGEST_IMPORT_MS = 60_000;
-/** Dozens at once slow each other down until none is imported in time. */
+/** Concurrent probes: dozens would slow each other down until all time out. */
 const AT_ONCE = 4;
 const IMPORTED = 'millrace: imported';
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
-// An import that throws is no business of the probe: whoever imports the file next tells where it throws.
+// The probe ignores an import that throws, because the next import of the file reports the error with its line.
 const PROBE = `
 const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
 await import(process.argv[1]).catch(() => undefined);
@@ -19,8 +19,9 @@ setImmediate(done);
 `;
 
 /**
- * Makes a function that imports a handler file in a process of its own, and tells why it must not be imported in ours:
- * it never ends, ends the process, or throws where nobody catches. Each state of a file is tried once.
+ * Returns a function that imports a handler file in a process of its own, and returns why this process must not import
+ * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
+ * file once.
  */
 export function openProbe(longestMs = LONGEST_IMPORT_MS): Refusal {
   const known = new Map<string, { state: string; verdict: ReturnType<Refusal> }>();
@@ -36,7 +37,7 @@ export function openProbe(longestMs = LONGEST_IMPORT_MS): Refusal {
   };
 }
 
-/** Runs what it is given, so many at a time and the others in the order in which they came. */
+/** Returns a function that runs work with limited concurrency, in the order of the calls. */
 function openTurns() {
   const waiting: (() => void)[] = [];
   let free = AT_ONCE;
@@ -75,7 +76,7 @@ function probe(file: string, longestMs: number): ReturnType<Refusal> {
       const message =
         signal === null
           ? verdictOf(code, errors)
-          : `did not finish importing within ${longestMs / 1000} s: does it loop?`;
+          : `did not finish importing within ${longestMs / 1000} s: check for an endless loop`;
       resolve(line === undefined ? { message } : { message, line: Number(line) });
     });
   });

@@ -2,17 +2,17 @@ import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 
 /**
- * How long to wait after a failed attempt, as plain data: it is stored in the registry, shown to operators, and read by
- * settle and rescue alike. All numbers are seconds.
+ * The backoff after a failed attempt, as plain data: the registry stores it, the CLI shows it, and handlers and rescue
+ * apply it. All delays are in seconds.
  */
 export type RetryPolicy = RetryShape & {
-  /** Fraction of the delay that chance may add: 0.2 spreads a delay of 60 s over 60 to 72 s. */
+  /** Largest random addition, as a fraction of the delay: 0.2 spreads a delay of 60 s over 60 to 72 s. */
   readonly jitter: number;
-  /** When given, only errors with one of these class names or codes are tried again. */
+  /** If set, only errors with one of these class names or codes are retried. */
   readonly retryOn?: readonly string[];
   /**
-   * Errors with one of these class names or codes go to the dead letters at once. A crash counts as `LeaseExpired`, and
-   * is tried again whatever `retryOn` lists.
+   * Errors with one of these class names or codes make the job a dead letter at once. A crash counts as `LeaseExpired`,
+   * and is retried regardless of `retryOn`.
    */
   readonly deadLetterOn?: readonly string[];
 };
@@ -23,7 +23,7 @@ type RetryShape =
   | { readonly kind: 'linear'; readonly base: number; readonly step: number; readonly max: number }
   | { readonly kind: 'exponential'; readonly base: number; readonly factor: number; readonly max: number };
 
-/** What every builder takes beside its shape. */
+/** The options of every builder. */
 export interface RetryOptions {
   jitter?: number;
   retryOn?: readonly string[];
@@ -42,10 +42,10 @@ interface ExponentialOptions extends RetryOptions {
   max?: Duration;
 }
 
-/** No delay is longer than this, whatever a policy says: a year, in seconds. */
+/** The longest delay of any policy: a year, in seconds. */
 export const LONGEST_DELAY_SECONDS = 365 * 86_400;
 
-/** Builders of policies. A schedule with fewer delays than tries repeats its last one. */
+/** Builders of policies. A schedule with fewer delays than retries repeats its last delay. */
 export const retry = {
   schedule(delays: readonly Duration[], options: RetryOptions = {}): RetryPolicy {
     if (delays.length === 0) throw new SettingError('retry.schedule(delays)', 'at least one delay', delays);
@@ -78,26 +78,26 @@ export const retry = {
   },
 } as const;
 
-/** One minute, five, half an hour, two hours, twelve hours: what a job gets whose handler says nothing. */
+/** The policy of a handler without one: one minute, five, half an hour, two hours, twelve hours. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = retry.schedule(['1m', '5m', '30m', '2h', '12h']);
 
 /**
- * Seconds to wait after the `attempt`-th try (1-based) failed: finite, not negative, at most a year.
- * @param chance a number in [0, 1) that places the delay inside its jitter.
+ * Returns the seconds to wait after the given attempt (1-based) failed: finite, not negative, at most a year.
+ * @param chance a number in [0, 1) that selects a delay within the jitter.
  */
 export function retryDelay(policy: RetryPolicy, attempt: number, chance: number): number {
   const delay = clampDelay(plainDelay(policy, Math.max(1, Math.floor(attempt) || 1)));
   return clampDelay(delay + delay * policy.jitter * chance);
 }
 
-/** Whether an error with these class names and codes may be tried again at all. */
+/** Returns whether the policy retries an error with these class names and codes. */
 export function isRetryable(policy: RetryPolicy, labels: readonly string[]): boolean {
   const hits = (list: readonly string[] | undefined) => labels.some((label) => list?.includes(label));
   if (hits(policy.deadLetterOn)) return false;
   return policy.retryOn === undefined || hits(policy.retryOn);
 }
 
-/** The same policy with every delay multiplied by `factor`. */
+/** Returns the policy with every delay multiplied by `factor`. */
 export function scaleDelays(policy: RetryPolicy, factor: number): RetryPolicy {
   switch (policy.kind) {
     case 'schedule':
@@ -120,12 +120,12 @@ function plainDelay(policy: RetryPolicy, attempt: number): number {
     case 'linear':
       return Math.min(policy.max, policy.base + policy.step * (attempt - 1));
     case 'exponential':
-      // A large exponent gives Infinity, and times a base of zero that would not be a number.
+      // A large exponent results in Infinity, and zero times Infinity is not a number.
       return Math.min(policy.max, policy.base * Math.min(Number.MAX_VALUE, policy.factor ** (attempt - 1)));
   }
 }
 
-/** Brings any number of seconds into the bounds of a delay: 0 to a year. */
+/** Limits a number of seconds to the bounds of a delay: 0 to a year. */
 export function clampDelay(delay: number): number {
   if (Number.isNaN(delay)) return LONGEST_DELAY_SECONDS;
   return Math.min(LONGEST_DELAY_SECONDS, Math.max(0, delay));

@@ -1,32 +1,32 @@
 /**
- * Every duration that hangs on a handler's timeout, derived in one place, all in seconds. The order that must hold:
- * timeout + overrun + reserve < function timeout < lease of a running job, and queue visibility ≥ 6 × function timeout.
+ * The durations that depend on a handler's timeout, in seconds. They satisfy: timeout + overrun + reserve < function
+ * timeout < lease of a running job, and queue visibility ≥ 6 × function timeout.
  */
 export interface Timing {
-  /** When the attempt's signal fires. */
+  /** Time until the attempt's signal aborts. */
   readonly timeout: number;
-  /** When Lambda kills the process. */
+  /** Time until Lambda kills the process. */
   readonly functionTimeout: number;
-  /** How long a started job belongs to its attempt. */
+  /** Time for which a started job belongs to its attempt. */
   readonly runningLease: number;
-  /** How long a job may lie in SQS before it is taken to be lost. */
+  /** Longest time of a message in SQS before rescue considers it lost. */
   readonly dispatchedLease: number;
   /** Visibility timeout of the source queue. */
   readonly visibilityTimeout: number;
 }
 
-/** How long a run may go on after its signal before it is settled as timed out all the same. */
+/** Time after the signal until the attempt is settled as timed out even if the handler still runs. */
 export const OVERRUN_SECONDS = 2;
-/** What is kept free at the end of an invocation to write the outcomes. */
+/** Time that is reserved at the end of an invocation to store the outcomes. */
 export const SETTLE_RESERVE_SECONDS = 5;
 /** SQS keeps a message of a source queue this long: 4 days. */
 export const SOURCE_RETENTION_SECONDS = 345_600;
-/** SQS keeps a message of a dead-letter queue this long, counted from its sending: 14 days, the most it can. */
+/** SQS keeps a message of a dead-letter queue this long after its send: 14 days, the maximum. */
 export const DEAD_LETTER_RETENTION_SECONDS = 1_209_600;
 /** A message goes to the dead-letter queue after this many receives. */
 export const MAX_RECEIVE_COUNT = 5;
 
-/** A dispatcher without a round for so long is silent: in idle `auto` mode two rounds can be nearly this far apart. */
+/** A dispatcher without a round for this time is silent; in idle `auto` mode, rounds can be nearly this far apart. */
 export const DISPATCHER_SILENT_SECONDS = 120;
 
 const FUNCTION_MARGIN_SECONDS = 3;

@@ -11,7 +11,7 @@ export interface ClaimedJob extends HandlerAddress {
   readonly groupKey: string | null;
 }
 
-// Concurrent dispatchers exceed a limit that one statement both reads and uses: a test saw 150 jobs in flight with a
+// Concurrent dispatchers exceed a limit that one statement both reads and uses: 150 jobs were in flight with a
 // limit of 100. So this statement locks the handlers, and the second one counts their jobs in a fresh snapshot.
 const LOCK_OPEN_HANDLERS = `
   select job_type as "jobType", routing_key as "routingKey"

@@ -1,17 +1,17 @@
 import type { Queryable } from '../postgres/database.ts';
 
-/** What can be wrong with a deployment, as far as the database knows. Times in seconds. */
+/** The state of a deployment that the database knows. Times are in seconds. */
 export interface CheckUp {
   readonly now: Date;
-  /** Null when no dispatcher ever made a round. */
+  /** Time since the last round; null when no dispatcher ever made a round. */
   readonly dispatcherSilentFor: number | null;
   readonly handlers: number;
   readonly paused: readonly string[];
   readonly held: readonly string[];
-  /** Dead-letter queues that the mirror has not looked into for so long, or never. */
+  /** Dead-letter queues whose last sweep by the mirror is too old, or that were never swept. */
   readonly unmirrored: readonly string[];
   readonly deadLetters: number;
-  /** Running jobs whose lease is over, and which nobody has rescued. */
+  /** Number of running jobs with an expired lease that the dispatcher has not rescued. */
   readonly overdueLeases: number;
 }
 
@@ -32,10 +32,10 @@ const CHECK_UP = `
          (select count(*)::integer from millrace.jobs_live j
             where j.in_flight and j.lease_expires_at < millrace.clock() - interval '2 minutes') as "overdueLeases"`;
 
-/** Asks all that one look at the database can tell. */
+/** Reads the state of a deployment in one statement. */
 export async function checkUp(db: Queryable, mirrorSilentSeconds: number): Promise<CheckUp> {
   const { rows } = await db.query<CheckUp>(CHECK_UP, [mirrorSilentSeconds]);
   const [row] = rows;
-  if (row === undefined) throw new Error('the database answered no row');
+  if (row === undefined) throw new Error('the database returned no row');
   return row;
 }

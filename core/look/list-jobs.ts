@@ -2,7 +2,7 @@ import { type Duration, seconds } from '../duration.ts';
 import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** A job in a list: what fits on a line. Its payload and result can be a megabyte each, so they are left out. */
+/** A job in a list, without its payload and result, which can be a megabyte each. */
 export interface ListedJob {
   readonly id: string;
   readonly jobType: string;
@@ -13,7 +13,7 @@ export interface ListedJob {
   readonly maxAttempts: number;
   readonly runAt: Date;
   readonly nextRetryAt: Date | null;
-  /** Null unless it waits. */
+  /** Time from which it is due; null unless it waits. */
   readonly dueAt: Date | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
@@ -21,16 +21,16 @@ export interface ListedJob {
 }
 
 export interface ListFilter {
-  /** Any of these; empty means every one. */
+  /** Matches any of these; an empty list matches all. */
   readonly statuses: readonly JobStatus[];
   readonly jobTypes: readonly string[];
-  /** Created at or after this time, or so long ago by the database's clock. */
+  /** Earliest creation time: a time, or a duration before now by the database's clock. */
   readonly since?: Date | Duration | undefined;
-  /** The most jobs to answer. */
+  /** Largest number of jobs to return. */
   readonly limit: number;
 }
 
-// Newest first, off the primary key of each leaf; the slots keep leaves out that cannot hold the statuses.
+// Reads the newest jobs from the primary key of each partition; the slots exclude partitions without these statuses.
 const LIST_JOBS = `
   select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
          max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", due_at as "dueAt",
@@ -45,7 +45,7 @@ const LIST_JOBS = `
 const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
-/** Jobs by the filter, newest first. */
+/** Returns the jobs that match the filter, the newest first. */
 export async function listJobs(db: Queryable, { statuses, jobTypes, since, limit }: ListFilter): Promise<ListedJob[]> {
   const all = statuses.length === 0;
   const live = all || statuses.some((status) => !FINISHED.includes(status));

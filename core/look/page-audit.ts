@@ -1,6 +1,6 @@
 import type { Queryable } from '../postgres/database.ts';
 
-/** Something that somebody did by hand. */
+/** An action of an operator. */
 export interface AuditLine {
   readonly id: string;
   readonly at: Date;
@@ -18,11 +18,11 @@ export interface AuditFilter {
 
 export interface AuditPage {
   readonly lines: readonly AuditLine[];
-  /** What to give as `before` to go on; undefined at the end. */
+  /** Value of `before` for the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** The most lines that one page looks at. It may end there with few lines or none, and say where to go on. */
+/** Lines that one page scans. A page may end there with few lines or none, and with a next page. */
 const MOST_ROWS = 30_000;
 
 const PAGE_AUDIT = `
@@ -38,7 +38,7 @@ const FIND_END = `
     where id < coalesce($1::bigint, 9223372036854775807) and ($2::bigint is null or job_id = $2)
     order by id desc offset $3 - 1 limit 1`;
 
-/** A page of the audit log, the newest first. */
+/** Returns a page of the audit log, the newest first. */
 export async function pageAudit(
   db: Queryable,
   { action, actor, jobId }: AuditFilter,

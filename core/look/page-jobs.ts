@@ -1,7 +1,7 @@
 import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 
-/** A job in a page: everything but what can be a megabyte, its payload and its result. */
+/** A job in a page, without its payload and result, which can be a megabyte each. */
 export interface PagedJob {
   readonly id: string;
   readonly jobType: string;
@@ -12,7 +12,7 @@ export interface PagedJob {
   readonly maxAttempts: number;
   readonly runAt: Date;
   readonly nextRetryAt: Date | null;
-  /** Null unless it waits. */
+  /** Time from which it is due; null unless it waits. */
   readonly dueAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -23,20 +23,20 @@ export interface PagedJob {
   readonly lastError: string | null;
 }
 
-/** All of these that are given; the lists mean any of theirs, and empty ones mean every one. */
+/** Selects jobs that match every given field. A list matches any of its entries, and an empty list matches all. */
 export interface PageFilter {
   readonly statuses: readonly JobStatus[];
   readonly jobTypes: readonly string[];
   readonly routingKey?: string | undefined;
   readonly uniqueKey?: string | undefined;
-  /** A part of the error's text, whatever the case. */
+  /** Part of the error's text, ignoring case. */
   readonly error?: string | undefined;
-  /** Both ends belong to it. */
+  /** The interval includes both its ends. */
   readonly createdFrom?: Date | undefined;
   readonly createdTo?: Date | undefined;
 }
 
-/** Newest first: what follows `before`, an id, after leaving out `skip`. */
+/** Selects a page: the jobs with ids below `before`, the newest first, without the first `skip`. */
 export interface PageWish {
   readonly before?: string | undefined;
   readonly skip?: number;
@@ -45,15 +45,15 @@ export interface PageWish {
 
 export interface JobPage {
   readonly jobs: readonly PagedJob[];
-  /** What to give as `before` to go on; undefined at the end. */
+  /** Value of `before` for the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** The most rows that one page looks at. It may end there with few jobs or none, and say where to go on. */
+/** Rows that one page scans. A page may end there with few jobs or none, and with a next page. */
 const MOST_ROWS = 20_000;
 
-// One of the four ways is taken, by $1; the planner sees that the others are not. The rare states have an index each,
-// so that millions of others do not stand before them; what is in flight is little, and sorted.
+// $1 selects one of four branches, and the planner skips the others. Each rare status has an index, so that the scan
+// does not read millions of other rows; jobs in flight are few, so they are sorted.
 const FIND_PAGE = `
   select id, slot from (
     (select * from millrace.jobs_live
@@ -75,7 +75,7 @@ const FIND_PAGE = `
       and created_at between coalesce($10::timestamptz, '-infinity') and coalesce($11::timestamptz, 'infinity')
     order by id desc offset $12 limit $13`;
 
-/** The id of the last row that one page looks at; none when there are fewer. */
+/** Finds the id of the last row that one page scans; no row when fewer are left. */
 const FIND_END = `
   select id from (
     (select id from millrace.jobs_live
@@ -101,7 +101,7 @@ const READ_PAGE = `
 const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
-/** A page of jobs by the filter, newest first. */
+/** Returns a page of the jobs that match the filter, the newest first. */
 export async function pageJobs(db: Queryable, filter: PageFilter, wish: PageWish): Promise<JobPage> {
   const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
   const { before = String(LARGEST_ID), skip = 0, limit } = wish;
@@ -117,10 +117,10 @@ export async function pageJobs(db: Queryable, filter: PageFilter, wish: PageWish
   return { jobs, next: end[0]?.id };
 }
 
-/** One job as a page has it, by an id that is known to live. */
+/** Returns one unfinished job in the form of a page; throws if it is finished or missing. */
 export async function readLiveJob(db: Queryable, id: string): Promise<PagedJob> {
   const [job] = await readPage(db, [{ id, slot: 0 }]);
-  if (job === undefined) throw new Error(`job ${id} is not among those that live`);
+  if (job === undefined) throw new Error(`job ${id} is finished or missing`);
   return job;
 }
 

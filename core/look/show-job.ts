@@ -2,7 +2,7 @@ import { type Job, type JobRow, toJob } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type Surroundings, whyWaiting } from './why-waiting.ts';
 
-/** An attempt, snooze, loss or redrive that did not simply succeed. */
+/** An entry of a job's history: a failed attempt, a snooze, a lost message or a redrive. */
 export interface ShownAttempt {
   readonly attempt: number;
   readonly outcome: string;
@@ -11,23 +11,23 @@ export interface ShownAttempt {
   readonly errorStacktrace: string | null;
   readonly startedAt: Date | null;
   readonly finishedAt: Date;
-  /** Seconds until the next attempt; null when none follows by itself. */
+  /** Seconds until the next attempt; null when no attempt follows automatically. */
   readonly delaySeconds: number | null;
   readonly requestId: string | null;
 }
 
 export interface ShownJob {
-  /** `payload` and `result` are JSON text with every digit that was inserted; null for no result. */
+  /** The job; `payload` and `result` are JSON text with every inserted digit. `result` is null without a result. */
   readonly job: Job & { readonly payload: string; readonly result: string | null };
-  /** Newest first. */
+  /** The history, the newest entry first. */
   readonly attempts: readonly ShownAttempt[];
   /** Whether a handler for it is registered. */
   readonly handled: boolean;
-  /** Why it is where it is, in one sentence; null when it is finished. */
+  /** Why the job waits, in one sentence; null when it is finished. */
   readonly waiting: string | null;
 }
 
-// The live leaf first: it is where almost every question is about, and the others are 32 more probes.
+// Probes the partition of unfinished jobs first, where almost every requested job is; the others cost 32 probes.
 const SHOW_JOB = `
   with found as (
     select * from millrace.jobs_live where id = $1::bigint
@@ -57,7 +57,7 @@ interface ShowRow extends JobRow, Surroundings {
   result: string | null;
 }
 
-/** All that is known of one job; undefined when there is none of this id, or it was pruned. */
+/** Returns one job with its history; undefined when no job has this id or it was pruned. */
 export async function showJob(db: Queryable, id: string): Promise<ShownJob | undefined> {
   const { rows } = await db.query<ShowRow>(SHOW_JOB, [id]);
   const [row] = rows;

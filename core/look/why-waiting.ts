@@ -2,16 +2,16 @@ import { handlerName } from '../handler/naming.ts';
 import { DISPATCHER_SILENT_SECONDS } from '../handler/timing.ts';
 import type { Job } from '../job.ts';
 
-/** What can keep a job waiting, as one row of the database. */
+/** The causes for which a job can wait, as one row of the database. */
 export interface Surroundings {
-  /** The database's clock. */
+  /** Time of the database's clock. */
   readonly now: Date;
   readonly handled: boolean;
   readonly paused_at: Date | null;
   readonly held_until: Date | null;
   readonly hold_reason: string | null;
   readonly max_in_flight: number | null;
-  /** Jobs of its handler that are dispatched or running. */
+  /** Number of its handler's jobs that are dispatched or running. */
   readonly in_flight: number;
   readonly cancel_requested: boolean;
   readonly last_round_at: Date | null;

@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 
-// A table of few rows that is replaced as a whole; whoever counts second finds it fresh, and counts nothing.
+// Replaces a table of few rows as a whole.
 const COUNT_JOBS = `
   with counted as (
     select status, job_type, routing_key, count(*) as count, count(*) filter (where due_at <= millrace.clock()) as due
@@ -16,7 +16,7 @@ const COUNT_JOBS = `
   )
   select job_type as "jobType", sum(due)::float8 as due from counted group by job_type order by job_type`;
 
-/** Counts the live jobs for those who ask later, and answers how many are due. Reads the whole table. */
+/** Counts and stores the unfinished jobs for later readers, and returns how many are due. Reads the whole table. */
 export async function countJobs(db: Database): Promise<{ readonly jobType: string; readonly due: number }[]> {
   const { rows } = await db.query<{ jobType: string; due: number }>(COUNT_JOBS);
   return rows;

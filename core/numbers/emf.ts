@@ -1,21 +1,21 @@
 import type { Log } from '../log.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE, type CloudWatchName, serviceOf } from './metric-table.ts';
 
-/** A value, or several observations of one metric. */
+/** One value or several for each metric. */
 export type MetricValues = Partial<Record<CloudWatchName, number | readonly number[]>>;
 
-/** Publishes numbers to CloudWatch as lines of the log, in its embedded metric format. */
+/** Publishes metrics to CloudWatch as log lines, in the embedded metric format. */
 export interface Metrics {
-  /** `jobType` undefined: of the whole service. */
+  /** Publishes values for one job type, or for the whole service without one. */
   put(values: MetricValues, jobType?: string): void;
 }
 
-/** CloudWatch takes 100 values a metric in one line. */
+/** CloudWatch accepts 100 values of a metric in one line. */
 const MOST_VALUES = 100;
-/** Each value of a dimension is a metric that is paid for; what comes after these is called `other`. */
+/** AWS charges for each value of a dimension as a metric; further job types are published as `other`. */
 const MOST_JOB_TYPES = 50;
 
-/** `byJobType` false leaves that dimension out; `stage` is part of the other one, when there is a stage. */
+/** Opens the metrics of a process. `byJobType: false` omits that dimension; `stage` becomes part of `service`. */
 export function openMetrics(
   log: Log,
   { byJobType, stage }: { byJobType: boolean; stage?: string | undefined },
@@ -38,7 +38,7 @@ function line(values: MetricValues, service: string, jobType: string | undefined
   const names = Object.keys(values) as CloudWatchName[];
   return {
     _aws: {
-      // CloudWatch wants the time of its own clock, and no row will ever hold this one.
+      // CloudWatch requires a time by its own clock; no row stores this one.
       Timestamp: Date.now(),
       CloudWatchMetrics: [
         {
@@ -54,7 +54,7 @@ function line(values: MetricValues, service: string, jobType: string | undefined
   };
 }
 
-/** Parts of which none has too many values. */
+/** Splits values into lines that CloudWatch accepts. */
 function split(values: MetricValues): MetricValues[] {
   const entries = Object.entries(values).filter(([, value]) => !Array.isArray(value) || value.length > 0);
   if (entries.length === 0) return [];

@@ -4,7 +4,7 @@ import type { Queryable } from '../postgres/database.ts';
 
 type LiveStatus = (typeof LIVE_STATUSES)[number];
 
-/** Live jobs of one status and handler. */
+/** The number of unfinished jobs of one status and handler. */
 export interface LiveCount extends HandlerAddress {
   readonly status: LiveStatus;
   readonly count: number;
@@ -12,12 +12,12 @@ export interface LiveCount extends HandlerAddress {
 
 export interface LiveCounts {
   readonly counts: readonly LiveCount[];
-  /** When they were counted: now, or when there are many, within the last minutes. Null: not counted yet. */
+  /** Time of the count: now or, with many jobs, within the last minutes. Null before the first count. */
   readonly countedAt: Date | null;
 }
 
-// Up to 50,000 live jobs are counted while the caller waits; more were counted by the mirror, whom nobody waits for.
-// The last row stands for the counting itself, which can have found nothing.
+// Counts up to 50,000 unfinished jobs while the caller waits; of more, it reads the mirror's last count. The last row
+// only carries the time of the count, because a count may find no jobs.
 const READ_COUNTS = `
   with few as (
     select count(*) <= 50000 as yes from (select from millrace.jobs_live limit 50001) sample
@@ -32,7 +32,7 @@ const READ_COUNTS = `
   select null, '', '', 0, millrace.clock() from few where yes
   order by 1 nulls last, 2, 3`;
 
-/** The live jobs by handler, whether it is deployed or not. */
+/** Returns the number of unfinished jobs by status and address, whether or not a handler is deployed for it. */
 export async function readLiveCounts(db: Queryable): Promise<LiveCounts> {
   const { rows } = await db.query<LiveCount & { status: LiveStatus | null; countedAt: Date }>(READ_COUNTS);
   const counts = rows.filter(({ status }) => status !== null);
@@ -42,7 +42,7 @@ export async function readLiveCounts(db: Queryable): Promise<LiveCounts> {
   };
 }
 
-/** One handler's share of them; null where nothing was counted yet. */
+/** Returns the counts of one handler; null before the first count. */
 export function countsOf(
   { counts, countedAt }: LiveCounts,
   { jobType, routingKey }: HandlerAddress,

@@ -6,7 +6,7 @@ import { readStats, type Stats } from './stats.ts';
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
-/** The metrics in Prometheus' text format 0.0.4. */
+/** Returns the metrics in Prometheus' text format 0.0.4. */
 export async function renderMetrics(db: Queryable, build: { version: string; node: string }): Promise<string> {
   const rows = await readMetrics(db);
   const stats = await readStats(db);
@@ -86,7 +86,7 @@ interface Buckets {
   readonly bounds: readonly number[];
 }
 
-/** Each bucket counts what lies below its bound, so they add up. */
+/** Returns the lines of a histogram, whose buckets are cumulative. */
 function histogram(name: string, labels: Labels, { counts, seconds, bounds }: Buckets): string[] {
   let below = 0;
   const lines = counts.map((count, index) => {

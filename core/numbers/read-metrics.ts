@@ -1,6 +1,6 @@
 import type { Queryable } from '../postgres/database.ts';
 
-// One statement sees totals and what is not folded yet in one snapshot: each event exactly once.
+// One statement reads the totals and the rows not yet added to them in one snapshot, so each event counts exactly once.
 const READ_EVENTS = `
   select event, job_type, status, sum(count)::float8 as value from (
       select event, job_type, status, count from millrace.job_event_totals
@@ -35,11 +35,11 @@ const READ_HANDLERS = `
 
 const READ_BOUNDS = `select millrace.timing_bounds() as bounds`;
 
-/** A series of a histogram: counts by bucket, not yet added up, the last one without an upper bound. */
+/** One bucket of a histogram's series, not cumulative; the last bucket has no upper bound. */
 export interface Timing {
   readonly measure: 'wait' | 'run';
   readonly jobType: string;
-  /** Empty for waits. */
+  /** Outcome of the attempts; empty for waits. */
   readonly outcome: string;
   readonly bucket: number;
   readonly count: number;
@@ -49,32 +49,32 @@ export interface Timing {
 export interface HandlerNumbers {
   readonly handler: string;
   readonly paused: boolean;
-  /** The dead-letter queue, by name. */
+  /** Name of the dead-letter queue. */
   readonly queue: string;
-  /** Messages that SQS counted in it when the mirror looked last. */
+  /** Number of its messages at the last count of the mirror. */
   readonly depth: number;
-  /** Open dead letters in the table. */
+  /** Number of open dead letters in the table. */
   readonly dead: number;
 }
 
 export interface MetricRows {
   readonly events: readonly { event: string; job_type: string; status: string; value: number }[];
   readonly timings: readonly Timing[];
-  /** `lastRoundAt`: seconds since 1970, null when there was none. */
+  /** `lastRoundAt` is in seconds since 1970; null before the first round. */
   readonly dispatcher: { buckets: readonly number[]; seconds: number; failed: number; lastRoundAt: number | null };
   readonly dispatches: readonly { measure: 'sent' | 'error'; label: string; value: number }[];
   readonly handlers: readonly HandlerNumbers[];
-  /** Upper bounds of the buckets, seconds. */
+  /** Upper bounds of the buckets, in seconds. */
   readonly bounds: readonly number[];
 }
 
-/** How each handler's dead-letter queue stands. */
+/** Returns the pause and the dead letters of each handler. */
 export async function readHandlerNumbers(db: Queryable): Promise<HandlerNumbers[]> {
   const { rows } = await db.query<HandlerNumbers>(READ_HANDLERS);
   return rows;
 }
 
-/** All that the metrics page shows but the counts of live jobs. */
+/** Returns all metrics of `/metrics` except the numbers of unfinished jobs. */
 export async function readMetrics(db: Queryable): Promise<MetricRows> {
   const { rows: events } = await db.query<MetricRows['events'][number]>(READ_EVENTS);
   const { rows: timings } = await db.query<Timing>(READ_TIMINGS);

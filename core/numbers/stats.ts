@@ -2,20 +2,20 @@ import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type LiveCount, readLiveCounts } from './live-counts.ts';
 
-/** Live jobs of one status and type. */
+/** The number of unfinished jobs of one status and type. */
 export interface JobCount {
   readonly status: JobStatus;
   readonly jobType: string;
   readonly count: number;
 }
 
-/** What is late: the longest that a due job of a type has waited, in seconds. */
+/** The longest time that a due job of a type has waited, in seconds. */
 export interface OldestDue {
   readonly jobType: string;
   readonly seconds: number;
 }
 
-/** Events of one kind in the last minutes. */
+/** The number of recent events of one kind. */
 export interface Throughput {
   readonly event: string;
   readonly last5Minutes: number;
@@ -23,19 +23,19 @@ export interface Throughput {
 }
 
 export interface Stats {
-  /** The database's time. */
+  /** Time of the database's clock. */
   readonly asOf: Date;
   readonly jobs: readonly JobCount[];
-  /** When they were counted: now, or when there are many, within the last minutes. Null: not counted yet. */
+  /** Time of the count: now or, with many jobs, within the last minutes. Null before the first count. */
   readonly countedAt: Date | null;
-  /** Types without a due job are not named. */
+  /** The job types that have a due job. */
   readonly oldestDue: readonly OldestDue[];
   readonly throughput: readonly Throughput[];
-  /** Null when no dispatcher ever made a round. */
+  /** Time of the last round; null when no dispatcher ever made a round. */
   readonly dispatcherLastRoundAt: Date | null;
 }
 
-// A loose scan of the claim's index: a step for each address and priority that waits, however many jobs it has.
+// A loose scan of the claim's index: one step for each address and priority, regardless of the number of jobs.
 const READ_OLDEST_DUE = `
   with recursive waiting as (
     (select job_type, routing_key, priority, due_at from millrace.jobs_live where due_at is not null
@@ -61,13 +61,13 @@ const READ_THROUGHPUT = `
 const READ_LAST_ROUND = `
   select millrace.clock() as "asOf", last_round_at as "lastRoundAt" from millrace.dispatcher_runs`;
 
-/** Types that have due jobs, each with the age of its oldest. */
+/** Returns the job types that have due jobs, each with the age of its oldest. */
 export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
   const { rows } = await db.query<OldestDue>(READ_OLDEST_DUE);
   return rows;
 }
 
-/** How things stand, in a few bounded reads whatever the size of the tables. */
+/** Returns the statistics, in a few reads that are bounded regardless of the size of the tables. */
 export async function readStats(db: Queryable): Promise<Stats> {
   const { counts, countedAt } = await readLiveCounts(db);
   const oldestDue = await readOldestDue(db);
@@ -83,7 +83,7 @@ export async function readStats(db: Queryable): Promise<Stats> {
   };
 }
 
-/** By status and type, in the order of the counts. */
+/** Adds up the counts by status and type, in their order. */
 function addUp(counts: readonly LiveCount[]): JobCount[] {
   const sums = new Map<string, JobCount>();
   for (const { status, jobType, count } of counts) {

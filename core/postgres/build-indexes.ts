@@ -10,19 +10,18 @@ const FIND_INVALID_INDEXES = `
     from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
     where not i.indisvalid and c.relnamespace = 'millrace'::regnamespace and c.relname = any($1::text[])
     order by c.relname`;
-const ASK_EVERY_MS = 200;
+const POLL_EVERY_MS = 200;
 const BUILD = /^create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\s/i;
 const DROP = /^drop\s+index\s+concurrently\s+if\s+exists\s/i;
 
 /**
- * Builds and drops indexes one by one, outside a transaction. An index belongs to the owner of its table, whoever
- * builds it. A build whose client was killed goes on in the server, so it is waited for; an index that was left invalid
- * is dropped and built again.
- * @throws MigrationError when a statement is anything else or cannot be repeated, or an index is invalid in the end.
+ * Builds and drops indexes one by one, outside a transaction. An index always belongs to the owner of its table. A
+ * build whose client was killed continues in the server, so this waits for it; an invalid index is dropped and rebuilt.
+ * @throws MigrationError when a statement does anything else or is not repeatable, or an index is invalid at the end.
  */
 export async function buildIndexes(db: Database, statements: readonly string[]): Promise<void> {
   const names = statements.flatMap(builtBy);
-  while ((await db.query(FIND_BUILD)).rowCount > 0) await new Promise((next) => setTimeout(next, ASK_EVERY_MS));
+  while ((await db.query(FIND_BUILD)).rowCount > 0) await new Promise((next) => setTimeout(next, POLL_EVERY_MS));
   for (const command of await findInvalid(db, names)) await db.query(command);
   for (const statement of statements) await db.query(statement);
   const [command] = await findInvalid(db, names);
@@ -35,7 +34,7 @@ function builtBy(statement: string): string[] {
   if (DROP.test(statement)) return [];
   throw new MigrationError(
     'outside a transaction, a migration may contain only `create index concurrently if not exists <name> on …` and ' +
-      `\`drop index concurrently if exists …\`, since they may run twice, got \`${statement}\``,
+      `\`drop index concurrently if exists …\`, because they may run twice, got \`${statement}\``,
   );
 }
 

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from './database.ts';
 import type { Address, DatabaseOptions } from './pool.ts';
 import { secretLogin } from './secrets.ts';
 
-/** Where the database is, as the environment says: by a secret, which is read when first needed, or by an address. */
+/** Returns the address of the database from the environment: a secret, which is read at the first use, or a URL. */
 export function configuredAddress(): Address {
   const secret = databaseSecret();
   if (secret === undefined) return { connectionString: databaseUrl() };
@@ -13,12 +13,12 @@ export function configuredAddress(): Address {
   return { login: secretLogin({ ...rest, ca: readCertificates(caFile) }) };
 }
 
-/** The database of this function. */
+/** Opens the database of this process. */
 export function openConfiguredDatabase(options: DatabaseOptions): Database {
   return openDatabase({ ...configuredAddress(), ...options });
 }
 
 function readCertificates(file: string): string {
   if (existsSync(file)) return readFileSync(file, 'utf8');
-  throw new SettingError('MILLRACE_DATABASE_CA', 'the path of a PEM file that is there', file);
+  throw new SettingError('MILLRACE_DATABASE_CA', 'the path of an existing PEM file', file);
 }

@@ -10,23 +10,23 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
-  /** One transaction on one connection; rolled back, or the connection thrown away, when `work` throws. */
+  /** Runs `work` in one transaction. When it throws, the transaction is rolled back or its connection closed. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Failures of the whole statement that pass by themselves: serialization, deadlock, lock timeout. */
+/** Failures of a statement that a retry can resolve: serialization, deadlock, lock timeout. */
 const AGAIN = new Set(['40001', '40P01', '55P03']);
-/** The connection, not the statement, is at fault: it must not be used again. */
+/** Failures of the connection, not the statement: the connection must not be used again. */
 const BROKEN = /^(08|57P0|25006)/;
 const TRIES = 5;
 
-/** To be thrown by the work of a transaction that is to be undone, while nothing is wrong with its connection. */
+/** Thrown by the work of a transaction to roll it back and keep its connection. */
 export class Undo extends Error {
   override readonly name: string = 'Undo';
 }
 
-/** Opens a pool of connections; they are made when first needed. */
+/** Opens a pool of connections; each is opened at its first use. */
 export function openDatabase(options: DatabaseOptions & Address): Database {
   const pool = openPool(options);
   return {
@@ -36,9 +36,9 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
   };
 }
 
-/** What one statement answered: cells as Postgres writes them, so that no digit is lost. */
+/** The result of one statement: cells are Postgres' text, so that no digit is lost. */
 export interface StatementResult {
-  /** `SELECT`, `INSERT` …; empty when there was no statement. */
+  /** `SELECT`, `INSERT` …; empty without a statement. */
   readonly command: string;
   readonly rowCount: number | null;
   /** `type` is the oid of the column's type. */
@@ -52,8 +52,9 @@ export interface TextOptions extends Pick<DatabaseOptions, 'name' | 'connectTime
 }
 
 /**
- * Runs a person's text of one or more statements, on a connection of its own and without a time limit. As one message,
- * so they are one transaction unless the text says otherwise. `unfinished`: it left a transaction open, which is lost.
+ * Runs a user's text of one or more statements, on a connection of its own and without a time limit. Postgres runs them
+ * in one transaction unless the text controls transactions. `unfinished`: the text left a transaction open, which is
+ * rolled back.
  */
 export async function runText(
   text: string,
@@ -94,20 +95,20 @@ async function inTransaction<T>(client: pg.PoolClient, work: (tx: Queryable) => 
     await client.query('commit');
     return value;
   } catch (error) {
-    // Without an SQLSTATE the connection's state is unknown: it is thrown away, which rolls back as well.
+    // Without an SQLSTATE the connection's state is unknown: it is closed, which rolls back too.
     if (leavesSound(error)) await rollBack(client, error);
     throw error;
   }
 }
 
-/** A rollback that nobody confirmed leaves the state unknown too: its error, without SQLSTATE, goes out instead. */
+/** Rolls back. A failed rollback leaves the state unknown, so its error without SQLSTATE replaces the cause. */
 async function rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
   await client.query('rollback').catch(() => {
     throw new Error('a failed transaction could not be rolled back', { cause });
   });
 }
 
-/** Gives the connection back, or throws it away when it may be broken or still inside a transaction. */
+/** Runs `work` on a connection, and closes the connection when it may be broken or still in a transaction. */
 async function withClient<T>(pool: Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken = false;
@@ -130,20 +131,20 @@ function leavesSound(error: unknown): boolean {
   return error instanceof Undo || isStatementError(error);
 }
 
-/** The database refused a statement, as against a connection that is broken or a database that is away. */
+/** Returns whether the database refused a statement, and neither the connection nor the server failed. */
 export function isStatementError(error: unknown): boolean {
   const code = errorCode(error);
   return code !== undefined && !BROKEN.test(code);
 }
 
-/** SQLSTATE of a database error, when it has one. */
+/** Returns the SQLSTATE of a database error; undefined without one. */
 export function errorCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  // Every SQLSTATE has a digit, which tells it from Node's EPIPE.
+  // Every SQLSTATE has a digit, unlike Node's EPIPE.
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Repeats what a concurrent transaction broke, whole, with a random pause. */
+/** Repeats work that failed because of a concurrent transaction, after a random pause. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,6 +1,6 @@
 import { type Database, errorCode } from './database.ts';
 
-/** The roles that a login can be given. */
+/** The roles of which a login can be a member. */
 export type DatabaseRole = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
 
 // A password cannot be a parameter of CREATE ROLE, and format() quotes it.
@@ -9,13 +9,13 @@ const WRITE_LOGIN = `
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
                 $1::text, $2::text) as statement`;
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
-/** A frozen function cannot close its connection: without this it would hold it until its environment is dropped. */
+/** A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. */
 const WRITE_IDLE_LIMIT = `select format('alter role %I set idle_session_timeout = ''10min''', $1::text) as statement`;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * Makes a login, or renews its password, and makes it a member of a role. Needs CREATEROLE. The password of a login
- * that somebody else made, and that we may not change, is left as it is.
+ * Creates a login or changes its password, and makes it a member of a role. Requires CREATEROLE. The password of a
+ * login that this user may not alter stays unchanged.
  */
 export async function ensureLogin(
   db: Database,

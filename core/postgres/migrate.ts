@@ -11,7 +11,7 @@ export { readMigrations };
 
 export interface MigrateResult {
   readonly applied: readonly string[];
-  /** In the database but not in the folder: a newer release ran here before. */
+  /** Migrations that are in the database but not in the folder, because a newer release ran before. */
   readonly ahead: readonly string[];
 }
 
@@ -38,17 +38,17 @@ end $$`;
 const ENSURE_SCHEMA = `create schema if not exists millrace authorization millrace_owner`;
 const ENSURE_LEDGER = `create table if not exists millrace.migrations (
   name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
-/** Looked up in the catalogue, which anybody may read: the login need not have rights before it becomes the owner. */
+/** Reads the catalog, which every login may do: before it becomes the owner, the login may have no other rights. */
 const FIND_LEDGER = `
   select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'millrace' and c.relname = 'migrations'`;
 const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
-/** Held until the transaction ends, so a pooler in transaction mode is fine and a killed migrator holds nothing. */
+/** A lock until the end of the transaction: it works with a transaction pooler, and a killed migrator frees it. */
 const LOCK = `select pg_try_advisory_xact_lock(hashtextextended('millrace.migrations', 0)) as locked`;
-const ASK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 const BECOME_OWNER = `set local role millrace_owner`;
-/** Whoever waits for a table lets everybody after him wait: no insert of the running system may wait long for us. */
+/** A statement that waits for a table lock blocks all later ones, so this bounds the delay of concurrent inserts. */
 const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 
 export type MigrateOptions = Address & {
@@ -57,8 +57,8 @@ export type MigrateOptions = Address & {
 };
 
 /**
- * Brings a database to the state of the folder. Safe when several run at once and when one is killed: each file is one
- * transaction behind a lock, or says that it is none and can be run again.
+ * Applies the pending migrations of a folder. Safe to run concurrently and to kill: each file is one transaction behind
+ * a lock, or is marked as outside a transaction and repeatable.
  * @throws MigrationError when an applied file was changed, a statement fails, or the login lacks rights.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
@@ -73,7 +73,7 @@ export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   }
 }
 
-/** `outside` runs what cannot be in a transaction, while one of `db` holds the lock. */
+/** `outside` runs statements outside a transaction, while a transaction of `db` has the lock. */
 interface Connections {
   readonly db: Database;
   readonly outside: Database;
@@ -81,12 +81,12 @@ interface Connections {
 
 export interface MigrationStatus {
   readonly name: string;
-  /** `changed`: applied, but the file differs now. `ahead`: applied, and no such file. */
+  /** `changed`: applied, but its file differs now. `ahead`: applied, but without a file. */
   readonly state: 'applied' | 'pending' | 'changed' | 'ahead';
   readonly appliedAt: Date | null;
 }
 
-/** How a database stands to the folder, in order of the names. Changes nothing. */
+/** Returns the status of every migration, in order of the names. Changes nothing. */
 export async function migrationStatus(db: Queryable, folder: string = MIGRATIONS_FOLDER): Promise<MigrationStatus[]> {
   const applied = (await isPrepared(db)) ? (await db.query<Applied>(READ_LEDGER)).rows : [];
   const files = readMigrations(folder);
@@ -122,7 +122,7 @@ async function applyAll(connections: Connections, migrations: readonly Migration
   return { applied, ahead: ledger.map(({ name }) => name).filter((name) => !known.has(name)) };
 }
 
-/** Roles belong to the whole server, so two databases set up at once can collide: tried again some times. */
+/** Creates roles and schema. Roles belong to the server, so it retries a conflict with another database's set-up. */
 async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -142,8 +142,8 @@ async function prepare(db: Database): Promise<void> {
 }
 
 /**
- * One transaction that no other migrator has beside it. Asks again instead of waiting: whoever waits in a statement has
- * a snapshot, for whose end `create index concurrently` of the one that has the lock would wait in turn.
+ * Runs one transaction at a time across migrators. It polls for the lock, because a waiting statement has a snapshot,
+ * and `create index concurrently` of the migrator with the lock would wait for its end: a deadlock.
  */
 async function alone<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
   for (;;) {
@@ -152,7 +152,7 @@ async function alone<T>(db: Database, work: (tx: Queryable) => Promise<T>): Prom
       return rows[0]?.locked ? { value: await work(tx) } : undefined;
     });
     if (done) return done.value;
-    await new Promise((next) => setTimeout(next, ASK_EVERY_MS));
+    await new Promise((next) => setTimeout(next, POLL_EVERY_MS));
   }
 }
 
@@ -185,7 +185,8 @@ async function apply({ db, outside }: Connections, migration: Migration): Promis
 function refuseChanged(migration: Migration, checksum: string): void {
   if (checksum === migration.checksum) return;
   throw new MigrationError(
-    `migration ${migration.name} was changed after it was applied to this database: restore the file, and put the change into a new migration`,
+    `migration ${migration.name} was changed after it was applied to this database: restore the file, ` +
+      'and put the change into a new migration',
   );
 }
 

@@ -8,18 +8,18 @@ export interface Migration {
   readonly sql: string;
   readonly checksum: string;
   /**
-   * Set when the first line is `-- outside a transaction`, as indexes of full tables need it: what to run one by one.
-   * Each statement ends with `;` at the end of a line.
+   * The statements to run one by one; set when the first line is `-- outside a transaction`, for indexes of large
+   * tables. Each statement ends with `;` at the end of a line.
    */
   readonly statements?: readonly string[];
 }
 
-/** Ships with the code. */
+/** The folder that the package contains. */
 export const MIGRATIONS_FOLDER = join(import.meta.dirname, '../..', 'migrations');
 
 const OUTSIDE = /^-- outside a transaction[ \t]*\r?\n/;
 
-/** The files of a folder, in the order in which they apply. */
+/** Returns the migrations of a folder, in the order in which they apply. */
 export function readMigrations(folder: string): Migration[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return names.sort().map((name) => {

@@ -1,10 +1,10 @@
 import { errorCode } from './database.ts';
 
-/** What to check, by SQLSTATE, by an operating-system or TLS code, or by a message of pg without a code. */
+/** Hints by SQLSTATE, by an operating-system or TLS code, or by a message of pg without a code. */
 const HINTS: readonly (readonly [pattern: RegExp, hint: string])[] = [
   [/^42501/, 'the login requires CREATEROLE and CREATE on the database'],
   [/^28/, 'the user or password is not a login of this database: check the secret or the address'],
-  [/^3D000/, 'create the database first, or name another'],
+  [/^3D000/, 'create the database first, or name another one'],
   [/^53300/, 'the database has no free connection'],
   [
     /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|timeout exceeded)/,

@@ -2,26 +2,26 @@ import tls, { type PeerCertificate } from 'node:tls';
 import pg from 'pg';
 import type { Log } from '../log.ts';
 
-/** What a login needs; TLS is verified against the certificate authorities and the name of the host. */
+/** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
 export interface Credentials {
   readonly user: string;
   readonly password: string;
   readonly host: string;
   readonly port: number;
   readonly database: string;
-  /** In PEM. */
+  /** Certificate authorities in PEM. */
   readonly ca: string;
 }
 
-/** Reads the credentials: once, and again when they are refused, since a password may have been changed under us. */
+/** Reads the credentials: once, and again when the server refuses them, because the password may have changed. */
 export type Login = () => Promise<Credentials>;
 
 export type Address = { connectionString: string } | { login: Login };
 
 export interface DatabaseOptions {
-  /** Most connections at once. A handler has 1. */
+  /** Largest number of connections. A handler has 1. */
   max: number;
-  /** How the connections are called in `pg_stat_activity`. */
+  /** Name of the connections in `pg_stat_activity`. */
   name: string;
   log: Log;
   /** Longest time for one statement, in milliseconds. Default 30,000. */
@@ -35,15 +35,15 @@ export interface Pool {
   end(): Promise<void>;
 }
 
-/** The password is wrong, or this user may not log in (any more). */
+/** The password is wrong, or this user may not log in. */
 const REFUSED = new Set(['28P01', '28000']);
 
 const RESTED_MS = 5000;
 const SIGN_OF_LIFE_MS = 2000;
-/** When connections were given back last. */
+/** The time of the last release of each connection. */
 const usedAt = new WeakMap<pg.PoolClient, number>();
 
-/** Opens a pool; its connections, and the login if there is one to be read, are made when first needed. */
+/** Opens a pool. It reads the login and opens connections at the first use. */
 export function openPool(options: DatabaseOptions & Address): Pool {
   if ('connectionString' in options) {
     const pool = makePool(options, { connectionString: options.connectionString });
@@ -76,8 +76,8 @@ export function openPool(options: DatabaseOptions & Address): Pool {
 }
 
 /**
- * A function is frozen between two invocations, and does not notice what becomes of its connection: one that has rested
- * is asked for a sign of life, and thrown away if it gives none.
+ * Returns a working connection. Lambda freezes a function between invocations, so it cannot notice a lost connection:
+ * an idle connection is tested with a query, and closed if the query fails.
  */
 async function connectSoundly(pool: pg.Pool): Promise<pg.PoolClient> {
   const client = await pool.connect();
@@ -96,7 +96,7 @@ function isRefused(error: unknown): boolean {
 }
 
 function toConfig({ ca, ...login }: Credentials): pg.PoolConfig {
-  // Against the name that was asked for, also where it is an address: pg hands only names on.
+  // Verifies the given host even if it is an IP address: pg passes only names on.
   const checkServerIdentity = (_name: string, certificate: PeerCertificate) =>
     tls.checkServerIdentity(login.host, certificate);
   return { ...login, ssl: { ca, rejectUnauthorized: true, checkServerIdentity } };
@@ -113,7 +113,7 @@ function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
     allowExitOnIdle: true,
   });
   pool.on('release', (_error, client) => usedAt.set(client, Date.now()));
-  // Without a listener the death of an idle connection would end the process.
+  // Without a listener, the loss of an idle connection would end the process.
   pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
   return pool;
 }

@@ -1,21 +1,21 @@
 import { SettingError } from '../errors.ts';
 import type { Login } from './pool.ts';
 
-/** Where a secret of the form that RDS gives it does not say all, or says it wrong for us. */
+/** A secret in the format of RDS, with values that override or complete its fields. */
 export interface SecretLogin {
   readonly arn: string;
   readonly host?: string | undefined;
   readonly port?: string | undefined;
   readonly database?: string | undefined;
-  /** Certificate authorities in PEM, one of which has to have signed the server's certificate. */
+  /** Certificate authorities in PEM, one of which must have signed the server's certificate. */
   readonly ca: string;
 }
 
 const REQUEST_TIMEOUT_MS = 5000;
 
 /**
- * The secret's username and password.
- * @throws SettingError that names the secret when it cannot be read, or is no JSON that has both.
+ * Reads the secret's username and password.
+ * @throws SecretError that names the secret when it is unreadable, or is not JSON with both.
  */
 export async function readCredentials(arn: string) {
   return credentialsOf(arn, await readSecret(arn));
@@ -25,7 +25,7 @@ function credentialsOf(arn: string, { username, password }: Record<string, unkno
   return { user: text(arn, 'username', username), password: text(arn, 'password', password) };
 }
 
-/** A login whose user and password are read anew for each pool of connections. */
+/** Returns a login that reads user and password for each new pool of connections. */
 export function secretLogin({ arn, host, port, database, ca }: SecretLogin): Login {
   return async () => {
     const secret = await readSecret(arn);
@@ -40,14 +40,14 @@ export function secretLogin({ arn, host, port, database, ca }: SecretLogin): Log
 }
 
 async function readSecret(arn: string): Promise<Record<string, unknown>> {
-  // Loaded late: where there is no secret, nothing waits for it.
+  // A lazy import, so that processes without a secret do not load the client.
   const { GetSecretValueCommand, SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
   const client = new SecretsManagerClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 2000, requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true },
   });
   const answer = await client.send(new GetSecretValueCommand({ SecretId: arn })).catch((cause: Error) => {
-    const why = `cannot be read (${cause.name}: ${cause.message}): check that it exists and that this role may`;
+    const why = `cannot be read (${cause.name}: ${cause.message}): check that it exists and that this role may read it`;
     throw new SecretError(arn, why, { cause });
   });
   client.destroy();
@@ -60,7 +60,7 @@ function parse(arn: string, secret: string): Record<string, unknown> {
   throw new SecretError(arn, 'expected JSON with username and password');
 }
 
-/** Undefined for what is no JSON: what a parser says of a secret may hold parts of it. */
+/** Parses JSON; undefined for other text, because a parser's error may contain parts of the secret. */
 function safeParse(secret: string): unknown {
   try {
     return JSON.parse(secret);
@@ -69,7 +69,7 @@ function safeParse(secret: string): unknown {
   }
 }
 
-/** A secret cannot be read, or lacks something. Its value is in no message. */
+/** A secret is unreadable or incomplete. No message contains its value. */
 class SecretError extends Error {
   override readonly name = 'SecretError';
 
@@ -80,7 +80,7 @@ class SecretError extends Error {
 
 function text(arn: string, field: string, value: unknown, setting?: string): string {
   if (typeof value === 'string' && value !== '') return value;
-  const instead = setting === undefined ? '' : `, or ${setting} to say it instead`;
+  const instead = setting === undefined ? '' : `, or the setting ${setting}`;
   throw new SecretError(arn, `expected JSON with ${field}${instead}`);
 }
 

@@ -51,7 +51,7 @@ function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chanc
 function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
   const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
   log.warn('attempt_rescued', {
-    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease expired. The job is now ${status}.`,
+    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease expired. It is now ${status}.`,
     ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
     ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
   });

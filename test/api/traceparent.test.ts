@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { openLog } from '../../core/log.ts';
-import { openEngine } from '../support/engine.ts';
+import { openDatabaseEngine } from '../support/database-engine.ts';
 import { askApp } from './world.ts';
 
 // The setup of an application.
@@ -14,7 +14,7 @@ const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProces
 trace.setGlobalTracerProvider(provider);
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const app = createApp({
   db: engine.db,
   catalog: [engine.definition],

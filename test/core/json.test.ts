@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEEPEST_JSON, exactJson, jsonDepth, parseExactly, toJson } from '../../core/json.ts';
-import { openEngine } from '../support/engine.ts';
+import { openDatabaseEngine } from '../support/database-engine.ts';
 import { compactJson, jsonText } from '../support/json-text.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
 
 describe('exact JSON', () => {

@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
-import { openEngine } from '../support/engine.ts';
+import { openDatabaseEngine } from '../support/database-engine.ts';
 
 // As an application sets it up.
 const exporter = new InMemorySpanExporter();
@@ -11,7 +11,7 @@ const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProces
 trace.setGlobalTracerProvider(provider);
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const { pool } = engine.database;
 beforeEach(() => exporter.reset());
 afterAll(() => provider.shutdown());

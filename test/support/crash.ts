@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { SqsRecord } from '../../core/run/sqs-event.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from './database-engine.ts';
 import { eventually } from './eventually.ts';
 
 /** Starts the jobs of these messages in a process that then stops without an outcome, as a killed process does. */

@@ -2,7 +2,7 @@ import { foldEvents, foldTimings } from '../../core/dispatch/fold-events.ts';
 import { applyCancelRequests } from '../../core/jobs/cancel.ts';
 import { releaseUnconfirmed } from '../../core/jobs/release.ts';
 import type { SqsRecord } from '../../core/run/sqs-event.ts';
-import { type Engine, QUEUE } from './engine.ts';
+import { type Engine, QUEUE } from './database-engine.ts';
 import type { Fate } from './memory-queues.ts';
 import { type Death, endWith, OUTCOMES, type Outcome, type Step } from './unruly-steps.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { renderMetrics } from '../../core/numbers/prometheus.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from './database-engine.ts';
 import { openUnruly } from './unruly-engine.ts';
 import { OUTCOMES, type Step } from './unruly-steps.ts';
 

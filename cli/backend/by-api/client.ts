@@ -30,16 +30,19 @@ export interface Answered<Document> {
 /** Calls operations of the API and parses the responses with the API's own schemas. */
 export interface Client {
   /** @throws ApiFailure for every response but a success. */
-  ask<Schema extends z.ZodType>(path: string, schema: Schema, asked?: Asked): Promise<Answered<z.output<Schema>>>;
+  request<Schema extends z.ZodType>(path: string, schema: Schema, asked?: Asked): Promise<Answered<z.output<Schema>>>;
   /** Calls an operation that returns no document. */
-  tell(path: string, asked: Asked): Promise<void>;
+  send(path: string, asked: Asked): Promise<void>;
 }
 
 export function openClient({ url, label }: ApiAddress): Client {
   const key = readKey();
   const answerOf = async (path: string, asked: Asked): Promise<{ text: string; body: unknown }> => {
     for (let tried = 1; ; tried += 1) {
-      const { status, headers, text } = await send(`${url}${path}${queryText(asked.query)}`, asked, { key, label });
+      const { status, headers, text } = await fetchText(`${url}${path}${queryText(asked.query)}`, asked, {
+        key,
+        label,
+      });
       if (status >= 300 && status < 400) throw redirectFailure(label, headers.get('location'));
       const body = text === '' ? undefined : parse(text);
       if (status === 429 && tried < MOST_TRIES) {
@@ -52,13 +55,13 @@ export function openClient({ url, label }: ApiAddress): Client {
     }
   };
   return {
-    ask: async (path, schema, asked = {}) => {
+    request: async (path, schema, asked = {}) => {
       const { text, body } = await answerOf(path, asked);
       const { data, error } = schema.safeParse(body);
       if (error !== undefined) throw otherDocument(label, path, error);
       return { document: data as z.output<typeof schema>, text };
     },
-    tell: async (path, asked) => void (await answerOf(path, asked)),
+    send: async (path, asked) => void (await answerOf(path, asked)),
   };
 }
 
@@ -74,7 +77,7 @@ interface Sender {
   readonly label: string;
 }
 
-async function send(url: string, asked: Asked, { key, label }: Sender) {
+async function fetchText(url: string, asked: Asked, { key, label }: Sender) {
   const { method = 'GET', body, seconds = LONGEST_SECONDS } = asked;
   const headers = {
     Accept: 'application/json',

@@ -29,7 +29,7 @@ export function deadLettersByApi(client: Client) {
     exportDeadLetters: (filter) => exportDeadLetters(client, filter),
     groupDeadLetters: (filter, limit) => groupDeadLetters(client, filter, limit),
     showGroup: async (fingerprint) => {
-      const asked = client.ask(`/admin/dlq/groups/${fingerprint}`, ShownGroup);
+      const asked = client.request(`/admin/dlq/groups/${fingerprint}`, ShownGroup);
       const found = await orRefusal(asked, { 'not-found': undefined });
       return found && fromDocument(found.document);
     },
@@ -65,7 +65,7 @@ async function listDeadLetters(client: Client, filter: PinnedFilter, limit: numb
 }
 
 async function showDeadLetter(client: Client, id: string): Promise<SeenDeadLetter | undefined> {
-  const answered = await orRefusal(client.ask(`/admin/dlq/${id}`, DeadLetterDetail), { 'not-found': undefined });
+  const answered = await orRefusal(client.request(`/admin/dlq/${id}`, DeadLetterDetail), { 'not-found': undefined });
   if (answered === undefined) return undefined;
   const { dead_letter_id: own, payload, payload_restricted: restricted, raw_body, ...rest } = answered.document;
   const text = payload === null ? null : memberTexts(answered.text).get('payload');
@@ -84,6 +84,6 @@ async function* exportDeadLetters(client: Client, filter: PinnedFilter): AsyncGe
 
 async function groupDeadLetters(client: Client, filter: PinnedFilter, limit: number): Promise<DeadLetterGroup[]> {
   const query = { ...filterDocument(filter), limit: Math.min(limit, MOST_GROUPS) };
-  const { items, total, groups } = (await client.ask('/admin/dlq/groups', Groups, { query })).document;
+  const { items, total, groups } = (await client.request('/admin/dlq/groups', Groups, { query })).document;
   return items.map((group) => ({ ...fromDocument(group), total, groups }));
 }

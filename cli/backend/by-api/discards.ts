@@ -12,12 +12,12 @@ export function discardsByApi(client: Client) {
   return {
     countDeadLetters: async (filter) => {
       const asked = { method: 'POST', query: { dry_run: 'true' }, body: filterBody(filter) } as const;
-      const { matched: count, until_id: untilId } = (await client.ask(PATH, DiscardPreview, asked)).document;
+      const { matched: count, until_id: untilId } = (await client.request(PATH, DiscardPreview, asked)).document;
       return { count, untilId };
     },
     discardDeadLetters: (filter, untilId) => discardDeadLetters(client, filter, untilId),
     discardStray: (id) => {
-      const done = client.tell(`/admin/dlq/${id}`, { method: 'DELETE' }).then(() => true);
+      const done = client.send(`/admin/dlq/${id}`, { method: 'DELETE' }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
   } satisfies Partial<Backend>;
@@ -30,7 +30,7 @@ async function* discardDeadLetters(client: Client, filter: PinnedFilter, untilId
       discarded,
       left,
       next_cursor: next,
-    } = (await client.ask(PATH, Discarded, { method: 'POST', body })).document;
+    } = (await client.request(PATH, Discarded, { method: 'POST', body })).document;
     if (next === null) return;
     yield { discarded, left };
     cursor = next;

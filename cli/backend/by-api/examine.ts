@@ -15,7 +15,7 @@ export async function examineApi(client: Client): Promise<Finding[]> {
   const held = handlers.filter(({ heldUntil }) => heldUntil !== null);
   const handled = new Set(handlers.map(({ jobType }) => jobType));
   const waiting = Object.entries(types).filter(([, { pending, failed }]) => pending + failed > 0);
-  const { total } = (await client.ask('/admin/dlq/groups', Groups, { query: { limit: 1 } })).document;
+  const { total } = (await client.request('/admin/dlq/groups', Groups, { query: { limit: 1 } })).document;
   return [
     api,
     clockOf(new Date(as_of)),
@@ -33,7 +33,7 @@ export async function examineApi(client: Client): Promise<Finding[]> {
 async function readiness(client: Client): Promise<Finding> {
   const next = 'check the log of the API, then its database';
   try {
-    const { version } = (await client.ask('/readyz', Health)).document;
+    const { version } = (await client.request('/readyz', Health)).document;
     return { check: 'api', ok: true, detail: `ready, release ${version}`, next };
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.problem === undefined) throw error;

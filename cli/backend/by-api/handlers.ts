@@ -10,12 +10,12 @@ const Handlers = z.object({ items: z.array(Handler.omit({ id: true })) });
 export function handlersByApi(client: Client) {
   return {
     listHandlers: async (only?: HandlerAddress) => {
-      const { items } = (await client.ask('/admin/handlers', Handlers)).document;
+      const { items } = (await client.request('/admin/handlers', Handlers)).document;
       const wanted = only && handlerName(only);
       const handlers = items.map(fromDocument);
       return wanted === undefined ? handlers : handlers.filter((handler) => handlerName(handler) === wanted);
     },
-    pauseHandler: (address) => client.tell(`/admin/handlers/${handlerName(address)}/pause`, { method: 'PUT' }),
-    resumeHandler: (address) => client.tell(`/admin/handlers/${handlerName(address)}/resume`, { method: 'PUT' }),
+    pauseHandler: (address) => client.send(`/admin/handlers/${handlerName(address)}/pause`, { method: 'PUT' }),
+    resumeHandler: (address) => client.send(`/admin/handlers/${handlerName(address)}/resume`, { method: 'PUT' }),
   } satisfies Partial<Backend>;
 }

@@ -28,16 +28,16 @@ export function jobsByApi(client: Client): JobVerbs {
     // The API accepts only jobs with a handler.
     isHandled: async () => true,
     retry: (id) => {
-      const asked = client.ask(`/admin/jobs/${id}/retry`, Retried, { method: 'POST' });
+      const asked = client.request(`/admin/jobs/${id}/retry`, Retried, { method: 'POST' });
       const refusals = { 'not-found': 'not_found', 'invalid-state': 'not_dead', 'in-progress': 'busy' } as const;
       return orRefusal(answerOf(asked), refusals);
     },
     cancel: (id) => {
-      const asked = client.ask(`/jobs/${id}/cancel`, Cancelled, { method: 'POST' });
+      const asked = client.request(`/jobs/${id}/cancel`, Cancelled, { method: 'POST' });
       return orRefusal(answerOf(asked), { 'not-found': 'not_found', 'invalid-state': 'finished' });
     },
     deleteJob: (id) => {
-      const done = client.tell(`/admin/jobs/${id}`, { method: 'DELETE' }).then(() => 'deleted' as const);
+      const done = client.send(`/admin/jobs/${id}`, { method: 'DELETE' }).then(() => 'deleted' as const);
       const refusals = { 'not-found': 'not_found', 'invalid-state': 'in_flight', 'in-progress': 'busy' } as const;
       return orRefusal(done, refusals);
     },
@@ -74,7 +74,7 @@ async function listJobs(client: Client, { statuses, jobTypes, since, limit }: Li
 }
 
 async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
-  const answered = await orRefusal(client.ask(`/jobs/${id}`, JobDetail), { 'not-found': undefined });
+  const answered = await orRefusal(client.request(`/jobs/${id}`, JobDetail), { 'not-found': undefined });
   if (answered === undefined) return undefined;
   const { attempt_history: attempts = [], waiting, ...document } = answered.document;
   const texts = memberTexts(answered.text);
@@ -95,7 +95,7 @@ async function enqueue(client: Client, { payload, ...job }: NewJob) {
   });
   // The payload is sent as given, since a number that JavaScript parses and writes again can lose digits.
   const body = `${rest.slice(0, -1)},"payload":${payload}}`;
-  const { id, deduplicated } = (await client.ask('/jobs', Enqueued, { method: 'POST', body })).document;
+  const { id, deduplicated } = (await client.request('/jobs', Enqueued, { method: 'POST', body })).document;
   return { id, deduplicated };
 }
 

@@ -27,14 +27,14 @@ export function keysByApi(client: Client) {
   return {
     createApiKey: async (wanted) => {
       const body = JSON.stringify(keyBody(wanted));
-      const { document } = await client.ask('/admin/api-keys', NewApiKey, { method: 'POST', body });
+      const { document } = await client.request('/admin/api-keys', NewApiKey, { method: 'POST', body });
       return newKey(document);
     },
     listApiKeys: async ({ limit }) => {
       return (await readPages(client, { path: '/admin/api-keys', item: ApiKey }, limit)).map(fromDocument);
     },
     revokeApiKey: async (id) => {
-      const done = client.tell(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
+      const done = client.send(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
   } satisfies Partial<Backend>;

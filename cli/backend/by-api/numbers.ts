@@ -24,7 +24,7 @@ export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
 }
 
 export async function readStats(client: Client): Promise<z.output<typeof StatsDocument>> {
-  return (await client.ask('/admin/jobs/stats', StatsDocument)).document;
+  return (await client.request('/admin/jobs/stats', StatsDocument)).document;
 }
 
 /** Returns a time unchanged, and for a duration the time that long ago by the database's clock. */

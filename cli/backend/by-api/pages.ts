@@ -15,7 +15,7 @@ export async function readPages<Item extends z.ZodType>(
   let cursor: string | undefined;
   do {
     const limit = Math.min(most - items.length, LARGEST_PAGE);
-    const { document } = await client.ask(path, schema, { query: { ...query, limit, cursor } });
+    const { document } = await client.request(path, schema, { query: { ...query, limit, cursor } });
     items.push(...document.items);
     cursor = document.next_cursor ?? undefined;
   } while (cursor !== undefined && items.length < most);

@@ -8,5 +8,5 @@ const LONGEST_SECONDS = 30;
 /** Runs a round of the dispatcher. */
 export async function processByApi(address: ApiAddress): Promise<{ claimed: number; sent: number }> {
   const asked = { method: 'POST', seconds: LONGEST_SECONDS } as const;
-  return (await openClient(address).ask('/admin/jobs/process', Round, asked)).document;
+  return (await openClient(address).request('/admin/jobs/process', Round, asked)).document;
 }

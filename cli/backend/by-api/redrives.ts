@@ -16,25 +16,25 @@ export function redrivesByApi(client: Client) {
     readRedrive: (id) => readRedrive(client, id),
     previewRedrive: async (filter) => {
       const asked = { method: 'POST', query: { dry_run: 'true' }, body: filterBody(filter) } as const;
-      return (await client.ask('/admin/redrives', Preview, asked)).document.handlers.map(fromDocument);
+      return (await client.request('/admin/redrives', Preview, asked)).document.handlers.map(fromDocument);
     },
     startRedrive: async (filter, { rate, limit }) => {
       const body = filterBody(filter, { rate: rate ?? undefined, limit });
-      return (await client.ask('/admin/redrives', Redrive, { method: 'POST', body })).document.id;
+      return (await client.request('/admin/redrives', Redrive, { method: 'POST', body })).document.id;
     },
     stepRedrive: undefined,
     cancelRedrive: async (id) => {
-      const done = client.ask(`/admin/redrives/${id}/cancel`, Redrive, { method: 'POST' }).then(() => true);
+      const done = client.request(`/admin/redrives/${id}/cancel`, Redrive, { method: 'POST' }).then(() => true);
       return orRefusal(done, { 'not-found': false, 'invalid-state': false });
     },
     findMoved: async (id, ids) => {
       const query = { job_id: ids };
-      return (await client.ask(`/admin/redrives/${id}`, ShownRedrive, { query })).document.moved_jobs ?? [];
+      return (await client.request(`/admin/redrives/${id}`, ShownRedrive, { query })).document.moved_jobs ?? [];
     },
   } satisfies Partial<Backend>;
 }
 
 async function readRedrive(client: Client, id: string): Promise<RedriveOperation | undefined> {
-  const found = await orRefusal(client.ask(`/admin/redrives/${id}`, Redrive), { 'not-found': undefined });
+  const found = await orRefusal(client.request(`/admin/redrives/${id}`, Redrive), { 'not-found': undefined });
   return found && fromDocument(found.document);
 }

@@ -122,7 +122,7 @@ describe('a response of the API', () => {
   it('that does not arrive within the limit fails with the limit', async () => {
     const url = await listen(() => undefined);
 
-    const answer = openClient({ url, label: url }).tell('/admin/jobs', { seconds: 0.1 });
+    const answer = openClient({ url, label: url }).send('/admin/jobs', { seconds: 0.1 });
 
     await expect(answer).rejects.toMatchObject({
       exitCode: 7,

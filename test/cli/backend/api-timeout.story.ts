@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { runCli } from '../run-cli.ts';
 import { listen } from './api-world.ts';
 
-it('waits twenty seconds for an answer of the API, not for ever', async () => {
+it('gives up after twenty seconds without a response of the API', async () => {
   const address = await listen(() => undefined);
   const env = { MILLRACE_API_KEY: `millrace_1_${'0'.repeat(32)}` };
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { countJobs } from '../../../core/numbers/count-jobs.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { deploy } from '../../support/runtime-engine.ts';
 import { runCli } from '../run-cli.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 const run = (...args: string[]) => runCli(args, { env: { DATABASE_URL: engine.database.url } });
 const list = async () => JSON.parse((await run('handlers', '--json')).stdout).items;
 

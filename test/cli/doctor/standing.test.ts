@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { storeRounds } from '../../../core/dispatch/rounds.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { runCli } from '../run-cli.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const run = (...args: string[]) => runCli(args, { env: { DATABASE_URL: engine.database.url } });
 const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
 

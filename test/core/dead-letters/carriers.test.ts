@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { QUEUE } from '../../support/engine.ts';
+import { QUEUE } from '../../support/database-engine.ts';
 import { openMirrorWorld } from './mirror-world.ts';
 
 const world = await openMirrorWorld();

@@ -7,7 +7,7 @@ import type { SqsRecord } from '../../../core/run/sqs-event.ts';
 import { systemTime } from '../../../core/time.ts';
 import { openQueueClient } from '../../../local/lambda/queue-client.ts';
 import { toSqsRecord } from '../../../local/lambda/sqs-record.ts';
-import type { Engine } from '../../support/engine.ts';
+import type { Engine } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openWorld, type World } from '../run/messages/world.ts';
 import { peekAtOnce } from './peek-at-once.ts';

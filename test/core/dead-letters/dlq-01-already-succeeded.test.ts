@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { runCli } from '../../cli/run-cli.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 
 it('DLQ-01: who redrives a job that already succeeded, by the console or from our side, runs nothing', async () => {

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { readRedrive, startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import { createClient } from '../../support/database.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const { db } = engine;
 const JOBS = 20;
 const EMPTY = { visible: 0, hidden: 0 };

@@ -1,10 +1,10 @@
 import { expect, inject, it, onTestFinished, vi } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { ask } from '../../support/postgres-server.ts';
 import { hiddenSeconds } from '../run/messages/world.ts';
 import { type DeadLetterRow, openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const name = new URL(engine.database.url).pathname.slice(1);
 const MEGABYTE = 1_000_000;
 const ODD = ['{"note":"\\u0000"}', 'not json', 'x'.repeat(MEGABYTE)];

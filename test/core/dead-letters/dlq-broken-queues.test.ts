@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { MAX_RECEIVE_COUNT } from '../../../core/handler/timing.ts';
 import { ensureQueues } from '../../../local/functions/handler-queues.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { removeRedrivePolicy } from '../run/messages/standings.ts';
 import { hiddenSeconds } from '../run/messages/world.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 const HOUR = 3600;
 

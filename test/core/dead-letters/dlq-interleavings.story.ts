@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { openDeadLetterWorld } from './dead-letter-world.ts';
 import { openUnrulyDeath, type Step } from './dlq-unruly.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 const pick = fc.nat(1000);
 const seconds = fc.constantFrom(1, 61, 250, 1_000, 5_000);

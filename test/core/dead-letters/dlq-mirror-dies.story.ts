@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../support/database.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const MIRROR = pathToFileURL(resolve(import.meta.dirname, '../../../functions/dlq-mirror.ts')).href;
 const JOBS = 25;
 /** What its first receive brings. */

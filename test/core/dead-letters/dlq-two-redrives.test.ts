@@ -9,10 +9,10 @@ import {
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { openLog } from '../../../core/log.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const { db } = engine;
 const log = openLog(() => undefined);
 const EMPTY = { visible: 0, hidden: 0 };

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { hiddenSeconds } from '../run/messages/world.ts';
 import { openDeadLetterWorld } from './dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 
 it('SQS-09: jobs that got into the dead-letter queue without ever running are due again, unspent', async () => {

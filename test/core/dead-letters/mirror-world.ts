@@ -5,7 +5,7 @@ import { mirror } from '../../../core/dead-letters/mirror.ts';
 import { openLog } from '../../../core/log.ts';
 import { systemTime, type Time } from '../../../core/time.ts';
 import { startSqs } from '../../../local/sqs/server.ts';
-import { type Engine, openEngine } from '../../support/engine.ts';
+import { type Engine, openDatabaseEngine } from '../../support/database-engine.ts';
 import { peekAtOnce } from './peek-at-once.ts';
 
 /** A dead letter as the table has it. */
@@ -51,7 +51,7 @@ const ROWS = `
     from millrace.dead_letters order by id`;
 
 export async function openMirrorWorld(): Promise<MirrorWorld> {
-  const engine = await openEngine({ maxAttempts: 1 });
+  const engine = await openDatabaseEngine({ maxAttempts: 1 });
   const server = await startSqs();
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const sqs = new SQS({ endpoint: server.endpoint, region: 'us-east-1', credentials });

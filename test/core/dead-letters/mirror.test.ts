@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hastyTime } from '../../support/engine.ts';
+import { hastyTime } from '../../support/database-engine.ts';
 import { openMirrorWorld } from './mirror-world.ts';
 
 const world = await openMirrorWorld();

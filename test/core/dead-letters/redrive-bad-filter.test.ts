@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
   const starting = startRedrive(engine.db, {}, { rate });

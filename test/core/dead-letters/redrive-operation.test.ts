@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { cancelRedrive, readRedrive, startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 /** Jobs that died of an error of theirs; answers their ids. */
 async function bury(count: number, error = 'no'): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { crash } from '../../support/crash.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 /** Jobs that died because their process was killed: which of them killed it, nobody knows. */
 async function dieTogether(count: number): Promise<string[]> {

@@ -118,7 +118,7 @@ describe('bounds', () => {
   it('keep the lease of a waiting job below the retention of its message, and say how', () => {
     const slow = { timeout: '880s', concurrency: 2, batch: { size: 1 } };
     const refusal =
-      'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, since the last of them may ' +
+      'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, because the last job may ' +
       'wait 346240 s and SQS keeps a message for 345600 s, got 777';
 
     expect(() => define({ ...slow, maxInFlight: 777 })).toThrow(

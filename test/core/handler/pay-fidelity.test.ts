@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { payloadJson } from '../../../core/handler/payload.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 /** Puts JSON texts in the table as SQL callers do, runs them, and answers what the handler got or why not. */
 async function through(texts: readonly string[]) {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { retry } from '../../../core/handler/retry-policy.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const boom = () => Promise.reject(new Error('boom'));
 const setPolicy = (policy: unknown) =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { checkLife, STEPS } from '../../support/unruly-life.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 it('ends every job, runs none that has ended and keeps its books, whatever happens in whatever order', async () => {
   await fc.assert(

@@ -3,9 +3,9 @@ import { findExpiredAttempts } from '../../../core/jobs/rescue.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { rescue } from '../../../core/run/rescue-lost.ts';
 import { crash } from '../../support/crash.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ timeout: '20s' });
+const engine = await openDatabaseEngine({ timeout: '20s' });
 
 async function crashed(count: number, options = {}) {
   const delivered = await engine.deliver(count, options);

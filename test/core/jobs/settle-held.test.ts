@@ -3,10 +3,10 @@ import { describeFailure } from '../../../core/failure.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { createClient } from '../../support/database.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const succeeded: Outcome = { kind: 'succeeded', result: null };
 const dead: Outcome = { kind: 'dead_letter', error: describeFailure(new Error('it broke')) };

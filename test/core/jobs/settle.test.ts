@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { describeFailure } from '../../../core/failure.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import type { Outcome, Settled } from '../../../core/outcome.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const error = describeFailure(new Error('it broke'));
 const OUTCOMES: Record<string, Outcome> = {

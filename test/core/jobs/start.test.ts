@@ -3,9 +3,9 @@ import { start } from '../../../core/jobs/start.ts';
 import type { Started } from '../../../core/jobs/start-answer.ts';
 import { decodeBatch } from '../../../core/run/sqs-event.ts';
 import { createClient } from '../../support/database.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 type Records = ReturnType<typeof engine.queues.receive>;
 

@@ -4,9 +4,9 @@ import { openLog } from '../../../core/log.ts';
 import { type Metrics, openMetrics } from '../../../core/numbers/emf.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
 import { systemTime } from '../../../core/time.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 /** A line as CloudWatch reads it. */
 interface EmfLine {

@@ -8,9 +8,9 @@ import { PROMETHEUS_METRICS } from '../../../core/numbers/metric-table.ts';
 import { renderMetrics } from '../../../core/numbers/prometheus.ts';
 import { readStats } from '../../../core/numbers/stats.ts';
 import { systemTime } from '../../../core/time.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ maxAttempts: 2 });
+const engine = await openDatabaseEngine({ maxAttempts: 2 });
 const build = { version: '1.2.3', node: 'v24.0.0' };
 
 /** `name{labels}` to value. */

@@ -121,8 +121,8 @@ describe('what is wrong with it is said in a sentence', () => {
     ['no JSON', 'hunter2', 'expected JSON with username and password'],
     ['an array', '[]', 'expected JSON with username'],
     ['no password', { username: 'runtime' }, 'expected JSON with password'],
-    ['no host', { username: 'a', password: 'b' }, 'expected JSON with host, or MILLRACE_DATABASE_HOST'],
-    ['no database', { username: 'a', password: 'b', host: 'c' }, 'dbname, or MILLRACE_DATABASE_NAME'],
+    ['no host', { username: 'a', password: 'b' }, 'expected JSON with host, or the setting MILLRACE_DATABASE_HOST'],
+    ['no database', { username: 'a', password: 'b', host: 'c' }, 'dbname, or the setting MILLRACE_DATABASE_NAME'],
   ])('a secret with %s', async (_what, secret, sentence) => {
     keep(secret);
 

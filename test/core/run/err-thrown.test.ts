@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 it('ERR-01: a NUL in an error message fails that job with readable text, and the other nine succeed', async () => {
   const { ids, records } = await engine.deliver(10);

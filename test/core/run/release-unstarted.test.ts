@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 /** An invocation that has no time for anything but giving back. */
 const tooLate = { remainingMs: () => 1_000 };

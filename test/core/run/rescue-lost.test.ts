@@ -4,10 +4,10 @@ import { openLog } from '../../../core/log.ts';
 import { rescue } from '../../../core/run/rescue-lost.ts';
 import { crash } from '../../support/crash.ts';
 import { createClient } from '../../support/database.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 import { faultsOf } from '../../support/log-lines.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 async function crashed(count: number, options = {}) {
   const { ids, records } = await engine.deliver(count, options);

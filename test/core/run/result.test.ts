@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { resultJson } from '../../../core/run/result.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 const read = (value: unknown): unknown => JSON.parse(resultJson(value) ?? '"nothing"');
 
 function nested(depth: number): unknown {

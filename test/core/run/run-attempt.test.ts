@@ -7,7 +7,7 @@ import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
 import { openLog } from '../../../core/log.ts';
 import { runAttempt } from '../../../core/run/run-attempt.ts';
 import { systemTime } from '../../../core/time.ts';
-import { hastyTime } from '../../support/engine.ts';
+import { hastyTime } from '../../support/database-engine.ts';
 
 const FIXED = retry.fixed('1m');
 const never = () => new Promise(() => undefined);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { SqsRecord } from '../../../core/run/sqs-event.ts';
 import { createClient } from '../../support/database.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const SENT_AT = 1_800_000_000_123;
 const STATUSES = ['pending', 'failed', 'dispatched', 'running', 'dead_letter', 'succeeded', 'skipped', 'cancelled'];

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { crash } from '../../support/crash.ts';
-import { hastyTime, openEngine, QUEUE } from '../../support/engine.ts';
+import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 /** Jobs whose last attempt ended by rescue, sent again; the others of the batch are new. */
 async function afterRescue(suspects: number, others: number) {

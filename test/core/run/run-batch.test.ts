@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime } from '../../../core/time.ts';
-import { hastyTime, openEngine, QUEUE } from '../../support/engine.ts';
+import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 const never = () => new Promise(() => undefined);
 
 it('runs a batch side by side', async () => {

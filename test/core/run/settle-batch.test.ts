@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { createClient } from '../../support/database.ts';
-import { hastyTime, openEngine } from '../../support/engine.ts';
+import { hastyTime, openDatabaseEngine } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 function boom(): never {
   throw new Error('boom');

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { openDeadLetterWorld } from '../dead-letters/dead-letter-world.ts';
 
-const engine = await openEngine({ maxAttempts: 1 });
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 const POISON = [
   'not json',

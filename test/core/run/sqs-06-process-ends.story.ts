@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { openEffects } from '../../local/lambda/effects-fixture.ts';
 import { crash } from '../../support/crash.ts';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 
-const engine = await openEngine({ timeout: '3s' });
+const engine = await openDatabaseEngine({ timeout: '3s' });
 const PATIENT = { timeout: 60_000 };
 const GROW = 'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await new Promise((r) => setTimeout(r, 4)); }';
 

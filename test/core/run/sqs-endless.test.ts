@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { hastyTime, openEngine, QUEUE } from '../../support/engine.ts';
+import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine({ timeout: '3s' });
+const engine = await openDatabaseEngine({ timeout: '3s' });
 const never = () => new Promise(() => undefined);
 
 it('SQS-06: a handler that never ends fails as timed out at its own timeout, and its batch-mates go on', async () => {

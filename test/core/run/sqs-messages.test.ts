@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openEngine, QUEUE } from '../../support/engine.ts';
+import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const S3_TEST_EVENT = JSON.stringify({
   Service: 'Amazon S3',

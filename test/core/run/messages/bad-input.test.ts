@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { claimJob } from './standings.ts';
 import { hiddenSeconds, openWorld } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const EMPTY = { visible: 0, hidden: 0 };
 const MEBIBYTE = 1_048_576;

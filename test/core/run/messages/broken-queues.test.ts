@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { DeadLetter } from '../../../../core/handler/chosen-outcome.ts';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { arnOf, removeRedrivePolicy } from './standings.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const EMPTY = { visible: 0, hidden: 0 };
 const ONE_HIDDEN = { visible: 0, hidden: 1 };

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { readDocument, tableBelow } from '../../../docs/documents.ts';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { COLUMNS, receiveOne } from './arrivals.ts';
 import { SCENES } from './scenes.ts';
 import { bringTo, claimJob, drain } from './standings.ts';
 import { judge, outcomeOf } from './verdict.ts';
 import { hiddenSeconds, openWorld } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const document = readDocument('docs/lifecycle.md');
 const table = tableBelow(document, 'What a message means');

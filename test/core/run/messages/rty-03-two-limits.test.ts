@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne, show } from './arrivals.ts';
 import { arnOf, claimJob } from './standings.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const COMBINATIONS = [1, 3, 5].flatMap((maxAttempts) =>
   [3, 5, 10].flatMap((receives) => [0, 2].map((throttled) => ({ maxAttempts, receives, throttled }))),

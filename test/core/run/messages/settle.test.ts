@@ -4,11 +4,11 @@ import { timingOf } from '../../../../core/handler/timing.ts';
 import type { Database } from '../../../../core/postgres/database.ts';
 import { systemTime, type Time } from '../../../../core/time.ts';
 import { createClient } from '../../../support/database.ts';
-import { hastyTime, openEngine } from '../../../support/engine.ts';
+import { hastyTime, openDatabaseEngine } from '../../../support/database-engine.ts';
 import { claimJob, drain, moveBack } from './standings.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const LEASE_SECONDS = timingOf(engine.definition).runningLease + 1;
 /** A crash waits at least a fifth longer than the policy's minute. */

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { createClient } from '../../../support/database.ts';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne } from './arrivals.ts';
 import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './standings.ts';
 import { hiddenSeconds, type Name, openWorld, type World } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const EMPTY = { visible: 0, hidden: 0 };
 const LEFT = { visible: 0, hidden: 1 };

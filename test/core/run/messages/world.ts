@@ -17,7 +17,7 @@ import { ensureQueues, type HandlerQueues } from '../../../../local/functions/ha
 import { openQueueClient } from '../../../../local/lambda/queue-client.ts';
 import { toSqsRecord } from '../../../../local/lambda/sqs-record.ts';
 import { startSqs } from '../../../../local/sqs/server.ts';
-import type { Engine } from '../../../support/engine.ts';
+import type { Engine } from '../../../support/database-engine.ts';
 
 /** Two handlers with a queue and a dead-letter queue each. The jobs of these tests are those of `work`. */
 export type Name = 'work' | 'other';

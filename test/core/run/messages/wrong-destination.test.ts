@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
-import { openEngine } from '../../../support/engine.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne, show } from './arrivals.ts';
 import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './standings.ts';
 import { openWorld, type World } from './world.ts';
 
-const engine = await openEngine();
+const engine = await openDatabaseEngine();
 
 const alarms = () => engine.lines.filter(({ event }) => event === 'message_unexpected').map(({ step }) => step);
 

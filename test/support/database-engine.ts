@@ -110,7 +110,7 @@ const EMPTY = `
   update public.test_clock set shift = '0'`;
 
 /** Opens an engine for this test file; empties it before each test and closes it after the last. */
-export async function openEngine(options: { timeout?: string; maxAttempts?: number } = {}): Promise<Engine> {
+export async function openDatabaseEngine(options: { timeout?: string; maxAttempts?: number } = {}): Promise<Engine> {
   const database = await createDatabase();
   const lines: Record<string, unknown>[] = [];
   const log: Log = openLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
