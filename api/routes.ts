@@ -1,7 +1,7 @@
 import { documentationRoutes } from './documentation.ts';
 import type { Route } from './route.ts';
 import { actOnJobs } from './routes/actions.ts';
-import { listJobs, processJobs, removeJob, retryJob, showAnyJob } from './routes/admin-jobs.ts';
+import { listJobs, processJobs, removeJob, retryRoute, showAnyJob } from './routes/admin-jobs.ts';
 import { createKey, listKeys, revokeKey } from './routes/api-keys.ts';
 import { listAudit } from './routes/audit.ts';
 import { enqueueJobs } from './routes/bulk.ts';
@@ -16,7 +16,7 @@ import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/r
 /** Every operation, in the order of the documentation. */
 const OPERATIONS: readonly Route[] = [
   ...[enqueueJob, enqueueJobs, getJob, cancelJob],
-  ...[getStats, listJobs, showAnyJob, retryJob, processJobs, removeJob, actOnJobs],
+  ...[getStats, listJobs, showAnyJob, retryRoute, processJobs, removeJob, actOnJobs],
   ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter, discardMany, discardOne],
   ...[createRedrive, listRedrives, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],

@@ -72,7 +72,7 @@ export const showAnyJob = defineRoute({
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
-export const retryJob = defineRoute({
+export const retryRoute = defineRoute({
   method: 'post',
   path: '/admin/jobs/{id}/retry',
   operation: 'retryJob',

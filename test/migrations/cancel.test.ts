@@ -9,7 +9,7 @@ const { pool, db } = engine;
 const cancel = (id: string) => ask('select millrace.cancel($1)', id);
 const audit = async () => (await pool.query('select action, job_id, actor from millrace.audit_log order by id')).rows;
 
-describe('cancel', () => {
+describe('millrace.cancel', () => {
   it.each([
     ['pending', 'cancelled', 'cancelled'],
     ['failed', 'cancelled', 'cancelled'],

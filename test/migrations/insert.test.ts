@@ -35,7 +35,7 @@ describe('a plain insert by an application', () => {
   });
 
   it.each([
-    ['a handler of its own', 'mail', '', 3],
+    ['its handler', 'mail', '', 3],
     ['the handler of the routing key', 'index', 'vector', 9],
     ['no handler, for another routing key', 'index', 'keyword', 5],
     ['no handler yet', 'tomorrow', '', 5],

@@ -9,7 +9,7 @@ const { engine, ask, job, letters, login } = await openOperator();
 const { pool, db } = engine;
 const retry = (id: string) => ask('select millrace.retry($1)', id);
 
-describe('retry', () => {
+describe('millrace.retry', () => {
   it.each([
     ['dead_letter', 'redriven', 'pending'],
     ['failed', 'due', 'failed'],

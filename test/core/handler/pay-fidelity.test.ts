@@ -33,14 +33,11 @@ it('PAY-01: text that Postgres accepts reaches the handler and the result unchan
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'succeeded', result: { note: 'ok 😀' } });
 });
 
-it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])(
-  'PAY-01: the database itself refuses %s',
-  async (json) => {
-    const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [json]);
+it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])('PAY-01: the database itself refuses %s', async (json) => {
+  const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [json]);
 
-    await expect(insert).rejects.toThrow(/unsupported Unicode escape sequence|invalid input syntax for type json/);
-  },
-);
+  await expect(insert).rejects.toThrow(/unsupported Unicode escape sequence|invalid input syntax for type json/);
+});
 
 it('PAY-04: a number that would change makes a dead letter that names it', async () => {
   const [exact, huge, big] = await through([
