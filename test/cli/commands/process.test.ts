@@ -77,7 +77,7 @@ describe('process', () => {
 
   it.each([
     ['fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
-    ['is not a dispatcher', { body: 'null' }, 'is it the dispatcher?'],
+    ['is not a dispatcher', { body: 'null' }, 'check that it is the dispatcher'],
   ])('exits with 1 when the function %s', async (_what, reply, sentence) => {
     lambda.answer = { status: 200, ...reply };
 
