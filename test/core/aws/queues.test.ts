@@ -57,19 +57,22 @@ const queueAt = (endpoint: string) => `${endpoint}/000000000000/queue`;
 const NOBODY = 'http://127.0.0.1:1';
 
 describe('sending', () => {
-  it.each([0, 1, 9, 10, 11, 95, 340])('sends %d messages in batches of ten, and returns results in order', async (count) => {
-    const queueUrl = await createQueue();
+  it.each([0, 1, 9, 10, 11, 95, 340])(
+    'sends %d messages in batches of ten, and returns results in order',
+    async (count) => {
+      const queueUrl = await createQueue();
 
-    const verdicts = await open().send(queueUrl, messages(count));
+      const verdicts = await open().send(queueUrl, messages(count));
 
-    expect(verdicts).toEqual(messages(count).map(({ id }) => ({ id, kind: 'sent', reason: '' })));
-    const bodies = (await receiveAll(queueUrl)).map(({ body }) => body);
-    expect(bodies.sort()).toEqual(
-      messages(count)
-        .map(({ body }) => body)
-        .sort(),
-    );
-  });
+      expect(verdicts).toEqual(messages(count).map(({ id }) => ({ id, kind: 'sent', reason: '' })));
+      const bodies = (await receiveAll(queueUrl)).map(({ body }) => body);
+      expect(bodies.sort()).toEqual(
+        messages(count)
+          .map(({ body }) => body)
+          .sort(),
+      );
+    },
+  );
 
   it('sends as few requests as batches of ten allow', async () => {
     const { endpoint, seen } = await startFake((body) => ({ status: 200, body: acceptAll(body) }));

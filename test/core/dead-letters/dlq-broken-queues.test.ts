@@ -55,7 +55,7 @@ it('dead jobs of a deleted queue have messages again after a deployment, and a m
   expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
 
-it('a job that dies in a queue without a redrive policy is stored, and its message moves after a deployment', async () => {
+it('a job that dies without a redrive policy is stored, and its message moves after a deployment', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   await removeRedrivePolicy(world, 'work');

@@ -33,14 +33,11 @@ it('PAY-01: text that Postgres accepts reaches the handler and the result unchan
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'succeeded', result: { note: 'ok 😀' } });
 });
 
-it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])(
-  'PAY-01: the database itself refuses %s',
-  async (json) => {
-    const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [json]);
+it.each(['{"note":"ab\\u0000cd"}', '{"note":"x\\ud83d"}'])('PAY-01: the database itself refuses %s', async (json) => {
+  const insert = engine.sql("insert into millrace.jobs (job_type, payload) values ('work', $1)", [json]);
 
-    await expect(insert).rejects.toThrow(/unsupported Unicode escape sequence|invalid input syntax for type json/);
-  },
-);
+  await expect(insert).rejects.toThrow(/unsupported Unicode escape sequence|invalid input syntax for type json/);
+});
 
 it('PAY-04: a number that would change makes a dead letter that names it', async () => {
   const [exact, huge, big] = await through([
@@ -127,7 +124,7 @@ it('PAY-04: every payload that JavaScript can enqueue reaches the handler unchan
   );
 });
 
-it('PAY-04: whole numbers inserted by SQL reach the handler with their digits, or make dead letters with the cause', async () => {
+it('PAY-04: whole numbers inserted by SQL reach the handler exactly, or make dead letters with the cause', async () => {
   const whole = fc.oneof(
     fc.bigInt(),
     fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),

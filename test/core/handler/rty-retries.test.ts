@@ -31,17 +31,14 @@ it.each([1, 31, 32, 60, 64, 999])('RTY-01: the delay after attempt %i is between
   expect(state.due_in).toBeLessThanOrEqual(3600 * 1.2);
 });
 
-it.each([1100, 2_147_483_646, 2_147_483_647])(
-  'RTY-01: attempt %i, above every limit, is settled',
-  async (attempt) => {
-    await setPolicy(retry.exponential({ base: '30s', max: '1h' }));
+it.each([1100, 2_147_483_646, 2_147_483_647])('RTY-01: attempt %i, above every limit, is settled', async (attempt) => {
+  await setPolicy(retry.exponential({ base: '30s', max: '1h' }));
 
-    const { ran, state } = await failAfter(attempt - 1);
+  const { ran, state } = await failAfter(attempt - 1);
 
-    expect(ran.failed).toHaveLength(1);
-    expect(state).toMatchObject({ status: 'dead_letter', attempts: attempt });
-  },
-);
+  expect(ran.failed).toHaveLength(1);
+  expect(state).toMatchObject({ status: 'dead_letter', attempts: attempt });
+});
 
 it('RTY-01: a job whose attempts are at the limit of the column is started and settled', async () => {
   const { state } = await failAfter(2_147_483_647);

@@ -8,22 +8,25 @@ const { url, pool, drop } = await createDatabase();
 afterAll(drop);
 
 describe('PGC-01', () => {
-  it.each(['dispatcher', 'handler', 'api', 'watch'])('the pool of a %s survives the loss of an idle connection', async (name) => {
-    const log = recordLog();
-    const db = openDatabase({ connectionString: url, max: 1, name: `pgc-01-${name}`, log });
-    onTestFinished(() => db.close());
-    const pid = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
-    const before = await pid();
+  it.each(['dispatcher', 'handler', 'api', 'watch'])(
+    'the pool of a %s survives the loss of an idle connection',
+    async (name) => {
+      const log = recordLog();
+      const db = openDatabase({ connectionString: url, max: 1, name: `pgc-01-${name}`, log });
+      onTestFinished(() => db.close());
+      const pid = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+      const before = await pid();
 
-    await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-      `pgc-01-${name}`,
-    ]);
-    await eventually(() => expect(log.events('database_connection_lost')).toHaveLength(1));
-    const after = await pid();
+      await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
+        `pgc-01-${name}`,
+      ]);
+      await eventually(() => expect(log.events('database_connection_lost')).toHaveLength(1));
+      const after = await pid();
 
-    expect(after).not.toBe(before);
-    expect(log.events('database_connection_lost')).toMatchObject([{ level: 'warn' }]);
-  });
+      expect(after).not.toBe(before);
+      expect(log.events('database_connection_lost')).toMatchObject([{ level: 'warn' }]);
+    },
+  );
 
   it('a connection lost during a statement fails only that statement', async () => {
     const log = recordLog();

@@ -96,13 +96,16 @@ it.each(CELLS)('stops bouncing after too many receives: a $status job, $column',
   expect(new Set(steps)).toEqual(new Set([late]));
 });
 
-it.each(COLUMNS)('acknowledges a message of a pruned job, and leaves one with an id that was never issued: %s', (column) => {
-  const issued = stepOf(column, null, { issued: true });
-  const never = stepOf(column, null, { issued: false });
+it.each(COLUMNS)(
+  'acknowledges a message of a pruned job, and leaves one with an id that was never issued: %s',
+  (column) => {
+    const issued = stepOf(column, null, { issued: true });
+    const never = stepOf(column, null, { issued: false });
 
-  expect(issued).toBe(column === 'other epoch' ? 'leave' : 'acknowledge');
-  expect(never).toBe('leave');
-});
+    expect(issued).toBe(column === 'other epoch' ? 'leave' : 'acknowledge');
+    expect(never).toBe('leave');
+  },
+);
 
 it.each(STATUSES)('decides by the claim for a %s job of another handler', (status) => {
   const steps = Object.fromEntries(COLUMNS.map((column) => [column, stepOf(column, { status, jobType: 'other' })]));

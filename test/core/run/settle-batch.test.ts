@@ -151,7 +151,7 @@ it.each<[string, () => void, string, boolean]>([
   expect(await engine.state(ids[0]!)).toMatchObject({ status, attempts: 1 });
 });
 
-it("ignores an outcome that arrives after the rescue", async () => {
+it('ignores an outcome that arrives after the rescue', async () => {
   const { ids, records } = await engine.deliver(1);
   engine.work = async () => {
     await engine.advance(10_000);

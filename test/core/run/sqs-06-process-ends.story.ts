@@ -14,25 +14,28 @@ it.concurrent.each<[string, string, string]>([
   ['exits with 0', 'process.exit(0);', 'exit'],
   ['exits with 1', 'process.exit(1);', 'exit'],
   ['allocates until it is killed', GROW, 'out-of-memory'],
-])('SQS-06: a worker that %s does not succeed and frees its slot, and other attempts continue', async (_, ending, kind) => {
-  const effects = await openEffects({
-    body: `const [{ body }] = event.Records;
+])(
+  'SQS-06: a worker that %s does not succeed and frees its slot, and other attempts continue',
+  async (_, ending, kind) => {
+    const effects = await openEffects({
+      body: `const [{ body }] = event.Records;
            if (body === 'bad') { ${ending} }
            if (body === 'long') await new Promise((r) => setTimeout(r, 1_500));`,
-    spec: { timeoutSeconds: 3, memoryMb: 150 },
-    mapping: { batchSize: 1, maximumConcurrency: 2 },
-    visibilitySeconds: 120,
-  });
-  await effects.send(['bad', 'long', 'bad', 'bad', 'good', 'good', 'good']);
-  effects.map();
+      spec: { timeoutSeconds: 3, memoryMb: 150 },
+      mapping: { batchSize: 1, maximumConcurrency: 2 },
+      visibilitySeconds: 120,
+    });
+    await effects.send(['bad', 'long', 'bad', 'bad', 'good', 'good', 'good']);
+    effects.map();
 
-  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 3 }), PATIENT);
-  await eventually(() => expect(effects.events.filter((event) => event.kind === kind)).toHaveLength(3), PATIENT);
+    await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 3 }), PATIENT);
+    await eventually(() => expect(effects.events.filter((event) => event.kind === kind)).toHaveLength(3), PATIENT);
 
-  const bodies = effects.seen().map(({ body, receives }) => `${body}${receives}`);
-  expect(bodies.sort()).toEqual(['bad1', 'bad1', 'bad1', 'good1', 'good1', 'good1', 'long1']);
-  await effects.close();
-});
+    const bodies = effects.seen().map(({ body, receives }) => `${body}${receives}`);
+    expect(bodies.sort()).toEqual(['bad1', 'bad1', 'bad1', 'good1', 'good1', 'good1', 'long1']);
+    await effects.close();
+  },
+);
 
 it('SQS-06: each process that ends counts as an attempt, and after the last one the job is dead', async () => {
   const id = await engine.enqueue({ maxAttempts: 2 });

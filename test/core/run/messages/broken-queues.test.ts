@@ -34,34 +34,37 @@ const BREAKS = [
   { what: 'dead-letter queue was deleted', spoil: deleteDeadLetterQueue, mend: restoreQueue },
 ];
 
-it.each(BREAKS)('a dead job in a queue whose $what does not loop, and its message moves after the repair', async (story) => {
-  const world = await openWorld(engine);
-  const { queueUrl, deadLetterQueueUrl } = world.work;
-  engine.work = () => Promise.reject(new DeadLetter('hopeless'));
-  const id = await engine.enqueue();
-  await story.spoil(world);
-  await world.dispatch();
+it.each(BREAKS)(
+  'a dead job in a queue whose $what does not loop, and its message moves after the repair',
+  async (story) => {
+    const world = await openWorld(engine);
+    const { queueUrl, deadLetterQueueUrl } = world.work;
+    engine.work = () => Promise.reject(new DeadLetter('hopeless'));
+    const id = await engine.enqueue();
+    await story.spoil(world);
+    await world.dispatch();
 
-  const counts = await world.pump('work');
-  const left = await world.depth(queueUrl);
-  const alarms = engine.lines.filter(({ event }) => event === 'message_unexpected');
-  await world.advance(hiddenSeconds(engine));
-  const later = await world.pump('work');
-  await world.advance(hiddenSeconds(engine));
-  await story.mend(world);
-  const mended = await world.pump('work');
+    const counts = await world.pump('work');
+    const left = await world.depth(queueUrl);
+    const alarms = engine.lines.filter(({ event }) => event === 'message_unexpected');
+    await world.advance(hiddenSeconds(engine));
+    const later = await world.pump('work');
+    await world.advance(hiddenSeconds(engine));
+    await story.mend(world);
+    const mended = await world.pump('work');
 
-  expect(counts).toEqual([1, 2, 3, 4, 5, 6]);
-  expect(left).toEqual(ONE_HIDDEN);
-  expect(alarms).toMatchObject([
-    { level: 'error', step: 'leave', job_id: id, reason: expect.stringMatching(/redrive policy/) },
-  ]);
-  expect(later).toEqual([7]);
-  expect(mended).toEqual([]);
-  expect(await world.depth(queueUrl)).toEqual(EMPTY);
-  expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
-  expect(engine.runs).toEqual([id]);
-});
+    expect(counts).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(left).toEqual(ONE_HIDDEN);
+    expect(alarms).toMatchObject([
+      { level: 'error', step: 'leave', job_id: id, reason: expect.stringMatching(/redrive policy/) },
+    ]);
+    expect(later).toEqual([7]);
+    expect(mended).toEqual([]);
+    expect(await world.depth(queueUrl)).toEqual(EMPTY);
+    expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
+    expect(engine.runs).toEqual([id]);
+  },
+);
 
 it.each(BREAKS)('an unreadable message in a queue whose $what does not loop', async (story) => {
   const world = await openWorld(engine);

@@ -111,21 +111,29 @@ function losingAnswer(hasRun: () => boolean): Database {
 const OUTCOMES = [
   { what: 'a success', work: () => 'well', status: 'succeeded', depth: GONE },
   { what: 'a failure', work: () => Promise.reject(new Error('boom')), status: 'failed', depth: GONE },
-  { what: 'a dead letter', work: () => Promise.reject(new DeadLetter('hopeless')), status: 'dead_letter', depth: BOUNCED },
+  {
+    what: 'a dead letter',
+    work: () => Promise.reject(new DeadLetter('hopeless')),
+    status: 'dead_letter',
+    depth: BOUNCED,
+  },
 ];
 
-it.each(OUTCOMES)('$what that was stored but whose response was lost is reported as usual', async ({ work, status, depth }) => {
-  const world = await openWorld(engine);
-  const { jobId, record } = await claimJob(world);
-  engine.work = work;
-  const db = losingAnswer(() => engine.runs.length > 0);
+it.each(OUTCOMES)(
+  '$what that was stored but whose response was lost is reported as usual',
+  async ({ work, status, depth }) => {
+    const world = await openWorld(engine);
+    const { jobId, record } = await claimJob(world);
+    engine.work = work;
+    const db = losingAnswer(() => engine.runs.length > 0);
 
-  await world.handle('work', [record], { deps: { db } });
+    await world.handle('work', [record], { deps: { db } });
 
-  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_failed' }));
-  expect(await world.depth(world.work.queueUrl)).toEqual(depth);
-  expect(await engine.state(jobId)).toMatchObject({ status, attempts: 1 });
-});
+    expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_failed' }));
+    expect(await world.depth(world.work.queueUrl)).toEqual(depth);
+    expect(await engine.state(jobId)).toMatchObject({ status, attempts: 1 });
+  },
+);
 
 /** Starts an attempt whose row is locked in its middle, and returns a function that unlocks it. */
 async function holdDuringRun(jobId: string): Promise<() => Promise<unknown>> {
