@@ -3,7 +3,7 @@ import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-op
 import { MAX_RECEIVE_COUNT } from '../../../core/handler/timing.ts';
 import { ensureQueues } from '../../../local/functions/handler-queues.ts';
 import { openEngine } from '../../support/engine.ts';
-import { removeRedrivePolicy } from '../run/messages/standings.ts';
+import { removeRedrivePolicy } from '../run/messages/job-states.ts';
 import { hiddenSeconds } from '../run/messages/world.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openEngine } from '../../../support/engine.ts';
-import { claimJob } from './standings.ts';
+import { claimJob } from './job-states.ts';
 import { hiddenSeconds, openWorld } from './world.ts';
 
 const engine = await openEngine();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
 import { openEngine } from '../../../support/engine.ts';
 import { receiveOne, show } from './arrivals.ts';
-import { arnOf, claimJob } from './standings.ts';
+import { arnOf, claimJob } from './job-states.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
 const engine = await openEngine();

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { pruneFinished } from '../../../../core/dispatch/prune.ts';
 import { createClient } from '../../../support/database.ts';
 import { bodyFor, type Column, meet, NOBODY, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
-import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './standings.ts';
+import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './job-states.ts';
 import type { World } from './world.ts';
 
 type Arrange = (world: World, column: Column) => Promise<Scene>;

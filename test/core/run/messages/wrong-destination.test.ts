@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
 import { openEngine } from '../../../support/engine.ts';
 import { receiveOne, show } from './arrivals.ts';
-import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './standings.ts';
+import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './job-states.ts';
 import { openWorld, type World } from './world.ts';
 
 const engine = await openEngine();
