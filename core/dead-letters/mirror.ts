@@ -8,7 +8,7 @@ import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 import { carry } from './carriers.ts';
-import { findMirroredQueues, type MirroredQueue, noteCheck, noteSweep } from './mirrored-queues.ts';
+import { findMirroredQueues, type MirroredQueue, storeCheck, storeSweep } from './mirrored-queues.ts';
 import { sweep } from './sweep.ts';
 
 export interface MirrorDeps {
@@ -61,20 +61,20 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const { depth, retentionSeconds } = state;
   deps.metrics?.put({ DeadLetterMessages: depth }, queue.jobType);
   if (depth === queue.seen && !queue.due) {
-    if (depth !== queue.depth) await noteCheck(db, url, { depth, moving: false, movedAt: undefined });
+    if (depth !== queue.depth) await storeCheck(db, url, { depth, moving: false, movedAt: undefined });
     return;
   }
   const tasks = await tasksOf(deps, name, state);
   const moving = tasks?.some(({ status }) => status === 'RUNNING' || status === 'CANCELLING') ?? false;
   // Move tasks that moved no message are ignored.
   const movedAt = tasks?.find(({ moved }) => moved > 0)?.startedAt;
-  const begunAt = await noteCheck(db, url, { depth, moving, movedAt });
+  const begunAt = await storeCheck(db, url, { depth, moving, movedAt });
   // A move task receives messages too, and would miss those that a sweep hides.
   if (moving) return;
   const swept = await sweep(deps, { url, name, until });
   // Without the list of move tasks, no message can be called missing.
   const complete = swept.covered && swept.found >= depth && tasks !== undefined;
-  await noteSweep(db, { url, name, begunAt, complete, retentionSeconds });
+  await storeSweep(db, { url, name, begunAt, complete, retentionSeconds });
   if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
 }
 

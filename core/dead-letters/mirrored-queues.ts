@@ -46,7 +46,7 @@ const NOTE_CHECK = `
  * Stores the depth that SQS reports and whether messages were moved out: `moving` now, or by a task begun at `movedAt`.
  * Returns the database's time.
  */
-export async function noteCheck(
+export async function storeCheck(
   db: Database,
   url: string,
   { depth, moving, movedAt }: { depth: number; moving: boolean; movedAt: Date | undefined },
@@ -89,7 +89,7 @@ const NOTE_SWEEP = `
     from gone g where d.id = g.id`;
 
 /** Stores a sweep, and closes the strays that are no longer in the queue. */
-export async function noteSweep(db: Database, sweep: Sweep): Promise<void> {
+export async function storeSweep(db: Database, sweep: Sweep): Promise<void> {
   const { url, name, begunAt, complete, retentionSeconds } = sweep;
   await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds]);
 }

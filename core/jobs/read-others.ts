@@ -55,9 +55,9 @@ export async function readOthers(db: Database, batch: StartBatch, begun: Readonl
   const answers = new Map<StartRequest, StartAnswer>();
   if (requests.length === 0) return { answers, retryPolicy: undefined };
   const rest = { ...batch, requests };
-  const rows = await look(db, rest).catch((error: unknown) => {
+  const rows = await readRows(db, rest).catch((error: unknown) => {
     // A row that cannot be cancelled must not prevent the reading of the others.
-    if (isStatementError(error)) return look(db, { ...rest, lookOnly: true });
+    if (isStatementError(error)) return readRows(db, { ...rest, lookOnly: true });
     // Attempts that have started must run despite the error.
     if (begun.size === 0) throw error;
     return [];
@@ -69,7 +69,7 @@ export async function readOthers(db: Database, batch: StartBatch, begun: Readonl
   return { answers, retryPolicy: rows[0]?.retryPolicy ?? undefined };
 }
 
-async function look(db: Database, batch: StartBatch): Promise<OtherJob[]> {
+async function readRows(db: Database, batch: StartBatch): Promise<OtherJob[]> {
   const { requests } = batch;
   const { rows } = await db.query<OtherJob>(READ_OTHERS, [
     requests.map(({ jobId }) => jobId),

@@ -25,7 +25,7 @@ export async function applyDecisions(
   others: readonly Answered[],
   twins: readonly Delivery[],
 ): Promise<void> {
-  const answered = await withFinished(deps, [...others, ...(await lookUp(deps, twins))]);
+  const answered = await withFinished(deps, [...others, ...(await readTwins(deps, twins))]);
   const judged = answered.map(({ delivery, answer }) => ({
     delivery,
     decision: decide({ delivery, answer, handler: deps.definition }),
@@ -87,7 +87,7 @@ async function withFinished(deps: BatchDeps, answered: readonly Answered[]): Pro
 }
 
 /** Reads the answers for second messages of a job in one batch, after the start of the first message. */
-async function lookUp(deps: BatchDeps, twins: readonly Delivery[]) {
+async function readTwins(deps: BatchDeps, twins: readonly Delivery[]) {
   if (twins.length === 0) return [];
   const { jobType, routingKey } = deps.definition;
   const requests = twins.map((delivery) => ({ ...delivery, ...delivery.message }));

@@ -60,7 +60,7 @@ async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
   if (deliveries.length === 0) return;
   const all = [...deliveries, ...twins];
   if (!fits(deps, run.invocation)) return releaseUnstarted(deps, run.disposal, all);
-  const first = await suspectToGoFirst(deps, deliveries);
+  const first = await findFirstSuspect(deps, deliveries);
   if (first) {
     const { mates = [], copies = [] } = Object.groupBy(all, (one) => (sameClaim(one, first) ? 'copies' : 'mates'));
     await releaseUnstarted(deps, run.disposal, mates);
@@ -101,7 +101,7 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
   const { jobType, routingKey } = definition;
   const requestId = run.invocation.awsRequestId;
   const requests = wave.deliveries.map((delivery) => ({ ...delivery, ...delivery.message }));
-  const started = await startSurely(deps, run.invocation, {
+  const started = await startWithRetry(deps, run.invocation, {
     ...{ jobType, routingKey, requestId, requests },
     suspects: wave.suspects,
   });
@@ -128,7 +128,7 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
 }
 
 /** Repeats the start until it returns: one request starts a job once, and a started job must run. */
-async function startSurely(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
+async function startWithRetry(deps: BatchDeps, invocation: Invocation, batch: StartBatch): Promise<Started> {
   let started: Started | undefined;
   let failure: unknown;
   const hasTime = (pauseMs: number) => fits(deps, invocation, pauseMs);
@@ -162,7 +162,7 @@ function fits({ definition }: BatchDeps, invocation: Invocation, pauseMs = 0): b
   return invocation.getRemainingTimeInMillis() - pauseMs >= needed * 1000;
 }
 
-async function suspectToGoFirst(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {
+async function findFirstSuspect(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {
   const often = deliveries.filter(({ receiveCount }) => receiveCount >= SUSPECT_FIRST_AT);
   if (often.length === 0) return undefined;
   const suspects = await findSuspects(

@@ -98,7 +98,7 @@ describe('sending', () => {
   });
 
   it('reports for every message that the queue is missing', async () => {
-    const verdicts = await open().send(`${emulator.endpoint}/000000000000/nobody`, messages(12));
+    const verdicts = await open().send(`${emulator.endpoint}/000000000000/missing`, messages(12));
 
     expect(verdicts.map(({ kind }) => kind)).toEqual(Array.from({ length: 12 }, () => 'no_queue'));
     expect(verdicts[0]!.reason).toContain('QueueDoesNotExist');

@@ -8,7 +8,7 @@ import { pagesOf } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const DEAD = 40_000;
-/** Reading each dead letter with its job costs a few pages; reading all for each page of a result costs 800 times that. */
+/** Reading each dead letter with its job costs a few pages; reading all for each page costs 800 times as many. */
 const MOST_PAGES = 10 * DEAD;
 
 // A third of the dead letters have an error of a kind of its own; the stacks are as long as real ones.

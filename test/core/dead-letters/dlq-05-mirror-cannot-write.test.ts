@@ -24,7 +24,7 @@ async function bringBack(): Promise<void> {
 
 const bodiesOf = (rows: readonly DeadLetterRow[]) => rows.flatMap(({ raw_body }) => raw_body ?? []).toSorted();
 
-it('DLQ-05: messages that arrive in the dead-letter queue during an outage of the database are all stored afterwards', async () => {
+it('DLQ-05: all messages that arrive in the dead-letter queue during a database outage are stored later', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const normal = await world.die(5);
@@ -70,7 +70,7 @@ it('DLQ-05: jobs whose handler could not store their failure are dead within one
   await world.dispatch();
   engine.work = async () => {
     await takeAway();
-    throw new Error('and nobody hears of it');
+    throw new Error('and no caller sees it');
   };
 
   const records = await world.receive(queueUrl, 5);

@@ -3,7 +3,7 @@ import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-op
 import { MAX_RECEIVE_COUNT } from '../../../core/handler/timing.ts';
 import { ensureQueues } from '../../../local/functions/handler-queues.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
-import { removeRedrivePolicy } from '../run/messages/standings.ts';
+import { removeRedrivePolicy } from '../run/messages/job-states.ts';
 import { hiddenSeconds } from '../run/messages/world.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
@@ -55,7 +55,7 @@ it('dead jobs of a deleted queue have messages again after a deployment, and a m
   expect(await world.depth(deadLetterQueueUrl)).toEqual(EMPTY);
 });
 
-it('a job that dies in a queue without a redrive policy is stored, and its message moves after a deployment', async () => {
+it('a job that dies without a redrive policy is stored, and its message moves after a deployment', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   await removeRedrivePolicy(world, 'work');

@@ -113,7 +113,7 @@ it('SQS refuses a second move task of the same queue, and the first continues', 
   await expectOneRunEach(world, ids);
 });
 
-it('jobs without a handler stay dead after a redrive and a move task, and are redriven once it is deployed again', async () => {
+it('a redrive and a move task leave jobs without a handler dead until its next deployment', async () => {
   const { world, ids } = await dead(3);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const deploy = () => registerHandlers(db, [{ definition: engine.definition, functionName: 'work', ...world.work }]);

@@ -6,7 +6,7 @@ import { openDeadLetterWorld } from './dead-letter-world.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const EMPTY = { visible: 0, hidden: 0 };
 
-it('SQS-09: jobs whose message reached the dead-letter queue without a start are due again, without a lost attempt', async () => {
+it('SQS-09: unstarted jobs with a message in the dead-letter queue are due again, at no attempt', async () => {
   const world = await openDeadLetterWorld(engine);
   const { queueUrl, deadLetterQueueUrl } = world.work;
   const ids: string[] = [];

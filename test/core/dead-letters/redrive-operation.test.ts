@@ -6,7 +6,7 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 
 /** Creates jobs that died with the given error, and returns their ids. */
-async function bury(count: number, error = 'no'): Promise<string[]> {
+async function makeDead(count: number, error = 'no'): Promise<string[]> {
   engine.work = () => {
     throw new Error(error);
   };
@@ -31,7 +31,7 @@ async function stepToEnd(id: string) {
 }
 
 it('moves all matching jobs in steps, and returns their number', async () => {
-  await bury(10);
+  await makeDead(10);
 
   const id = await startRedrive(engine.db, {});
   const first = await stepRedrive(engine.db, id, 3);
@@ -49,8 +49,8 @@ it.each([
   ['routing key', { routingKey: 'none' }, 0],
   ['age', { since: '1h' }, 5],
 ])('moves only the jobs that match the filter: %s', async (_name, filter, expected) => {
-  await bury(3);
-  await bury(2, 'the disk is full');
+  await makeDead(3);
+  await makeDead(2, 'the disk is full');
 
   const last = await stepToEnd(await startRedrive(engine.db, filter));
 
@@ -58,7 +58,7 @@ it.each([
 });
 
 it('moves the named jobs up to the limit', async () => {
-  const ids = await bury(5);
+  const ids = await makeDead(5);
 
   const named = await stepToEnd(await startRedrive(engine.db, { jobIds: ids.slice(0, 2) }));
   const limited = await stepToEnd(await startRedrive(engine.db, {}, { limit: 1 }));
@@ -68,7 +68,7 @@ it('moves the named jobs up to the limit', async () => {
 });
 
 it('keeps its rate, even after a long break', async () => {
-  await bury(10);
+  await makeDead(10);
   const id = await startRedrive(engine.db, {}, { rate: 0.5 });
 
   const atOnce = await stepRedrive(engine.db, id, 100);
@@ -82,7 +82,7 @@ it('keeps its rate, even after a long break', async () => {
 });
 
 it('catches up at most five seconds after an outage', async () => {
-  await bury(30);
+  await makeDead(30);
   const id = await startRedrive(engine.db, {}, { rate: 2 });
   await engine.advance(90);
 
@@ -92,7 +92,7 @@ it('catches up at most five seconds after an outage', async () => {
 });
 
 it('moves one job at any rate', async () => {
-  await bury(2);
+  await makeDead(2);
   const id = await startRedrive(engine.db, {}, { rate: 0.01 });
   await engine.advance(99);
   const before = await stepRedrive(engine.db, id, 10);
@@ -104,9 +104,9 @@ it('moves one job at any rate', async () => {
 });
 
 it('moves no job that dies after its start', async () => {
-  await bury(2);
+  await makeDead(2);
   const id = await startRedrive(engine.db, {});
-  await bury(3);
+  await makeDead(3);
 
   const last = await stepToEnd(id);
 
@@ -115,7 +115,7 @@ it('moves no job that dies after its start', async () => {
 });
 
 it('moves every job once when two redrives run', async () => {
-  await bury(20);
+  await makeDead(20);
   const both = await Promise.all([startRedrive(engine.db, {}), startRedrive(engine.db, {})]);
 
   const ends = await Promise.all(both.map(stepToEnd));
@@ -128,7 +128,7 @@ it('moves every job once when two redrives run', async () => {
 });
 
 it('moves the job of a locked row later', async () => {
-  const [held] = await bury(3);
+  const [held] = await makeDead(3);
   const id = await startRedrive(engine.db, {});
   const client = await engine.database.pool.connect();
   await client.query('begin');
@@ -144,7 +144,7 @@ it('moves the job of a locked row later', async () => {
 });
 
 it('does not move jobs without a handler, and returns their number', async () => {
-  const [id] = await bury(2);
+  const [id] = await makeDead(2);
   await engine.sql(`update millrace.dead_letters set job_type = 'gone' where job_id = $1`, [id]);
 
   const last = await stepToEnd(await startRedrive(engine.db, {}));
@@ -153,7 +153,7 @@ it('does not move jobs without a handler, and returns their number', async () =>
 });
 
 it('moves nothing after its cancellation', async () => {
-  await bury(5);
+  await makeDead(5);
   const id = await startRedrive(engine.db, {});
   await stepRedrive(engine.db, id, 2);
 
@@ -167,7 +167,7 @@ it('moves nothing after its cancellation', async () => {
 });
 
 it('is done by the dispatcher, in the round of its last jobs', async () => {
-  await bury(5);
+  await makeDead(5);
   const lines: string[] = [];
   const log = { info: (event: string) => lines.push(event), warn: () => 0, error: () => 0 };
   await startRedrive(engine.db, {});
@@ -182,7 +182,7 @@ it('is done by the dispatcher, in the round of its last jobs', async () => {
 });
 
 it('counts jobs as moved, and strays as skipped', async () => {
-  await bury(3);
+  await makeDead(3);
   await engine.sql(
     `insert into millrace.dead_letters (job_type, routing_key, queue_name, last_error, died_at)
        select 'work', '', 'q', 'stray', millrace.clock() from generate_series(1, 2)`,

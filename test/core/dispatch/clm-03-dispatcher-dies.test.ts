@@ -33,7 +33,7 @@ const attempts = async () =>
   (await pool.query('select distinct attempts, losses from millrace.jobs_live order by 1')).rows;
 
 describe('CLM-03', () => {
-  it('jobs that a dead dispatcher claimed and did not send are sent once, a minute later, without a lost attempt', async () => {
+  it('unsent jobs of a dead dispatcher are sent once, a minute later, at the cost of no attempt', async () => {
     const ids = await insertJobs(pool, 'mail', 25);
     const child = spawn(process.execPath, ['--input-type=module', '--eval', DYING], {
       env: { ...process.env, URL: engine.runtimeUrl },

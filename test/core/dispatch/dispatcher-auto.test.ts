@@ -52,7 +52,7 @@ describe('a run in mode auto', () => {
   });
 
   it.each([
-    ['a job that was enqueued since', 9, async () => insertJobs(pool, 'nobody', 1)],
+    ['a job that was enqueued since', 9, async () => insertJobs(pool, 'unregistered', 1)],
     [
       'a job that is due within a minute',
       9,
@@ -69,7 +69,7 @@ describe('a run in mode auto', () => {
       'a job in flight',
       9,
       () =>
-        insertJobs(pool, 'nobody', 1)
+        insertJobs(pool, 'unregistered', 1)
           .then(() =>
             pool.query(
               `update millrace.jobs_live set status = 'running', claim_no = 1, started_at = now(),

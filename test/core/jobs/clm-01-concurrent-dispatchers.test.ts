@@ -103,7 +103,7 @@ it.each([
   expect(Math.max(...most.values())).toBeGreaterThan(5);
 });
 
-it('CLM-01: a dispatcher never waits for another, and claims nothing for handlers that another has locked', async () => {
+it('CLM-01: a dispatcher never waits for another, and claims nothing for locked handlers', async () => {
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 10);
   const number = async () =>

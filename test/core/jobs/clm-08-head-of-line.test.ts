@@ -62,7 +62,7 @@ describe('CLM-08', () => {
 
   it('10,000 older jobs without a handler do not delay other jobs', async () => {
     await many();
-    await pool.query(`update millrace.jobs_live set job_type = 'nobody'`);
+    await pool.query(`update millrace.jobs_live set job_type = 'unregistered'`);
     await insertJobs(pool, 'small', 1);
 
     await round();

@@ -13,7 +13,7 @@ async function crashed(count: number, options = {}) {
   return delivered;
 }
 
-it('LSE-01: a job whose worker is killed is due again after its lease, and its message starts no second attempt', async () => {
+it('LSE-01: a job of a killed worker is due after its lease, and its message starts no second attempt', async () => {
   const { ids, records } = await crashed(1);
 
   const early = await engine.rescue();

@@ -76,7 +76,7 @@ it('a login that is a member of the owner builds an index', async () => {
   expect(rows).toEqual([{ owner: 'millrace_owner' }, { owner: 'millrace_owner' }]);
 });
 
-it('a build whose migrator was killed continues without delaying jobs, and the next migrator waits for it', async () => {
+it('a build of a killed migrator continues without delaying jobs, and the next migrator waits for it', async () => {
   const database = await open();
   const folder = await folderWith({ '9001_online.sql': ONLINE });
   const older = await killWhileBuilding(database, folder);

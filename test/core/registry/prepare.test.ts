@@ -87,7 +87,7 @@ it('writes the registry with the addresses of the stage, and is idempotent', asy
   ]);
 });
 
-it('refuses a release that removes the handler of unfinished jobs, with their number and the alternatives', async () => {
+it('refuses to remove the handler of unfinished jobs, with their number and the alternatives', async () => {
   await insertJobs(pool, 'mail', 3);
   await pool.query(`insert into millrace.jobs (job_type, routing_key, payload) values ('index', 'vector', '{}')`);
 

@@ -103,7 +103,7 @@ it('ends every attempt once when two dispatchers rescue concurrently', async () 
   expect(await engine.sql('select from millrace.job_attempts')).toHaveLength(10);
 });
 
-it('releases a job whose message is lost without an attempt, and counts a loss only when a later job started', async () => {
+it('releases a job with a lost message, and counts a loss only when a later job has started', async () => {
   const id = await engine.enqueue();
   await engine.dispatch();
   engine.queues.purge();

@@ -114,7 +114,7 @@ it.each([
 });
 
 it('makes a dead letter when the handler throws PayloadInvalid', async () => {
-  const end = await attempt(throwing(new PayloadInvalid('/to', 'is nobody')));
+  const end = await attempt(throwing(new PayloadInvalid('/to', 'is unknown')));
 
   expect(end.outcome.kind).toBe('dead_letter');
 });

@@ -1,7 +1,7 @@
 import { decodeMessage } from '../../../../core/aws/message.ts';
 import type { BatchDeps } from '../../../../core/run/batch.ts';
 import type { SqsRecord } from '../../../../core/run/sqs-event.ts';
-import { type Claimed, moveBack, removeRedrivePolicy, type Status } from './standings.ts';
+import { type Claimed, moveBack, removeRedrivePolicy, type Status } from './job-states.ts';
 import { hiddenSeconds, type Name, type World } from './world.ts';
 
 export const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'later claim', 'other epoch'] as const;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
-import { claimJob } from './standings.ts';
+import { claimJob } from './job-states.ts';
 import { hiddenSeconds, openWorld } from './world.ts';
 
 const engine = await openDatabaseEngine();
@@ -82,7 +82,7 @@ it.each(FORGED)('a forged message of $what is deleted with an alarm and starts n
   );
 });
 
-it("a forged message with another job's claim starts that job once, and the job's own message does nothing", async () => {
+it("a forged message with another job's claim starts that job once, and its own message starts nothing", async () => {
   const world = await openWorld(engine);
   const { jobId, record } = await claimJob(world);
   await world.send(world.work.queueUrl, record.body);

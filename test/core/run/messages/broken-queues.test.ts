@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DeadLetter } from '../../../../core/handler/chosen-outcome.ts';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
-import { arnOf, removeRedrivePolicy } from './standings.ts';
+import { arnOf, removeRedrivePolicy } from './job-states.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
 const engine = await openDatabaseEngine();

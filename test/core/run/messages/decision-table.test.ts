@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { readDocument, tableBelow } from '../../../docs/documents.ts';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { COLUMNS, receiveOne } from './arrivals.ts';
+import { bringTo, claimJob, drain } from './job-states.ts';
 import { SCENES } from './scenes.ts';
-import { bringTo, claimJob, drain } from './standings.ts';
 import { judge, outcomeOf } from './verdict.ts';
 import { hiddenSeconds, openWorld } from './world.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne, show } from './arrivals.ts';
-import { arnOf, claimJob } from './standings.ts';
+import { arnOf, claimJob } from './job-states.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
 const engine = await openDatabaseEngine();
@@ -48,7 +48,7 @@ it.each(COMBINATIONS)(
   },
 );
 
-it('RTY-03: a delivery that a throttled function never received is no attempt, even if its claim is released', async () => {
+it('RTY-03: a delivery that a throttled function never received is no attempt', async () => {
   const world = await openWorld(engine);
   engine.work = () => Promise.reject(new Error('boom'));
   const { jobId } = await claimJob(world, await engine.enqueue({ maxAttempts: 3 }));

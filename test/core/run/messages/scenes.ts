@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { pruneFinished } from '../../../../core/dispatch/prune.ts';
 import { createClient } from '../../../support/database.ts';
 import { bodyFor, type Column, meet, NOBODY, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
-import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './standings.ts';
+import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './job-states.ts';
 import type { World } from './world.ts';
 
 type Arrange = (world: World, column: Column) => Promise<Scene>;
@@ -96,7 +96,7 @@ async function pruned(world: World, column: Column): Promise<Scene> {
 
 /** Restores a copy from before the job, which has neither the job nor its id. */
 async function restored(world: World, column: Column): Promise<Scene> {
-  await world.engine.enqueue({ jobType: 'nobody' });
+  await world.engine.enqueue({ jobType: 'unregistered' });
   const older = column === 'older claim' ? await failOnce(world) : undefined;
   const claimed = await claimJob(world, older?.jobId);
   await world.engine.sql('delete from millrace.jobs_live where id = $1', [claimed.jobId]);

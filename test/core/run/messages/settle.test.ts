@@ -5,7 +5,7 @@ import type { Database } from '../../../../core/postgres/database.ts';
 import { systemTime, type Time } from '../../../../core/time.ts';
 import { createClient } from '../../../support/database.ts';
 import { hastyTime, openDatabaseEngine } from '../../../support/database-engine.ts';
-import { claimJob, drain, moveBack } from './standings.ts';
+import { claimJob, drain, moveBack } from './job-states.ts';
 import { hiddenSeconds, openWorld, type World } from './world.ts';
 
 const engine = await openDatabaseEngine();

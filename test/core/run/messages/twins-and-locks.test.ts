@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createClient } from '../../../support/database.ts';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne } from './arrivals.ts';
-import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './standings.ts';
+import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './job-states.ts';
 import { hiddenSeconds, type Name, openWorld, type World } from './world.ts';
 
 const engine = await openDatabaseEngine();

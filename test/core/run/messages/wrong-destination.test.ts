@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
 import { openDatabaseEngine } from '../../../support/database-engine.ts';
 import { receiveOne, show } from './arrivals.ts';
-import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './standings.ts';
+import { bringTo, claimJob, drain, loseTenTimes, moveBack } from './job-states.ts';
 import { openWorld, type World } from './world.ts';
 
 const engine = await openDatabaseEngine();
@@ -59,7 +59,7 @@ it("a job that never started is released when its message comes to another handl
   expect(await countMessages(world)).toBe(0);
 });
 
-it('the message of a dead job without a delivery moves from the wrong queue to its DLQ, and back to its own queue', async () => {
+it('the message of a dead job without a delivery moves from the wrong queue to its DLQ, and back', async () => {
   const world = await openWorld(engine);
   const { last } = await loseTenTimes(world);
   const { jobId } = last;

@@ -53,7 +53,7 @@ describe('SQS-04', () => {
     ]);
   });
 
-  it('a job without a handler is sent if its handler is deployed within a day, and dead with the cause after a day', async () => {
+  it('a job is sent if its handler is deployed within a day, and dead with the cause after a day', async () => {
     const hours = fc.float({ min: Math.fround(0.1), max: 60, noNaN: true });
     await fc.assert(
       fc.asyncProperty(hours, fc.constantFrom('', 'vector'), async (after, routingKey) => {
