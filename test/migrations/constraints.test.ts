@@ -49,7 +49,7 @@ describe.each(Object.entries(STATUSES))('a job that is %s', (status, { needs, ba
 });
 
 it.each([
-  ['a status nobody knows', 'retrying', {}],
+  ['an unknown status', 'retrying', {}],
   ['an endless wait', 'failed', { next_retry_at: 'infinity' }],
   ['a death after an attempt without its claim', 'dead_letter', { attempts: 1 }],
   ['a slot that does not exist', 'succeeded', { slot: 33, finished_at: '2026-01-03' }],
