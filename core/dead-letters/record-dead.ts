@@ -67,7 +67,7 @@ const RECORD_DEAD = `
       where j.status = 'dispatched'
       order by j.id for update of j skip locked
   ), expired as (
-    -- The dispatcher's rescue gives it back and counts the loss, as for a message that never arrived.
+    -- The dispatcher's rescue releases the job and counts the loss, as for a message that never arrived.
     update millrace.jobs_live j set lease_expires_at = millrace.clock() - interval '1 microsecond'
       from unstarted u where j.id = u.id
   ), unrecorded as materialized (

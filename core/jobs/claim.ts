@@ -64,8 +64,8 @@ const CLAIM_DUE_JOBS = `
       order by j.id
       for update of j skip locked
   ), beyond as materialized (
-    -- Somebody holds rows of these: without a second look, behind them, their handlers would stand still as long as he
-    -- does. It locks as it goes, up to the room of each handler, so only then is it worth its price.
+    -- Other transactions have locked some of these rows. Without this second scan, behind them, their handlers would
+    -- wait for those locks. It locks up to the room of each handler, which is expensive, so it runs only then.
     select c.id, case when (select by_age from turn) then 0 else c.priority end as rank, c.due_at from open o
       cross join lateral (
         select j.id, j.priority, j.due_at from generate_series(0, 9) as p(priority)
@@ -98,8 +98,8 @@ const CLAIM_DUE_JOBS = `
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
       returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority, o.first_claim
   ), adapted as (
-    -- Found drained with as many due as there was room for: twice as many next time. Slowly back to the floor while it
-    -- does not drain, and while less is due than there is room for, or a burst would have raised it for good.
+    -- Doubles the limit of a drained handler with enough due jobs. Lowers it slowly to the floor while the handler does
+    -- not drain or has fewer due jobs than room; otherwise a burst would raise it permanently.
     update millrace.handlers h
       set max_in_flight = t.next
       from (

@@ -24,7 +24,7 @@ const READ_OTHERS = `
   select j.status, j.claim_no as "claimNo", j.job_type as "jobType", j.routing_key as "routingKey",
          j.message_id as "messageId", j.request_id as "requestId", j.suspect, j.traceparent,
          (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled,
-         -- The answer to an earlier start of this very request was lost: the same start, answered again.
+         -- The response to an earlier start of this request was lost: returns the same start again.
          case when j.status = 'running' and j.request_id = $7 and j.claim_no = i.claim_no
            and j.message_id = i.message_id then j.payload::text end as payload,
          coalesce(j.attempts, 0) as attempt, coalesce(j.max_attempts, 0) as "maxAttempts",

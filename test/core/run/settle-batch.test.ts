@@ -41,7 +41,7 @@ it('bounces the message of a job that dies, and no other', async () => {
   expect(await engine.state(ids[2]!)).toMatchObject({ status: 'dead_letter', message_id: records[2]!.messageId });
 });
 
-it('tries again until a locked row is free', async () => {
+it('retries until a locked row is free', async () => {
   const { ids, records } = await engine.deliver(3);
   const holder = await createClient(engine.database.url);
   let locked: Promise<unknown> | undefined;
