@@ -1,18 +1,10 @@
-import { context, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { openLog } from '../../core/log.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
+import { exporter } from '../support/spans.ts';
 import { askApp } from './world.ts';
-
-// The setup of an application.
-const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-trace.setGlobalTracerProvider(provider);
-context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const app = createApp({
@@ -24,7 +16,6 @@ const app = createApp({
   version: '1.2.3',
 });
 beforeEach(() => exporter.reset());
-afterAll(() => provider.shutdown());
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

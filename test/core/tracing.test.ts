@@ -1,20 +1,12 @@
 import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
-
-// The set-up that an application makes.
-const exporter = new InMemorySpanExporter();
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-trace.setGlobalTracerProvider(provider);
-context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+import { exporter } from '../support/spans.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const { pool } = engine.database;
 beforeEach(() => exporter.reset());
-afterAll(() => provider.shutdown());
 
 const spans = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
 
