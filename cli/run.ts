@@ -73,7 +73,7 @@ export async function run(args: readonly string[]): Promise<void> {
 /** Returns the program with all commands and options. */
 export function openProgram(): Command {
   const program = new Command('millrace')
-    .description('Serverless scheduled jobs on Postgres, SQS and Lambda')
+    .description('Background jobs on Postgres, SQS and Lambda')
     .version(readVersion(), '-v, --version')
     .option('--database-url <url>', 'use this database; default DATABASE_URL, else the stack running in this folder')
     .option('--api-url <url>', 'use this API instead; default MILLRACE_API_URL; its key is read from MILLRACE_API_KEY')

@@ -20,7 +20,7 @@ export function addCompletion(program: Command): void {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
-    .description('print a completion script for a shell; it also completes after npx')
+    .description('print a completion script for a shell; it also works for npx millrace')
     .addHelpText('before', EXAMPLES)
     .action(
       action(async (_options: GlobalOptions, shell: keyof typeof SHELLS) => {

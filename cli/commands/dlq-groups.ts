@@ -21,7 +21,7 @@ const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'HANDLER', 'ERROR', 'FIRST', 'LAST']
 export function addDlqGroups(dlq: Command): void {
   addJsonLines(addAddressOptions(addDefault(dlq, 'groups')))
     .description('count dead letters by kind of error, largest group first (the default of dlq)')
-    .option('--since <when>', 'only those that died within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--since <when>', 'only those that died in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
     .option('--limit <n>', 'maximum number of groups', whole(1, 10_000), 50)
     .option('--fail-if-any', 'exit with code 8 if any dead letter matches')
     .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))

@@ -12,7 +12,7 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('find what keeps jobs from running, and what differs from the code; exit code 8 if a check fails')
-    .option('--stage <name>', 'check the stage of this name on AWS, with the AWS credentials of the environment')
+    .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(
       '--handlers <folder>',
       'with --stage: the folder of its handler files; default the nearest functions/handlers',

@@ -37,8 +37,12 @@ export function addEnqueue(program: Command): void {
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
     .option('--routing-key <key>', 'the routing key of the handler', jobName)
-    .option('--unique-key <key>', 'insert nothing while another job has this key', key)
-    .option('--group-key <key>', 'jobs with different group keys take turns', key)
+    .option('--unique-key <key>', 'insert nothing if an unfinished job of this handler has this key', key)
+    .option(
+      '--group-key <key>',
+      'share the handler fairly between jobs with different keys (the SQS message group)',
+      key,
+    )
     .option('--watch', 'wait until the job ends; exit code 1 if it does not succeed')
     .addHelpText(
       'before',

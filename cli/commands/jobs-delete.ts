@@ -17,7 +17,7 @@ export function addJobsDelete(jobs: Command): void {
   jobs
     .command('delete')
     .argument('<id...>', 'job ids', jobIds)
-    .description('delete waiting, dead or finished jobs with their attempts; the audit log keeps a line')
+    .description('delete waiting, dead or finished jobs with their attempts; the audit log records the deletion')
     .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('jobs delete 1', 'jobs delete 1 2 3 --yes'))
     .action(

@@ -29,7 +29,7 @@ export function addJobsList(jobs: Command): void {
         .argParser(statuses),
     )
     .option('--job-type <type>', 'only these job types, repeated or separated by commas', jobTypes)
-    .option('--since <when>', 'only those created within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--since <when>', 'only those created in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
     .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)
     .addHelpText(
       'before',

@@ -35,7 +35,7 @@ export function addKeys(program: Command): void {
 function addCreate(keys: Command): void {
   keys
     .command('create')
-    .argument('<name>', 'the name of its holder, shown in the audit log', keyName)
+    .argument('<name>', 'a name for the caller that uses the key, shown in the audit log', keyName)
     .description('create a key; its secret is shown only once')
     .addOption(
       new Option('--scope <scope>', 'scopes or roles, repeated or separated by commas')

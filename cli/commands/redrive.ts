@@ -42,7 +42,7 @@ type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
 With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after a
-pause it catches up on at most five seconds of jobs at once. Otherwise this command moves them, as fast as possible.
+pause it moves at most five seconds' worth of jobs at once. Otherwise this command moves them, as fast as possible.
 Ctrl-C cancels the redrive; jobs already moved stay moved. If this command dies, the dispatcher continues the redrive;
 to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task per queue moves all its
 messages; the task fails at a message that was sent to the dead-letter queue directly. --via-sqs accepts only

@@ -36,7 +36,7 @@ export function addAddressOptions(command: Command): Command {
 export function addFilterOptions(command: Command): Command {
   return addAddressOptions(command)
     .option('--id <id>', 'only these jobs, repeated or separated by commas', jobIdList)
-    .option('--since <when>', 'only those that died within 1h, or since 2030-01-31T12:00:00Z', timeOrDuration)
+    .option('--since <when>', 'only those that died in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
     .option('--error <text>', 'only errors that contain this text, ignoring case', errorPart)
     .option('--group <group>', 'only this group, as dlq groups lists it', group);
 }

@@ -61,7 +61,7 @@ function whyNotDue(job: Job, dueAt: Date): string {
   if (job.status === 'failed') {
     return `attempt ${job.attempts} of ${job.maxAttempts} failed; the next one starts after ${iso(dueAt)}`;
   }
-  if (dueAt > job.runAt) return `SQS refused its message, so it is held until ${iso(dueAt)}`;
+  if (dueAt > job.runAt) return `SQS refused its message, so it waits until ${iso(dueAt)}`;
   return `it is not due before ${iso(dueAt)}`;
 }
 

@@ -101,7 +101,7 @@ const stray: Scene = {
 /** Symptoms of dead letters. */
 export const deadScenes: Readonly<Record<string, Scene>> = {
   'Many dead letters': manyDead,
-  'A redrive must be stopped': runawayRedrive,
+  'Stop a redrive': runawayRedrive,
   'The DLQ and the table show different numbers': otherNumber,
   'The DLQ contains a message without a job': stray,
 };

@@ -25,7 +25,7 @@ export const jobScenes: Readonly<Record<string, Scene>> = {
       await until(terminal, id, 'succeeded');
     },
   },
-  'A job must run now': {
+  'Run a job now': {
     async provoke(terminal) {
       await terminal.type('npx millrace mail stop');
       const id = await remind(terminal);
@@ -35,7 +35,7 @@ export const jobScenes: Readonly<Record<string, Scene>> = {
     },
     relieve: (terminal, { 42: id = '' }) => until(terminal, id, 'succeeded'),
   },
-  'A job must be stopped': {
+  'Stop a job': {
     provoke: async (terminal) => ({ 42: await remindLater(terminal) }),
     relieve: async () => undefined,
   },

@@ -121,7 +121,7 @@ export const lateScenes: Readonly<Record<string, Scene>> = {
     },
     relieve: (terminal, { 42: id = '' }) => until(terminal, id, 'succeeded'),
   },
-  'A handler must be paused': {
+  'Pause a handler': {
     provoke: async (terminal) => ({ 42: await remindLater(terminal) }),
     relieve: (terminal) => setPause(terminal, 'resume'),
   },
