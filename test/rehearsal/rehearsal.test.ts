@@ -63,11 +63,11 @@ it('makes a job a dead letter in its first attempt when the handler throws DeadL
 });
 
 it.each([
-  ['an unreachable database', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(nothing answers/],
+  ['an unreachable database', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(the database does not respond/],
   [
     'a wrong secret',
     () => `databaseOwnerSecret=${deployment.wrongSecret}`,
-    /authentication failed .*\(user and password/,
+    /authentication failed .*\(the user or password is not a login/,
   ],
 ])('reports %s in one sentence and rolls back', async (_case, context, sentence) => {
   const { code, output } = await deployment.deploy('--context', context());
