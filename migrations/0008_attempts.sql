@@ -11,7 +11,8 @@ create function millrace.start_jobs(
   of_type text, of_key text, request text, with_suspects boolean
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
-  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 begin
@@ -20,7 +21,7 @@ begin
     select j.id, i.ord, i.message_id, i.sent_ms
       from (select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
               with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
-              where i.epoch = (select n.epoch from millrace.installation n)
+              where i.epoch = (select n.epoch from millrace.installation n where n.only_row)
                 and not exists (select from millrace.cancel_requests c where c.job_id = i.job_id)
               order by job_id) i
       cross join lateral (
@@ -69,7 +70,7 @@ create function millrace.settle(
   error_stacks text[], fingerprints text[], delays double precision[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
   language plpgsql set lock_timeout = '200ms'
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -115,7 +116,8 @@ end $$;
 -- died gets its row in job_attempts; and attempts of jobs that did not finish are timed (millrace.finish times its
 -- own).
 create function millrace.wait_again(ended millrace.ended_attempt[], suspects boolean) returns void
-  language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin
   with waiting as (
