@@ -9,8 +9,8 @@
 create function millrace.finish(
   job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
 ) returns setof bigint
-  -- One probe of a key per job, also with a plan that Postgres made while the tables were small. Where a sequential scan
-  -- is the only way, its penalty would make Postgres 15 to 17 compile the statement.
+  -- One probe of a key per job, also with a plan that Postgres made while the tables were small. Where a sequential
+  -- scan is the only way, its penalty would make Postgres 15 to 17 compile the statement.
   language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
