@@ -3,8 +3,8 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 
 /**
- * The spans that have finished, as an application exports them. OpenTelemetry accepts one provider per process, and test
- * files share processes, so the provider is set here once and stays; each file resets the exporter.
+ * The finished spans, as an application exports them. OpenTelemetry accepts one provider per process, and test files
+ * share processes, so the provider is set here once and stays; each file resets the exporter.
  */
 export const exporter = new InMemorySpanExporter();
 
