@@ -40,7 +40,9 @@ export const NewJobBody = z
     unique_key: Key.optional().meta({
       description: 'While a job with this key is not finished, no other job with it is inserted.',
     }),
-    group_key: Key.optional().meta({ description: 'Jobs with different group keys share the handler fairly (the SQS message group).' }),
+    group_key: Key.optional().meta({
+      description: 'Jobs with different group keys share the handler fairly (the SQS message group).',
+    }),
   })
   .refine(({ run_at, delay }) => run_at === undefined || delay === undefined, {
     path: ['delay'],
