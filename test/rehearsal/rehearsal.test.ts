@@ -63,11 +63,7 @@ it('makes a job a dead letter in its first attempt when the handler throws DeadL
 });
 
 it.each([
-  [
-    'an unreachable database',
-    () => 'databasePort=1',
-    /connect ECONNREFUSED 127\.0\.0\.1:1 \(the database does not respond/,
-  ],
+  ['an unreachable database', () => 'databasePort=1', /connect ECONNREFUSED 127\.0\.0\.1:1 \(the database/],
   [
     'a wrong secret',
     () => `databaseOwnerSecret=${deployment.wrongSecret}`,
