@@ -45,7 +45,7 @@ it('5,000 jobs that die of three kinds of error are listed as three groups', asy
   const { items, total } = groups as { items: { jobs: number; error: string }[]; total: number };
   expect(items.map(({ error, jobs }) => [error, jobs])).toEqual(Object.entries(KINDS));
   expect(total).toBe(JOBS);
-}, 180_000);
+});
 
 it('an interrupted redrive at 200 per second moves no more jobs', async () => {
   const command = startMillrace('redrive', '--all', '--yes', '--rate', `${RATE}/s`);
@@ -62,7 +62,7 @@ it('an interrupted redrive at 200 per second moves no more jobs', async () => {
   expect(after.done_count).toBeLessThan(JOBS);
   expect(await lastRedrive()).toEqual(after);
   expect(await countLetters()).toEqual({ open: JOBS, redriven: after.done_count });
-}, 180_000);
+});
 
 it('a redrive of all jobs at 200 per second is not faster', async () => {
   const { redriven: before } = await countLetters();
@@ -75,7 +75,7 @@ it('a redrive of all jobs at 200 per second is not faster', async () => {
   expect(status).toBe('done');
   expect(seconds).toBeGreaterThanOrEqual(20);
   expect(await countLetters()).toEqual({ open: JOBS, redriven: before + JOBS });
-}, 180_000);
+});
 
 it('move tasks of all messages and a redrive from the table at the same time run each job once', async () => {
   await writeFile(file, '', { mode: 0o666 });
@@ -96,7 +96,7 @@ it('move tasks of all messages and a redrive from the table at the same time run
   expect(new Set(effects).size).toBe(JOBS);
   expect(await stack.query('select from millrace.failed_jobs')).toEqual([]);
   expect((await countLetters()).open).toBe(0);
-}, 180_000);
+});
 
 /** Waits until the mirror has deleted late messages: those of jobs that have changed state since may still arrive. */
 async function untilSweptClean(): Promise<void> {

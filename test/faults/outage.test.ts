@@ -17,7 +17,7 @@ it('a reminder is sent once, a minute after its first failure', async () => {
   await untilJob(stack, id, { status: 'failed', attempts: 1 });
   await project.millrace('mail', 'start');
 
-  await untilJob(stack, id, { status: 'succeeded', attempts: 2 }, 90_000);
+  await untilJob(stack, id, { status: 'succeeded', attempts: 2 }, 300_000);
 
   const [row] = await stack.query<{ waited: number }>(
     `select extract(epoch from started_at - created_at)::float as waited from millrace.jobs where id = $1`,
