@@ -17,7 +17,7 @@ if (process.argv[2] === 'wait') {
 }
 `;
 
-/** A stand-in for what bundles main: see bundle.test.ts. */
+/** A stand-in for what bundles main: see bundle.story.ts. */
 const BUNDLE = "export const keepBundle = async () => import.meta.resolve('./main.ts');";
 
 /** Fakes the platform and version for the launcher, but not for the process that it starts, which has a channel. */

@@ -1,8 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { Readable } from 'node:stream';
+import { run } from '../../cli/run.ts';
 
 export interface CliOptions {
   /** Default: a folder without a stack and without handlers. */
@@ -17,30 +16,76 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-const LAUNCHER = join(import.meta.dirname, '../../cli/millrace.js');
+type Output = Record<'stdout' | 'stderr', string>;
 
-/** Starts a command as a shell does, with pipes instead of a terminal. */
-export function startCli(
-  args: readonly string[],
-  { cwd = tmpdir(), env = {} }: CliOptions = {},
-): {
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly ended: Promise<CliResult>;
-} {
-  const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd, env: { PATH: process.env.PATH, ...env } });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
-  // A command that fails early does not read its input.
-  child.stdin.on('error', () => undefined);
-  const ended = once(child, 'close').then(([code]) => ({ code, stdout, stderr }));
-  return { process: child, ended };
+const outputs = new AsyncLocalStorage<Output>();
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a command in the process of the test, which takes a tenth of the time of `startCli`. One command runs at a time:
+ * a command that must run beside another, or that gets a signal, requires `startCli`.
+ */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const ended = last.then(() => runAlone(args, options));
+  last = ended.catch(() => undefined);
+  return ended;
 }
 
-export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { process: child, ended } = startCli(args, options);
-  child.stdin.end(options.input ?? '');
-  return ended;
+async function runAlone(args: readonly string[], { cwd = tmpdir(), env = {}, input = '' }: CliOptions) {
+  const output: Output = { stdout: '', stderr: '' };
+  const restore = [changeEnvironment(env), changeFolder(cwd), changeInput(input), capture('stdout'), capture('stderr')];
+  restore.push(keepListeners(process, 'SIGINT'), keepListeners(process.stdout, 'error'));
+  const { exitCode } = process;
+  try {
+    await outputs.run(output, () => run(args));
+    return { code: Number(process.exitCode ?? 0), ...output };
+  } finally {
+    process.exitCode = exitCode;
+    for (const one of restore) one();
+  }
+}
+
+/** Collects what a command writes. What the rest of the process writes meanwhile goes where it went before. */
+function capture(name: keyof Output): () => void {
+  const stream = process[name];
+  const write = stream.write;
+  stream.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
+    const output = outputs.getStore();
+    if (output === undefined) return write.call(stream, chunk, ...rest);
+    output[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+    return true;
+  }) as typeof write;
+  return () => {
+    stream.write = write;
+  };
+}
+
+function changeEnvironment(env: Readonly<Record<string, string>>): () => void {
+  const before = process.env;
+  process.env = { PATH: before.PATH, ...env };
+  return () => {
+    process.env = before;
+  };
+}
+
+function changeFolder(folder: string): () => void {
+  const before = process.cwd();
+  process.chdir(folder);
+  return () => process.chdir(before);
+}
+
+function changeInput(input: string | Buffer): () => void {
+  const before = Object.getOwnPropertyDescriptor(process, 'stdin') as PropertyDescriptor;
+  Object.defineProperty(process, 'stdin', { configurable: true, value: Readable.from([Buffer.from(input)]) });
+  return () => void Object.defineProperty(process, 'stdin', before);
+}
+
+/** Removes the listeners that a command adds, since its process would end with it. */
+function keepListeners(emitter: NodeJS.EventEmitter, event: string): () => void {
+  const before = emitter.listeners(event);
+  return () => {
+    for (const listener of emitter.listeners(event)) {
+      if (!before.includes(listener)) emitter.removeListener(event, listener as () => void);
+    }
+  };
 }

@@ -88,7 +88,9 @@ it('move tasks of all messages and a redrive from the table at the same time run
   );
   await untilSweptClean();
 
-  expect(moved).toBeGreaterThanOrEqual(JOBS);
+  // The mirror may delete the message of a job that our redrive took before a task moves it.
+  expect(moved).toBeGreaterThan(0);
+  expect(moved + ours.moved).toBeGreaterThanOrEqual(JOBS);
   expect(ours.moved).toBeGreaterThan(0);
   expect(ours.moved).toBeLessThan(JOBS);
   const effects = (await readFile(file, 'utf8')).trim().split('\n');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startCli } from '../run-cli.ts';
+import { startCli } from '../start-cli.ts';
 import { openDeadLetters } from './dead-letters.ts';
 
 const { run, bury, stray, statusOf, pool, operator, env } = await openDeadLetters();

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { runCli, startCli } from '../run-cli.ts';
+import { runCli } from '../run-cli.ts';
+import { startCli } from '../start-cli.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { createClient } from '../../support/database.ts';
 import { eventually as tryFor } from '../../support/eventually.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 import { openDeadLetters } from '../commands/dead-letters.ts';
-import { startCli } from '../run-cli.ts';
+import { startCli } from '../start-cli.ts';
 
 const { bury, pool, db, env } = await openDeadLetters();
 

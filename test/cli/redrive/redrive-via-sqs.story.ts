@@ -7,7 +7,8 @@ import { createWorld, type Pair, type World } from '../../contract/sqs-world.ts'
 import { eventually } from '../../support/eventually.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { openDeadLetters } from '../commands/dead-letters.ts';
-import { runCli, startCli } from '../run-cli.ts';
+import { runCli } from '../run-cli.ts';
+import { startCli } from '../start-cli.ts';
 
 const { env: database, pool, operator } = await openDeadLetters();
 let emulator: SqsEmulator;

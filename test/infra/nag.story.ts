@@ -1,7 +1,9 @@
-import { it } from 'vitest';
+import { Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { expect, it } from 'vitest';
 import type { Context } from '../../infra/settings/context.ts';
 import { expectNoViolation } from './nag-report.ts';
-import { EXISTING } from './synthesise.ts';
+import { EXISTING, synthesise } from './synthesise.ts';
 
 const IN_A_VPC = {
   vpcId: 'vpc-0123abcd',
@@ -12,8 +14,12 @@ const IN_A_VPC = {
 const SCOPES = '{"arn:aws:sts::123456789012:assumed-role/OnCall/*": ["operator"]}';
 const JWT = { api: 'jwt', jwtIssuer: 'https://login.example.com', jwtAudience: 'jobs' };
 
-/** The first context, a new database behind endpoints, is in nag.test.ts. */
 it.each<[string, Context, Readonly<Record<string, number>>]>([
+  [
+    'a new database behind endpoints',
+    {},
+    { 'AWS::EC2::VPCEndpoint': 3, 'AWS::EC2::NatGateway': 0, 'AWS::RDS::DBCluster': 1 },
+  ],
   [
     'a new database behind a NAT gateway',
     { egress: 'nat', ...JWT },
@@ -32,3 +38,12 @@ it.each<[string, Context, Readonly<Record<string, number>>]>([
 ])('follows the rules of AWS Solutions, or acknowledges exceptions, with %s', async (_case, context, counts) => {
   await expectNoViolation(context, counts);
 });
+
+it('fails the synthesis when a resource breaks a rule', async () => {
+  const { app, stack } = await synthesise(EXISTING);
+  const { Queue } = await import('aws-cdk-lib/aws-sqs');
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  new Queue(stack, 'Open');
+
+  expect(() => app.synth()).toThrow();
+}, 300_000);
