@@ -166,8 +166,8 @@ describe('DLQ-01: a job that is no longer dead', () => {
 it('DLQ-03: twenty jobs redriven twice at once and a third time run once, and the reasons are printed', async () => {
   const ids = await bury({ count: 20 });
 
-  const [one, other] = [1, 2].map(() => startCli(['redrive', '--yes', '--json', ...ids], { env }).ended);
-  const both = (await Promise.all([one, other])).map((ended) => JSON.parse(ended!.stdout));
+  const ended = await Promise.all([1, 2].map(() => startCli(['redrive', '--yes', '--json', ...ids], { env }).ended));
+  const both = ended.map(({ stdout }) => JSON.parse(stdout));
   const third = await redrive(...ids);
 
   expect(both.map(({ moved }) => moved).reduce((sum, moved) => sum + moved, 0)).toBe(20);
