@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Behaviour, createWorld, eventually, refusal, refused, timed } from './sqs-world.ts';
+import { type Behaviour, beforeItsEnd, createWorld, eventually, refusal, refused, timed } from './sqs-world.ts';
 
 export const RECEIVING: Behaviour[] = [
   {
@@ -42,10 +42,8 @@ export const RECEIVING: Behaviour[] = [
     name: 'a wait of 21 seconds is refused',
     run: async ({ queue, receive }) => {
       const url = await queue();
-      const call = receive(url, { WaitTimeSeconds: 21 });
-      const tooLong = new Promise((_, reject) => setTimeout(reject, 3000, new Error('not refused at once')));
 
-      await refused(Promise.race([call, tooLong]), 'InvalidParameterValue');
+      await refused(beforeItsEnd(receive(url, { WaitTimeSeconds: 21 })), 'InvalidParameterValue');
     },
   },
   {
@@ -60,7 +58,6 @@ export const RECEIVING: Behaviour[] = [
 
       expect([byCall.result, byQueue.result]).toEqual([[], []]);
       expect(byCall.ms).toBeGreaterThan(900);
-      expect(byCall.ms).toBeLessThan(2500);
       expect(byQueue.ms).toBeGreaterThan(900);
     },
   },
@@ -69,14 +66,12 @@ export const RECEIVING: Behaviour[] = [
     run: async ({ queue, send, bodies, receive }) => {
       const url = await queue();
       await receive(url);
-      const poll = timed(bodies(url, { WaitTimeSeconds: 5 }));
+      const poll = beforeItsEnd(bodies(url, { WaitTimeSeconds: 20 }));
       await receive(url, { WaitTimeSeconds: 0 });
 
       await send(url, 'a');
 
-      const { result, ms } = await poll;
-      expect(result).toEqual(['a']);
-      expect(ms).toBeLessThan(4000);
+      expect(await poll).toEqual(['a']);
     },
   },
   {
@@ -87,13 +82,9 @@ export const RECEIVING: Behaviour[] = [
       await send(hidden, 'hidden');
       await receive(hidden, { VisibilityTimeout: 1 });
 
-      const [one, other] = await Promise.all([
-        timed(bodies(delayed, { WaitTimeSeconds: 5 })),
-        timed(bodies(hidden, { WaitTimeSeconds: 5 })),
-      ]);
+      const polls = [delayed, hidden].map((url) => beforeItsEnd(bodies(url, { WaitTimeSeconds: 20 })));
 
-      expect([one.result, other.result]).toEqual([['delayed'], ['hidden']]);
-      expect(Math.max(one.ms, other.ms)).toBeLessThan(4000);
+      expect(await Promise.all(polls)).toEqual([['delayed'], ['hidden']]);
     },
   },
   {

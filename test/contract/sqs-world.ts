@@ -126,6 +126,12 @@ export async function timed<T>(call: Promise<T>): Promise<{ result: T; ms: numbe
   return { result, ms: performance.now() - start };
 }
 
+/** Fails when a poll that must end early lasts three quarters of the 20 seconds that it may wait. */
+export function beforeItsEnd<T>(poll: Promise<T>): Promise<T> {
+  const limit = pause(15).then(() => Promise.reject(new Error('the poll waited until its end')));
+  return Promise.race([poll, limit]);
+}
+
 export function pause(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
@@ -134,7 +140,7 @@ export function pause(seconds: number): Promise<void> {
 export async function eventually<T>(
   call: () => Promise<T>,
   satisfies: (answer: T) => boolean,
-  seconds = 5,
+  seconds = 60,
 ): Promise<T> {
   const end = performance.now() + seconds * 1000;
   for (;;) {

@@ -18,7 +18,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['test/support/postgres-server.ts'],
-    maxWorkers: 2,
+    maxWorkers: 4,
     testTimeout: 600_000,
     hookTimeout: 180_000,
   },

@@ -180,16 +180,10 @@ it('DLQ-03: twenty jobs redriven twice at once and a third time run once, and th
 
 it('CLI-01: a command exits with 7 when the database is down, and prints nothing to standard output', async () => {
   const away = 'postgres://u:p@127.0.0.1:1/db';
-  const commands = [['dlq'], ['dlq', 'list'], ['dlq', 'show', '1'], ['dlq', 'discard', '1', '--yes']];
-  const more = [
-    ['dlq', 'export', '--all'],
-    ['redrive', '1', '--yes'],
-    ['jobs', 'retry', '1'],
-  ];
+  const dlq = [[], ['list'], ['show', '1'], ['discard', '1', '--yes'], ['export', '--all']];
+  const commands = [...dlq.map((args) => ['dlq', ...args]), ['redrive', '1', '--yes'], ['jobs', 'retry', '1']];
 
-  const answers = await Promise.all(
-    [...commands, ...more].map((args) => run(...args, '--json', '--database-url', away)),
-  );
+  const answers = await Promise.all(commands.map((args) => run(...args, '--json', '--database-url', away)));
 
   for (const answer of answers) {
     expect(answer).toEqual({
