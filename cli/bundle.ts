@@ -5,22 +5,22 @@ import { type BuildOptions, build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
 /**
- * Where a clone keeps its bundle, and `dist/cli/bundle` is the one of a package: two folders below `migrations`, as the
- * source is that finds them, and not below `node_modules`, where Node finds no package.json, which has our version.
+ * The folder where a clone keeps its bundle; the bundle of the package is in `dist/cli/bundle`. The code finds
+ * `migrations` and package.json by relative paths, so the folder must be two levels deep and outside `node_modules`.
  */
 const KEPT = join(ROOT, '.millrace', 'cli');
 const MAIN = 'cli/main.ts';
-/** Besides the sources: what is installed, and how it is bundled. */
+/** Files besides the sources whose changes require a new bundle. */
 const ALSO = ['node_modules/.package-lock.json', 'cli/bundle.ts'];
-/** File systems take their time from a clock that moves in steps. */
+/** Resolution of the clock that file systems use for modification times, in milliseconds. */
 const CLOCK_STEP_MS = 20;
-/** A command that runs for longer has loaded what it needs. */
+/** Age after which a replaced bundle is deleted: commands that still run have loaded all their files by then. */
 const OLD_MS = 3_600_000;
 
 /**
- * What the bundle holds: the commands, core, and the packages that every command loads, in one file; what a command
- * loads when it is run, in others. The rest stays where it is installed, and is loaded from there by the few commands
- * that use it. So does the stack, which starts processes and bundles functions from the folders of its own sources.
+ * Returns the options of the bundler. One file contains the commands, core and the packages that every command loads;
+ * other files contain what a single command loads when it runs. External packages are loaded from where they are
+ * installed. So is the stack, which starts processes and bundles functions from the folders of its own sources.
  */
 function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
   return {
@@ -40,7 +40,7 @@ function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
           onResolve({ filter: /\/local\/up\.ts$/ }, () => ({ path: `../../local/up${suffix}`, external: true })),
       },
     ],
-    // pg is CommonJS, whose `require` an ES module does not have.
+    // pg is CommonJS and calls `require`, which ES modules do not have.
     banner: {
       js: "import { createRequire as nodeCreateRequire } from 'node:module';const require = nodeCreateRequire(import.meta.url);",
     },
@@ -48,21 +48,21 @@ function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
   };
 }
 
-/** Puts the bundle into the folder of what a package ships. */
+/** Writes the bundle of the package into `dist`. */
 export async function bundlePackage(dist: string): Promise<void> {
   await build({ ...optionsOf('.js'), outdir: join(dist, 'cli', 'bundle') });
 }
 
 /**
- * Bundles the command line of this clone, and keeps the bundle for as long as its sources stay as they are. Several
- * processes can do so at once: a file is named by its content and comes as a whole, and the one that names the others
- * comes last. Answers the address of what is to be imported.
+ * Bundles the command line of this clone, keeps the bundle until a source changes, and returns the URL to import.
+ * Several processes can do this at the same time: files are named by their content and renamed into place, and the file
+ * that names the others is written last.
  */
 export async function keepBundle(): Promise<string> {
   mkdirSync(KEPT, { recursive: true });
   accessSync(KEPT, constants.W_OK);
   const begun = Date.now();
-  // Node reads the source maps with --enable-source-maps; for a command that ends well it would be a fifth more to do.
+  // Only Node with --enable-source-maps reads the source maps: reading them makes a command a fifth slower.
   const { outputFiles, metafile } = await build({
     ...optionsOf('.ts'),
     ...{ outdir: KEPT, entryNames: '[name]-[hash]', sourcemap: 'linked', sourcesContent: false },
@@ -77,7 +77,7 @@ export async function keepBundle(): Promise<string> {
   return pathToFileURL(join(ROOT, main)).href;
 }
 
-/** What the launcher compares. A file saved meanwhile is never equal: the bundle may have its old text. */
+/** Returns what the launcher compares. A file saved since `begun` never matches: the bundle may contain its old text. */
 function stateOf(path: string, begun: number): [mtimeMs: number | null, size: number | null] {
   const found = statSync(join(ROOT, path), { throwIfNoEntry: false });
   if (found === undefined) return [null, null];

@@ -41,7 +41,7 @@ async function runMain() {
   }
 }
 
-/** A package brings its bundle. A clone makes one at the first call, and again after a change of its sources. */
+/** The package contains a bundle. A clone builds one at the first call, and again when a source changes. */
 async function findMain() {
   if (!existsSync(join(root, 'cli', 'main.ts'))) return '../dist/cli/bundle/main.js';
   const kept = keptBundle();
@@ -55,7 +55,7 @@ async function findMain() {
   }
 }
 
-/** The address of the bundle that `bundle.ts` keeps; undefined without one, or when a file that is in it changed. */
+/** Returns the URL of the bundle that `bundle.ts` keeps; undefined without one, or when one of its sources changed. */
 function keptBundle() {
   try {
     const { main, madeOf } = JSON.parse(readFileSync(join(root, '.millrace', 'cli', 'made.json'), 'utf8'));

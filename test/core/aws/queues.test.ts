@@ -54,7 +54,7 @@ async function receiveAll(QueueUrl: string) {
 
 /** The SDK talks to the host that the queue's address names. */
 const queueAt = (endpoint: string) => `${endpoint}/000000000000/queue`;
-const NOBODY = 'http://127.0.0.1:1';
+const UNREACHABLE = 'http://127.0.0.1:1';
 
 describe('sending', () => {
   it.each([0, 1, 9, 10, 11, 95, 340])(
@@ -140,7 +140,7 @@ describe('sending', () => {
   });
 
   it('reports unknown when no server listens', async () => {
-    const verdicts = await open(NOBODY).send(queueAt(NOBODY), messages(3));
+    const verdicts = await open(UNREACHABLE).send(queueAt(UNREACHABLE), messages(3));
 
     expect(verdicts).toMatchObject([{ kind: 'unknown' }, { kind: 'unknown' }, { kind: 'unknown' }]);
     expect(verdicts[0]!.reason).toContain('ECONNREFUSED');
@@ -175,7 +175,7 @@ describe('making visible', () => {
   });
 
   it('never throws when SQS fails', async () => {
-    await open(NOBODY).makeVisible(queueAt(NOBODY), ['a', 'b']);
+    await open(UNREACHABLE).makeVisible(queueAt(UNREACHABLE), ['a', 'b']);
     await open().makeVisible(await createQueue(), ['not a handle']);
   });
 });

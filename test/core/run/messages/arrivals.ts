@@ -8,7 +8,7 @@ export const COLUMNS = ['same delivery', 'another delivery', 'older claim', 'lat
 export type Column = (typeof COLUMNS)[number];
 
 /** The job of an unreadable message. */
-export const NOBODY = '0';
+export const NO_JOB = '0';
 
 /** A received message, and the function that handles it. */
 export interface Scene {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { pruneFinished } from '../../../../core/dispatch/prune.ts';
 import { createClient } from '../../../support/database.ts';
-import { bodyFor, type Column, meet, NOBODY, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
+import { bodyFor, type Column, meet, NO_JOB, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
 import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './job-states.ts';
 import type { World } from './world.ts';
 
@@ -110,5 +110,5 @@ async function restored(world: World, column: Column): Promise<Scene> {
 async function unreadable(world: World): Promise<Scene> {
   const { queueUrl } = world.work;
   await world.send(queueUrl, 'no JSON');
-  return { jobId: NOBODY, status: null, handler: 'work', queueUrl, record: await receiveOne(world, queueUrl) };
+  return { jobId: NO_JOB, status: null, handler: 'work', queueUrl, record: await receiveOne(world, queueUrl) };
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { decodeMessage } from '../../../../core/aws/message.ts';
 import { MAX_RECEIVE_COUNT } from '../../../../core/handler/timing.ts';
 import { readEpoch } from '../../../../core/postgres/epoch.ts';
-import { type Column, NOBODY, type Scene } from './arrivals.ts';
+import { type Column, NO_JOB, type Scene } from './arrivals.ts';
 import type { World } from './world.ts';
 
 type Row = Record<string, unknown>;
@@ -92,7 +92,7 @@ export async function judge(world: World, scene: Scene): Promise<{ met: Met; bef
 export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene): unknown {
   const [step = '', alarm] = cell.replaceAll('*', '').split(' + ');
   const alarms = alarm === undefined ? 0 : 1;
-  const judged = jobId !== NOBODY && step !== 'start' && step !== 'go on';
+  const judged = jobId !== NO_JOB && step !== 'start' && step !== 'go on';
   const unchanged = { ...before, alarms, steps: judged ? [step] : [] };
   const changed = (row: Row) => expect.objectContaining({ ...before.row, updated_at: expect.any(String), ...row });
   const begun = { status: 'succeeded', attempts: Number(before.row?.attempts) + 1, message_id: record.messageId };
