@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the life stories with ElasticMQ instead of our SQS emulator, through AWS_ENDPOINT_URL_SQS alone.
+# Runs tests from test/life with ElasticMQ instead of our SQS emulator, through AWS_ENDPOINT_URL_SQS alone.
 # Each file uses a new ElasticMQ, since all stacks use the same queue names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
