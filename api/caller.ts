@@ -4,7 +4,7 @@ import type { Scope } from '../core/access/scopes.ts';
 export interface Caller {
   /** The name in the audit log: `key:billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
   readonly name: string;
-  /** Distinguishes two callers of one name: a stored answer is replayed to its own caller only. */
+  /** Distinguishes two callers of one name: a stored response is replayed to its own caller only. */
   readonly id: string;
   readonly scopes: ReadonlySet<Scope>;
 }

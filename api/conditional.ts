@@ -6,12 +6,12 @@ import type { Answer, Route } from './route.ts';
 /** Times of a count are left out of the ETag: equal numbers make an equal document, with a weak ETag. */
 const TIMES = /"(?:as_of|counted_at)":"[^"]*"/g;
 
-/** Whether answers of this route carry an ETag: documents that clients poll. */
+/** Whether responses of this route have an ETag: documents that clients poll. */
 export function isConditional({ method, answers }: Route): boolean {
   return method === 'get' && answers[200]?.schema !== undefined;
 }
 
-/** Returns the answer with its ETag, or 304 without a body when the caller already has this document. */
+/** Returns the response with its ETag, or 304 without a body when the caller already has this document. */
 export function answerConditionally(request: Request, answer: Answer): Answer {
   if (answer.status !== 200 || answer.text !== undefined) return answer;
   const text = toJson(answer.body);

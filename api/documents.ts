@@ -67,7 +67,10 @@ export const Redrive = z
 export const ShownRedrive = z
   .object({
     ...Redrive.shape,
-    moved_jobs: z.array(Id).optional().meta({ description: 'The jobs of job_id that this redrive put back to work.' }),
+    moved_jobs: z
+      .array(Id)
+      .optional()
+      .meta({ description: 'The jobs of job_id that this redrive made pending again.' }),
   })
   .meta({ id: 'RedriveDetail' });
 

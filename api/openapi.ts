@@ -6,7 +6,7 @@ import { ProblemDocument } from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
-/** Returns the OpenAPI 3.1 document of these routes, from the schemas that validate requests and describe answers. */
+/** Returns the OpenAPI 3.1 document of these routes, from the schemas that validate requests and describe responses. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
@@ -75,7 +75,7 @@ function parameters(route: Route, schemas: Json): Json[] {
 
 const IF_NONE_MATCH = header(
   'If-None-Match',
-  'ETags of cached answers: the response is 304 without a body when one of them is current.',
+  'ETags of cached responses: the response is 304 without a body when one of them is current.',
 );
 const IF_MATCH = header(
   'If-Match',
@@ -87,7 +87,7 @@ const TRACEPARENT = header(
 );
 const IDEMPOTENCY_KEY = header(
   'Idempotency-Key',
-  'A repeated request with the same key gets the same answer for 24 hours; a different request gets a 409.',
+  'A repeated request with the same key gets the same response for 24 hours; a different request gets a 409.',
   '^[!-~]{1,255}$',
 );
 
@@ -101,7 +101,7 @@ const GATE = {
   403: { description: 'The credential lacks the scope.' },
 };
 
-/** Returns the answers that follow from the parameters of an operation. */
+/** Returns the responses that follow from the parameters of an operation. */
 function partAnswers(route: Route): Record<string, AnswerShape> {
   const { params, query, body, idempotent } = route;
   return {

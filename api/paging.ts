@@ -49,7 +49,7 @@ export function readCursor(cursor: string, question: unknown): string {
   if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {
     const detail =
       hash === undefined || hash === fingerprint(question)
-        ? 'send next_cursor of an answer unchanged, or omit it to start from the first page'
+        ? 'send next_cursor of a response unchanged, or omit it to start from the first page'
         : 'the cursor belongs to another filter: keep the filter, or omit the cursor to start from the first page';
     throw new Problem('bad-cursor', detail, { errors: [{ in: 'query', pointer: '/cursor', detail }] });
   }

@@ -59,7 +59,7 @@ export interface AnswerShape {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One operation: its scope, parameters, answers and work. */
+/** One operation: its scope, parameters, responses and work. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete';
   /** The path, with parameters as in OpenAPI: `/jobs/{id}`. */

@@ -42,7 +42,7 @@ export const Status = z.enum([
 
 export const PageQuery = z.strictObject({
   limit: z.number('expected a whole number').int().min(1).max(200).default(50),
-  cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer with the same filter.' }),
+  cursor: z.string().max(200).optional().meta({ description: 'next_cursor of a response with the same filter.' }),
   page: z
     .number('expected a whole number')
     .int()
@@ -144,5 +144,5 @@ const API_KEY = {
 export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
 export const NewApiKey = z.object({
   ...API_KEY,
-  secret: z.string().meta({ description: 'The secret; no other answer contains it.' }),
+  secret: z.string().meta({ description: 'The secret; no other response contains it.' }),
 });

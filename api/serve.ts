@@ -66,7 +66,7 @@ async function runOnce(
 ): Promise<Answer> {
   const claimed = await claimIdempotencyKey(tx, key).catch((cause: unknown) => {
     if (errorCode(cause) !== LOCK_TIMEOUT) throw cause;
-    const detail = 'a request with this Idempotency-Key is in progress: repeat the request to get its answer';
+    const detail = 'a request with this Idempotency-Key is in progress: repeat the request to get its response';
     throw new Problem('in-progress', detail, { cause });
   });
   if (claimed.kind === 'reused') {

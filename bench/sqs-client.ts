@@ -43,7 +43,7 @@ export async function openConnection(port: number): Promise<SqsConnection> {
   };
 }
 
-/** Returns the answer once it is complete; the server always sends its length. */
+/** Returns the response once it is complete; the server always sends its length. */
 function wholeAnswer(read: Buffer): { status: number; body: string } | undefined {
   const headEnd = read.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;

@@ -77,7 +77,7 @@ export async function keepBundle(): Promise<string> {
   return pathToFileURL(join(ROOT, main)).href;
 }
 
-/** Returns what the launcher compares; a file saved after `begun` never matches, since the bundle may lack the change. */
+/** Returns what the launcher compares; a file saved after `begun` never matches, as the bundle may lack the change. */
 function stateOf(path: string, begun: number): [mtimeMs: number | null, size: number | null] {
   const found = statSync(join(ROOT, path), { throwIfNoEntry: false });
   if (found === undefined) return [null, null];

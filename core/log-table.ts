@@ -22,7 +22,7 @@ export const LOG_FIELDS = {
   queue: { type: 'string', help: 'Name of the SQS queue.' },
   attempt: { type: 'string', help: 'Attempt and max_attempts, such as 2/3.' },
   attempt_number: { type: 'number', help: 'Attempt as a number, for queries.' },
-  max_attempts: { type: 'number', help: 'Largest number of attempts of the job, for queries.' },
+  max_attempts: { type: 'number', help: 'Maximum number of attempts of the job, for queries.' },
   status: { type: 'string', help: 'Status of the job after the event.' },
   next_retry_at: { type: 'string', help: 'Time of the next attempt, UTC, by the clock of the database.' },
   retry_delay_s: { type: 'number', help: 'Seconds until the job is due again, from the policy, RetryAfter or Snooze.' },
@@ -37,7 +37,7 @@ export const LOG_FIELDS = {
   actor: { type: 'string', help: 'Actor that requested the redrive, as in the audit log.' },
   reason: { type: 'string', help: 'Cause of the event, as one sentence.' },
   step: { type: 'string', help: 'What the handler does with a message that starts no attempt.' },
-  outcome: { type: 'string', help: 'Outcome of an attempt that the database did not store as such.' },
+  outcome: { type: 'string', help: 'Outcome that the database refused or did not store.' },
   sqlstate: { type: 'string', help: 'Error code with which Postgres refused the statement.' },
   claimed: { type: 'number', help: 'Jobs that the round claimed.' },
   sent: { type: 'number', help: 'Messages that SQS accepted.' },
@@ -55,7 +55,7 @@ export const LOG_FIELDS = {
   dead: { type: 'number', help: 'Messages of dead jobs.' },
   stray: { type: 'number', help: 'Messages without a job.' },
   left: { type: 'number', help: 'Messages left for a later sweep.' },
-  moved_on: { type: 'number', help: 'Messages whose job has moved on.' },
+  moved_on: { type: 'number', help: 'Messages whose job is no longer dead under the claim that the message names.' },
   depth: { type: 'number', help: 'Messages that SQS counts in the queue.' },
   seen: { type: 'number', help: 'Messages that the sweep received.' },
   days: { type: 'number', help: 'Days of finished jobs that were deleted.' },
@@ -69,7 +69,7 @@ export const LOG_FIELDS = {
   method: { type: 'string', help: 'HTTP method of the request.' },
   path: { type: 'string', help: 'Path of the request, without the query.' },
   http_status: { type: 'number', help: 'HTTP status of the response.' },
-  problem: { type: 'string', help: 'Last part of the type of the problem.' },
+  problem: { type: 'string', help: 'Last path segment of the problem type.' },
 } as const satisfies Record<string, LogField>;
 
 const ENDING = ['job_id', 'job_type', 'queue', 'attempt', 'attempt_number', 'max_attempts', 'status', 'duration_ms'];

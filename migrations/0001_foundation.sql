@@ -60,7 +60,7 @@ declare
 begin
   update millrace.installation set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12)
     returning epoch into renewed;
-  raise notice 'the epoch is now %: messages sent before belong to another database, and start nothing', renewed;
+  raise notice 'the epoch is now %: messages sent earlier belong to another database, and start nothing', renewed;
   return renewed;
 end $$;
 

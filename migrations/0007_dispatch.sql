@@ -1,6 +1,6 @@
 -- How jobs are claimed and sent: the dispatcher's own tables. The claim itself is in core/jobs/claim.ts.
 
--- One row per claim. Its id is the claim number, drawn after the handlers are locked, so that it only rises per
+-- One row per claim. Its id is the claim number, drawn after the handlers are locked, so that it only increases per
 -- handler.
 create table millrace.dispatches (
   claim_no bigint generated always as identity primary key,

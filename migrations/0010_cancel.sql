@@ -44,8 +44,8 @@ begin
       where d.id = old.id and d.status = 'open';
     return old;
   end if;
-  -- If another transaction has redriven the job or is redriving it, nothing is deleted, and no request to cancel may
-  -- follow the job back to work.
+  -- If another transaction has redriven the job or is redriving it, nothing is deleted, and no cancel request may
+  -- remain for the redriven job.
   perform from millrace.jobs_live j
     where j.id = old.job_id and j.status = 'dead_letter' for update skip locked;
   if not found then

@@ -1,4 +1,4 @@
--- How dead letters are put back to work: one statement behind every door, and redrives by filter.
+-- How dead jobs become pending again: one statement for all methods, and redrives by filter.
 
 -- The redrive of single jobs: a job that is dead_letter under this claim becomes pending with fresh attempts. A null
 -- claim matches any. A second redrive finds nothing to do and returns no row. A suspect stays one: what killed its
@@ -253,7 +253,7 @@ begin
   return query select * from millrace.operations u where u.id = operation_id;
 end $$;
 
--- Ends a redrive; jobs that it moved stay moved. Returns false if it was not running.
+-- Ends a redrive; jobs already moved are not moved back. Returns false if it was not running.
 create function millrace.cancel_redrive(operation_id bigint) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$

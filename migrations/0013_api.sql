@@ -1,4 +1,4 @@
--- What the HTTP API stores: keys and answers to idempotent requests.
+-- What the HTTP API stores: keys and responses to idempotent requests.
 
 -- Secrets are stored as SHA-256 only. Revoked keys are kept for 400 days.
 create table millrace.api_keys (
@@ -12,7 +12,7 @@ create table millrace.api_keys (
   last_used_at timestamptz
 );
 
--- The answers to requests with an Idempotency-Key. Kept for 24 hours.
+-- The responses to requests with an Idempotency-Key. Kept for 24 hours.
 create table millrace.idempotency_keys (
   caller text not null,
   key text not null,

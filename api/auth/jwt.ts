@@ -40,7 +40,7 @@ function unavailable(cause: unknown): Problem {
   return new Problem('issuer-unavailable', detail, { cause, headers: { 'Retry-After': '5' } });
 }
 
-/** Whether the token is at fault, rather than an issuer that is down or does not answer with keys. */
+/** Whether the token is at fault, rather than an issuer that is down or does not respond with keys. */
 function isTokensFault(error: unknown): error is errors.JOSEError {
   return error instanceof errors.JOSEError && /^ERR_(JWT|JWS|JOSE_ALG|JOSE_NOT|JWKS_NO|JWKS_MULTIPLE)/.test(error.code);
 }

@@ -37,7 +37,7 @@ const ActionBody = z
       .max(MOST_JOBS)
       .default(200)
       .meta({ description: 'The maximum number of jobs in one request.' }),
-    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer to the same filter.' }),
+    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of a response to the same filter.' }),
   })
   .meta({ id: 'JobAction', examples: [{ action: 'retry', status: ['failed'], job_type: ['send_reminder'] }] });
 

@@ -11,7 +11,7 @@ const MOST_JOBS = 1000;
 const atomic = z
   .boolean()
   .default(true)
-  .meta({ description: 'Insert all jobs or none; with false, valid jobs are inserted and each has its own answer.' });
+  .meta({ description: 'Insert all jobs or none; with false, valid jobs are inserted and each has its own result.' });
 const ManyJobs = z.array(NewJobBody).min(1).max(MOST_JOBS);
 
 const Item = z.object({

@@ -16,7 +16,7 @@ const DiscardBody = z
     until_id: Id.optional().meta({
       description: 'Newer dead letters stay; send until_id of a preview. Default: the newest.',
     }),
-    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of an answer to the same body.' }),
+    cursor: z.string().max(200).optional().meta({ description: 'next_cursor of a response to the same body.' }),
   })
   .meta({ id: 'NewDiscard', examples: [{ job_type: ['send_reminder'], error: 'no such user' }] });
 
@@ -25,7 +25,7 @@ export const discardMany = defineRoute({
   path: '/admin/dlq/discard',
   operation: 'discardDeadLetters',
   tag: TAG,
-  summary: 'Discard the dead letters that match, up to 1,000 per request',
+  summary: 'Discard the dead letters that match a filter, up to 1,000 per request',
   scope: ['jobs:operate'],
   query: z.strictObject({ dry_run: z.boolean('expected true or false').default(false) }),
   body: DiscardBody,

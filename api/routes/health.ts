@@ -10,10 +10,10 @@ export const healthz = defineRoute({
   path: '/healthz',
   operation: 'healthz',
   tag: TAG,
-  summary: 'Check that the API runs',
+  summary: 'Check that the API is running',
   scope: 'none',
   detached: true,
-  answers: { 200: { description: 'The API runs.', schema: Health } },
+  answers: { 200: { description: 'The API is running.', schema: Health } },
   run: async ({ deps }) => ({ status: 200, body: { status: 'ok', version: deps.version } }),
 });
 
@@ -22,7 +22,7 @@ export const readyz = defineRoute({
   path: '/readyz',
   operation: 'readyz',
   tag: TAG,
-  summary: 'Check that the API can serve: the database answers and is migrated',
+  summary: 'Check that the API can serve: the database responds and is migrated',
   scope: 'none',
   detached: true,
   answers: {

@@ -25,7 +25,7 @@ export const enqueueJob = defineRoute({
   body: NewJobBody,
   answers: {
     201: { description: 'The job is in the table.', schema: Enqueued, headers: { Location: 'URL of the job.' } },
-    200: { description: 'An unfinished job has the unique_key; the answer shows that job.', schema: Enqueued },
+    200: { description: 'An unfinished job has the unique_key; the response shows that job.', schema: Enqueued },
     404: { description: 'No handler for this job is deployed.' },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
@@ -94,7 +94,7 @@ export function found(shown: ShownJob | undefined): ShownJob {
   return shown;
 }
 
-/** Returns the job's document, as GET answers this caller. */
+/** Returns the job's document, as GET returns it to this caller. */
 export async function readJob({ params, db, caller }: { params: { id: string }; db: Queryable; caller: Caller }) {
   return jobDocument(found(await showJob(db, params.id)), caller);
 }

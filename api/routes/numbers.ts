@@ -10,7 +10,7 @@ export const getStats = defineRoute({
   path: '/admin/jobs/stats',
   operation: 'getStats',
   tag: 'Jobs',
-  summary: 'Show the numbers of jobs, events and handlers',
+  summary: 'Show job, event and handler counts',
   scope: ['jobs:read'],
   answers: { 200: { description: 'The numbers.', schema: StatsDocument } },
   run: async ({ db }) => ({ status: 200, body: statsDocument(await readStats(db), await readHandlerNumbers(db)) }),

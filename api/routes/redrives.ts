@@ -37,7 +37,7 @@ export const createRedrive = defineRoute({
   path: '/admin/redrives',
   operation: 'startRedrive',
   tag: TAG,
-  summary: 'Redrive the dead letters that match',
+  summary: 'Redrive the dead letters that match a filter',
   scope: ['jobs:operate'],
   idempotent: true,
   query: z.strictObject({ dry_run: z.boolean('expected true or false').default(false) }),
@@ -122,7 +122,7 @@ export const stopRedrive = defineRoute({
   path: '/admin/redrives/{id}/cancel',
   operation: 'cancelRedrive',
   tag: TAG,
-  summary: 'Cancel a redrive; jobs already moved stay moved',
+  summary: 'Cancel a redrive; jobs already moved are not moved back',
   scope: ['jobs:operate'],
   params: IdParams,
   answers: {

@@ -96,7 +96,7 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   printAnswer({ discarded, left: leftJobs, skipped }, json);
   for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was left`);
   if (stopped) {
-    printError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; they stay discarded`);
+    printError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; these cannot be restored`);
     return EXIT.interrupted;
   }
   const code = reportSkipped(skipped, discarded);

@@ -4,7 +4,14 @@ import { withBackend } from '../backend/open.ts';
 import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { addDefault } from '../options/default-command.ts';
-import { addAddressOptions, type FilterOptions, pinFilter, shortGroup, toFilter } from '../options/filter-options.ts';
+import {
+  addAddressOptions,
+  DIED_SINCE,
+  type FilterOptions,
+  pinFilter,
+  shortGroup,
+  toFilter,
+} from '../options/filter-options.ts';
 import { timeOrDuration, whole } from '../options/values.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { count, counted } from '../screen/progress.ts';
@@ -20,8 +27,8 @@ const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'HANDLER', 'ERROR', 'FIRST', 'LAST']
 /** `millrace dlq groups`, and plain `millrace dlq` */
 export function addDlqGroups(dlq: Command): void {
   addJsonLines(addAddressOptions(addDefault(dlq, 'groups')))
-    .description('count dead letters by kind of error, largest group first (the default of dlq)')
-    .option('--since <when>', 'only those that died in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
+    .description('count dead letters by kind of error, largest group first (the default subcommand)')
+    .option('--since <when>', DIED_SINCE, timeOrDuration)
     .option('--limit <n>', 'maximum number of groups', whole(1, 10_000), 50)
     .option('--fail-if-any', 'exit with code 8 if any dead letter matches')
     .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))

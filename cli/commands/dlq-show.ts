@@ -22,7 +22,7 @@ interface ShowOptions {
 export function addDlqShow(dlq: Command): void {
   dlq
     .command('show')
-    .argument('[job or group]', 'a job id, or at least 8 characters of a group')
+    .argument('[job or group]', 'a job id, or at least the first 8 characters of a group')
     .description('show one dead letter, or one group')
     .option('--group <group>', 'a group, even if it consists of digits only', groupValue)
     .option('--stray <number>', 'a message without a job (a stray), by its number in dlq list', strayNumber)

@@ -11,7 +11,9 @@ import { print, printRows, suggest, warn } from '../screen/terminal.ts';
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('find what keeps jobs from running, and what differs from the code; exit code 8 if a check fails')
+    .description(
+      'find what keeps jobs from running, and which deployed resources differ from the code; exit code 8 if a check fails',
+    )
     .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(
       '--handlers <folder>',

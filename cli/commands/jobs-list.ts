@@ -24,12 +24,16 @@ export function addJobsList(jobs: Command): void {
   addJsonLines(jobs.command('list'))
     .description('list jobs, newest first')
     .addOption(
-      new Option('--status <status>', 'only these statuses, repeated or separated by commas')
+      new Option('--status <status>', 'only these statuses; separate with commas or repeat the option')
         .choices(STATUSES)
         .argParser(statuses),
     )
-    .option('--job-type <type>', 'only these job types, repeated or separated by commas', jobTypes)
-    .option('--since <when>', 'only those created in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
+    .option('--job-type <type>', 'only these job types; separate with commas or repeat the option', jobTypes)
+    .option(
+      '--since <when>',
+      'only those created since then: a duration such as 1h, or a time such as 2026-01-31T12:00:00Z',
+      timeOrDuration,
+    )
     .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)
     .addHelpText(
       'before',

@@ -16,7 +16,7 @@ export function addJobsShow(jobs: Command): void {
   jobs
     .command('show')
     .argument('<id>', 'the job id', jobId)
-    .description('show a job with its payload, its attempts and why it waits')
+    .description('show a job with its payload, its attempts and the reason it waits')
     .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
     .action(
       action(async (options: GlobalOptions, id: string) => {

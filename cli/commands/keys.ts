@@ -38,7 +38,7 @@ function addCreate(keys: Command): void {
     .argument('<name>', 'a name for the caller that uses the key, shown in the audit log', keyName)
     .description('create a key; its secret is shown only once')
     .addOption(
-      new Option('--scope <scope>', 'scopes or roles, repeated or separated by commas')
+      new Option('--scope <scope>', 'scopes or roles; separate with commas or repeat the option')
         .choices([...Object.keys(ROLES), ...SCOPES])
         .argParser(scopes)
         .makeOptionMandatory(),
@@ -95,7 +95,7 @@ function addList(keys: Command): void {
 function addRevoke(keys: Command): void {
   keys
     .command('revoke')
-    .argument('<id>', 'the id of the key, as keys lists it', rowNumber('the id of a key, a whole number such as 3'))
+    .argument('<id>', 'the id of the key, as shown by keys', rowNumber('the id of a key, a whole number such as 3'))
     .description('revoke a key immediately and permanently')
     .option('-y, --yes', 'skip the confirmation')
     .addHelpText('before', examples('keys revoke 3'))

@@ -41,19 +41,19 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after a
-pause it moves at most five seconds' worth of jobs at once. Otherwise this command moves them, as fast as possible.
-Ctrl-C cancels the redrive; jobs already moved stay moved. If this command dies, the dispatcher continues the redrive;
-to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task per queue moves all its
-messages; the task fails at a message that was sent to the dead-letter queue directly. --via-sqs accepts only
---job-type, --routing-key, --all and a --rate of 1 to 500. It uses the SQS of the running stack or of the AWS
-environment, and the queue names in the database. Exit code 1 means that some of the named jobs were not moved, 5 that
-none could be moved.`;
+With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after an
+interruption it catches up by at most five seconds' worth of jobs. Otherwise this command moves them, as fast as
+possible. Ctrl-C cancels the redrive; jobs already moved are not moved back. If this command dies, the dispatcher
+continues the redrive; to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task
+per queue moves all its messages; the task fails at a message that was sent to the dead-letter queue directly. --via-sqs
+accepts only --job-type, --routing-key, --all and a --rate of 1 to 500. It uses the SQS of the running stack or of the
+AWS environment, and the queue names in the database. Exit code 1 means that some of the named jobs were not moved, 5
+that none could be moved.`;
 
 /** `millrace redrive` */
 export function addRedrive(program: Command): void {
   addFilterOptions(program.command('redrive').argument('[id...]', 'job ids', jobIds))
-    .description('put dead jobs back to work with fresh attempts')
+    .description('make dead jobs pending again, with fresh attempts')
     .option('--all', 'every dead letter')
     .option('--limit <n>', 'maximum number of jobs', whole(1, 1_000_000_000))
     .option('--rate <n/s>', 'jobs per second, such as 50/s or 0.5/s; default unlimited', rateValue)
@@ -96,7 +96,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
   if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
   if (!options.yes) {
     if (!json) for (const { headings, rows } of previewTables(preview)) printRowsToStderr(headings, rows);
-    await confirm(`Put ${counted(preview.movable, 'dead job')} back to work${estimate(preview)}?`, {
+    await confirm(`Make ${counted(preview.movable, 'dead job')} pending again${estimate(preview)}?`, {
       json,
       count: preview.movable,
     });

@@ -32,7 +32,7 @@ export function addRedrives(program: Command): void {
       }),
     );
   addOne(redrives, 'show', 'show the state of a redrive');
-  addOne(redrives, 'cancel', 'cancel a running redrive; jobs already moved stay moved');
+  addOne(redrives, 'cancel', 'cancel a running redrive; jobs already moved are not moved back');
 }
 
 function addOne(redrives: Command, verb: 'show' | 'cancel', description: string): void {
@@ -40,7 +40,7 @@ function addOne(redrives: Command, verb: 'show' | 'cancel', description: string)
     .command(verb)
     .argument(
       '<redrive>',
-      'the number of the redrive, as redrives lists it',
+      'the number of the redrive, as shown by redrives',
       rowNumber('the number of a redrive, such as 7'),
     )
     .description(description)

@@ -13,7 +13,7 @@ import { print, printPairs, suggest, warn } from '../screen/terminal.ts';
 export function addStats(program: Command): void {
   program
     .command('stats')
-    .description('show job counts, overdue jobs, dead letters, redrives, and whether the dispatcher runs')
+    .description('show job counts, overdue jobs, dead letters, redrives, and whether the dispatcher is running')
     .addHelpText('before', examples('stats', 'stats --json'))
     .action(
       action(async (options: GlobalOptions) => {
@@ -61,7 +61,7 @@ function show({ stats, handlers, redrives }: Overview): void {
   ]);
   const silentMs = asOf.getTime() - (dispatcherLastRoundAt?.getTime() ?? 0);
   if (silentMs > DISPATCHER_SILENT_SECONDS * 1000) {
-    warn('no dispatcher has made a round for two minutes: due jobs wait');
+    warn('no dispatcher has run a round for two minutes: due jobs wait');
     suggest('npx millrace doctor');
   } else if (countOf(stats, 'dead_letter') > 0) suggest('npx millrace dlq');
 }

@@ -22,9 +22,9 @@ export function clockOf(now: Date): Finding {
   return { check: 'clock', ok: apart < CLOCK_APART_MS, detail: `${apart} ms between this machine and the database` };
 }
 
-/** @param silent seconds since the last round of the dispatcher; null when it never made one. */
+/** @param silent seconds since the last round of the dispatcher; null when it never ran one. */
 export function dispatcherOf(silent: number | null): Finding {
-  const detail = silent === null ? 'never made a round' : `last round ${Math.round(silent)} s ago`;
+  const detail = silent === null ? 'never ran a round' : `last round ${Math.round(silent)} s ago`;
   const ok = silent !== null && silent < DISPATCHER_SILENT_SECONDS;
   return { check: 'dispatcher', ok, detail, next: 'check the log and the schedule of the dispatcher function' };
 }

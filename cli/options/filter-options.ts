@@ -23,22 +23,26 @@ const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --error
 /** A move task supports no other filters. */
 export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
 
+/** Help of `--since` for dead letters. */
+export const DIED_SINCE =
+  'only those that died since then: a duration such as 1h, or a time such as 2026-01-31T12:00:00Z';
+
 export function shortGroup(fingerprint: string | null): string {
   return fingerprint?.slice(0, SHOWN_GROUP) ?? '-';
 }
 
 export function addAddressOptions(command: Command): Command {
   return command
-    .option('--job-type <type>', 'only these job types, repeated or separated by commas', jobTypes)
+    .option('--job-type <type>', 'only these job types; separate with commas or repeat the option', jobTypes)
     .option('--routing-key <key>', "only this routing key; '' for none", routingKey);
 }
 
 export function addFilterOptions(command: Command): Command {
   return addAddressOptions(command)
-    .option('--id <id>', 'only these jobs, repeated or separated by commas', jobIdList)
-    .option('--since <when>', 'only those that died in the last 1h, or since 2026-01-31T12:00:00Z', timeOrDuration)
+    .option('--id <id>', 'only these jobs; separate with commas or repeat the option', jobIdList)
+    .option('--since <when>', DIED_SINCE, timeOrDuration)
     .option('--error <text>', 'only errors that contain this text, ignoring case', errorPart)
-    .option('--group <group>', 'only this group, as dlq groups lists it', group);
+    .option('--group <group>', 'only this group, as shown by dlq groups', group);
 }
 
 export function toFilter(options: FilterOptions, ids: readonly string[] = []): DeadLetterFilter {

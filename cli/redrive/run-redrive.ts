@@ -66,7 +66,9 @@ function report(end: RedriveOperation, skipped: readonly ExplainedJob[], byUs: b
   const { id, status, done, expected } = end;
   if (status === 'cancelled') {
     const by = byUs ? '' : ' by another user';
-    printError(`redrive ${id} was cancelled${by}: ${count(done)} of ${count(expected)} moved; they stay moved`);
+    printError(
+      `redrive ${id} was cancelled${by}: ${count(done)} of ${count(expected)} moved; jobs already moved are not moved back`,
+    );
     return byUs ? EXIT.interrupted : EXIT.conflict;
   }
   suggest('npx millrace jobs list');

@@ -110,7 +110,8 @@ function report(ended: readonly EndedMove[], before: readonly ExitCode[]): ExitC
     if (status === 'FAILED') printError(`${name}: ${explain(failureReason)}`);
     if (status === 'UNKNOWN')
       printError(`${name}: SQS does not report how the move ended; ${counted(left, 'message')} left`);
-    if (status === 'CANCELLED') printMessage(`${name}: the move was cancelled; messages already moved stay moved`);
+    if (status === 'CANCELLED')
+      printMessage(`${name}: the move was cancelled; messages already moved are not moved back`);
     if (status === 'COMPLETED' && left > 0) {
       warn(`${name}: ${counted(left, 'message')} left, in use by a consumer or new: run the command again`);
     }

@@ -28,8 +28,8 @@ const WINDOW_MS = 40_000;
 const QUEUES_AT_ONCE = 4;
 
 /**
- * Mirrors every dead-letter queue in the table. It deletes only messages whose job has moved on. A failure of one queue
- * does not affect the others.
+ * Mirrors every dead-letter queue in the table. It deletes only messages whose job is no longer dead under the
+ * claim that they name. A failure of one queue does not affect the others.
  */
 export async function mirror(deps: MirrorDeps): Promise<void> {
   const until = deps.time.now() + WINDOW_MS;

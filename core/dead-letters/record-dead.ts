@@ -18,7 +18,7 @@ export type MirrorVerdict =
   | 'dead'
   /** The message has no job; the mirror stores its body, and the message stays in the queue. */
   | 'stray'
-  /** The job has moved on, is finished or is deleted, or the stray was discarded; the mirror deletes the message. */
+  /** The job is no longer dead under the claim, or the stray was discarded; the mirror deletes the message. */
   | 'moved_on'
   /** The job was never started; the mirror expires its lease for rescue and deletes the message. */
   | 'released'
@@ -26,8 +26,8 @@ export type MirrorVerdict =
   | 'left';
 
 // The claim determines the meaning of a message, as when a handler receives it, but the mirror never starts a job. Rows
-// of jobs are locked only before a change, and locked rows are skipped. Claim numbers only rise, so a message that has
-// moved on in this snapshot stays so.
+// of jobs are locked only before a change, and locked rows are skipped. Claim numbers only increase, so a message
+// that is 'moved_on' in this snapshot remains so.
 const RECORD_DEAD = `
   with input as (
     select * from unnest($2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])

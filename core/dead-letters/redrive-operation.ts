@@ -87,7 +87,7 @@ export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<Re
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
-/** Cancels a redrive; jobs that it has moved stay moved. Returns false if it was not running. */
+/** Cancels a redrive; jobs already moved are not moved back. Returns false if it was not running. */
 export async function cancelRedrive(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ cancelled: boolean }>(CANCEL_REDRIVE, [id]);
   return rows[0]?.cancelled === true;

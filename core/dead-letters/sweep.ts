@@ -43,8 +43,8 @@ interface Received {
 }
 
 /**
- * Receives until a round returns nothing new, stores the messages, deletes those whose job has moved on and makes the
- * others visible, even after a failure.
+ * Receives until a round returns nothing new, stores the messages, deletes those whose job is no longer dead under the
+ * claim that they name, and makes the others visible, even after a failure.
  */
 export async function sweep(deps: SweepDeps, queue: SweptQueue): Promise<Swept> {
   const { deadLetterQueues, log } = deps;

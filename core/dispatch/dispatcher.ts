@@ -16,11 +16,11 @@ import { openRounds, type Rounds, storeRounds } from './rounds.ts';
 import { workOffRedrives } from './work-off-redrives.ts';
 
 export type DispatchMode =
-  /** Makes rounds while there is activity. */
+  /** Runs rounds while there is activity. */
   | 'auto'
-  /** Makes rounds until the window ends. */
+  /** Runs rounds until the window ends. */
   | 'loop'
-  /** Makes one round, or rounds until the end of a redrive with a rate. */
+  /** Runs one round, or rounds until the end of a redrive with a rate. */
   | 'tick';
 
 export interface DispatcherDeps {
@@ -62,7 +62,7 @@ interface Run extends DispatchDeps, MaintainDeps {
 }
 
 /**
- * Runs the dispatcher: makes rounds until the window ends, a newer run has registered, or nothing is left to do. A
+ * Runs rounds of the dispatcher until the window ends, a newer run has registered, or nothing is left to do. A
  * failed round is repeated, so that a short outage of the database does not delay jobs until the next tick.
  * @throws the last error when the window ends before the run could register.
  */
@@ -91,7 +91,7 @@ interface Registered {
   readonly runNo: string;
 }
 
-/** Makes a round, and returns whether it was the last of this run. */
+/** Runs a round, and returns whether it was the last of this run. */
 async function isDone(
   deps: DispatcherDeps,
   { mode }: DispatcherSettings,
@@ -106,7 +106,7 @@ async function isDone(
 }
 
 /**
- * Makes one round outside any run, for a nudge. It does no upkeep: otherwise a nudge for each job would repeat the
+ * Runs one round outside any run, for a nudge. It does no upkeep: otherwise a nudge for each job would repeat the
  * upkeep. `again` adds a round a second later, for the jobs of callers that nudge at most once a second.
  */
 export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
@@ -137,7 +137,7 @@ async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSet
   };
 }
 
-/** Makes a round. Rescue and redrives come first, so that the same round dispatches the jobs that they make due. */
+/** Runs a round. Rescue and redrives come first, so that the same round dispatches the jobs that they make due. */
 async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
   const begun = deps.time.now();
   const rescued = await rescue(run);

@@ -96,7 +96,10 @@ function pointerOf(issue: SchemaIssue | undefined): string {
   return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('');
 }
 
-/** Refuses a number that JavaScript would change: Postgres keeps every digit, and a wrong id is worse than an error. */
+/**
+ * Refuses a number that would lose precision in JavaScript: Postgres keeps every digit, and a wrong id is worse than an
+ * error.
+ */
 function refuseLossyNumber(key: string, value: unknown, context?: { source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== 'number' || source === undefined) return value;

@@ -3,7 +3,7 @@ import type { Time } from '../time.ts';
 
 /** The index positions below which one handler has nothing left to claim. */
 interface Floor {
-  /** The lowest claim in flight. Claim numbers only rise, so no job of the handler is in flight under a lower one. */
+  /** The lowest claim in flight. Claim numbers only increase, so no job of the handler has a lower one in flight. */
   readonly claimNo: string;
   /** For each priority, the due time and id up to which all jobs were claimed. */
   readonly due: Map<number, { readonly at: string; readonly id: string }>;

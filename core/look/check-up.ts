@@ -3,7 +3,7 @@ import type { Queryable } from '../postgres/database.ts';
 /** The state of a deployment that the database knows. Times are in seconds. */
 export interface CheckUp {
   readonly now: Date;
-  /** Time since the last round; null when no dispatcher ever made a round. */
+  /** Time since the last round; null when no dispatcher ever ran a round. */
   readonly dispatcherSilentFor: number | null;
   readonly handlers: number;
   readonly paused: readonly string[];

@@ -13,13 +13,13 @@ export const PROMETHEUS_METRICS = {
   millrace_job_events_total: {
     type: 'counter',
     labels: ['event', 'job_type', 'status'],
-    help: 'Events of jobs. failed = retried + dead_lettered + cancelled after a failure.',
+    help: 'Number of job events. failed = retried + dead_lettered + cancelled after a failure.',
   },
   millrace_jobs: { type: 'gauge', labels: ['status', 'job_type'], help: 'Number of unfinished jobs.' },
   millrace_oldest_due_job_age_seconds: {
     type: 'gauge',
     labels: ['job_type'],
-    help: 'Time that the oldest due job has waited for its claim, in seconds.',
+    help: 'Time that the oldest due job has waited to be claimed, in seconds.',
   },
   millrace_job_wait_seconds: {
     type: 'histogram',

@@ -31,7 +31,7 @@ export interface Stats {
   /** The job types that have a due job. */
   readonly oldestDue: readonly OldestDue[];
   readonly throughput: readonly Throughput[];
-  /** Time of the last round; null when no dispatcher ever made a round. */
+  /** Time of the last round; null when no dispatcher ever ran a round. */
   readonly dispatcherLastRoundAt: Date | null;
 }
 

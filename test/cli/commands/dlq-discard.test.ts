@@ -120,7 +120,7 @@ describe('CLI-01: dlq discard', () => {
     const { code, stdout, stderr } = await ended;
 
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, discarded: 1000 });
-    expect(stderr).toContain('interrupted: discarded 1000 of 1,501 dead letters; they stay discarded');
+    expect(stderr).toContain('interrupted: discarded 1000 of 1,501 dead letters; these cannot be restored');
   });
 
   it('discards one stray', async () => {

@@ -4,7 +4,7 @@ import { openDeadLetters } from './dead-letters.ts';
 const { run, bury, statusOf } = await openDeadLetters();
 
 describe('CLI-01: jobs retry', () => {
-  it('puts a dead job back to work, and explains why others stay', async () => {
+  it('makes a dead job pending again, and explains why others stay', async () => {
     const [id] = await bury();
 
     const first = await run('jobs', 'retry', id!);

@@ -49,7 +49,7 @@ describe('stats', () => {
 
     const { stderr } = await run('stats');
 
-    expect(stderr).toContain('no dispatcher has made a round for two minutes');
+    expect(stderr).toContain('no dispatcher has run a round for two minutes');
   });
 });
 

@@ -114,7 +114,7 @@ describe('Ctrl-C', () => {
 
     const { code, stdout, stderr } = await ended;
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, status: 'cancelled', moved: 0 });
-    expect(stderr).toMatch(/redrive \d+ was cancelled: 0 of 5 moved; they stay moved/);
+    expect(stderr).toMatch(/redrive \d+ was cancelled: 0 of 5 moved; jobs already moved are not moved back/);
     expect(await untilDone(0)).toMatchObject({ status: 'cancelled' });
   });
 

@@ -38,7 +38,7 @@ describe('a run in mode auto', () => {
     return time.sleeps;
   };
 
-  it('makes one round without activity in the last ten minutes', async () => {
+  it('runs one round without activity in the last ten minutes', async () => {
     await idle();
 
     expect(await sleepsOf()).toBe(0);

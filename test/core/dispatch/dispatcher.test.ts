@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 describe('a run in mode loop', () => {
-  it('makes a round every poll interval until its window ends', async () => {
+  it('runs a round every poll interval until its window ends', async () => {
     const time = stillTime();
 
     await runDispatcher(depsWith(time), { ...settings, pollIntervalMs: 5000 });
@@ -121,7 +121,7 @@ describe('a run in mode tick', () => {
 });
 
 describe('a nudge', () => {
-  it('makes one round without stopping a run', async () => {
+  it('runs one round without stopping a run', async () => {
     await deploy(db, { jobType: 'mail' });
     const before = await runRow();
     const time = stillTime(async (n) => {

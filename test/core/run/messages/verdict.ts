@@ -92,7 +92,7 @@ export async function judge(world: World, scene: Scene): Promise<{ met: Met; bef
 export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene): unknown {
   const [step = '', alarm] = cell.replaceAll('*', '').split(' + ');
   const alarms = alarm === undefined ? 0 : 1;
-  const judged = jobId !== NO_JOB && step !== 'start' && step !== 'go on';
+  const judged = jobId !== NO_JOB && step !== 'start' && step !== 'continue';
   const unchanged = { ...before, alarms, steps: judged ? [step] : [] };
   const changed = (row: Row) => expect.objectContaining({ ...before.row, updated_at: expect.any(String), ...row });
   const begun = { status: 'succeeded', attempts: Number(before.row?.attempts) + 1, message_id: record.messageId };
@@ -108,7 +108,7 @@ export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene):
       return { ...unchanged, fate: 'bounced', row: { ...before.row, ...adopted } };
     }
     case 'start':
-    case 'go on':
+    case 'continue':
       return { ...unchanged, fate: 'gone', runs: 1, row: expect.objectContaining(begun) };
     case 'release':
       return { ...unchanged, fate: 'gone', row: changed(RELEASED) };
