@@ -1,4 +1,6 @@
 import { EXIT } from '../command-failure.ts';
+import { WIPE_LINE } from './progress.ts';
+import { printMessage } from './terminal.ts';
 
 /** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
 const SAME_SIGNAL_MS = 250;
@@ -15,6 +17,7 @@ export function endOnInterrupt(): void {
     takeOver = undefined;
     if (putRight === undefined) process.exit(EXIT.interrupted);
     putRight();
+    printMessage(`${process.stderr.isTTY ? WIPE_LINE : ''}stopping; press Ctrl-C again to exit at once`);
   });
 }
 

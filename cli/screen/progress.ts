@@ -1,4 +1,5 @@
-const WIPE_LINE = '\r\x1b[2K';
+/** Moves to the start of the line and clears it. */
+export const WIPE_LINE = '\r\x1b[2K';
 
 /** A progress line that is overwritten in place, for a person at a terminal. */
 export interface Progress {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -113,13 +114,15 @@ describe('CLI-01: dlq discard', () => {
       },
       { timeout: 60_000 },
     );
-    // The signal arrives before the result, for which the database has 999 more rows to update.
+    const stopping = once(child.stderr, 'data');
     child.kill('SIGINT');
+    await stopping;
     await client.query('rollback');
 
     const { code, stdout, stderr } = await ended;
 
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 130, discarded: 1000 });
+    expect(stderr).toContain('stopping; press Ctrl-C again to exit at once');
     expect(stderr).toContain('interrupted: discarded 1000 of 1,501 dead letters; these cannot be restored');
   });
 

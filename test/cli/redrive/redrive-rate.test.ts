@@ -149,7 +149,8 @@ describe('Ctrl-C', () => {
       expect(child.exitCode).toBe(130);
     });
 
-    expect(await ended).toEqual({ code: 130, stdout: '', stderr: '' });
+    const stderr = 'stopping; press Ctrl-C again to exit at once\n';
+    expect(await ended).toEqual({ code: 130, stdout: '', stderr });
   });
 
   it('exits with 130, but a redrive cancelled by another user exits with 5', async () => {

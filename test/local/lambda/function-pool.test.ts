@@ -52,13 +52,17 @@ it('an init that exceeds the timeout of the function fails', async () => {
 });
 
 it('two idle environments are kept', async () => {
-  const { pool } = await openPool(handler('await new Promise((r) => setTimeout(r, 200));'), { idleLimitMs: 300 });
-  await Promise.all([1, 2, 3, 4].map(() => pool.invoke('{}')));
-  const before = pool.pids();
+  const end = join(await temporaryFolder(), 'end');
+  const untilEnd = `const { existsSync } = await import('node:fs');
+    while (!existsSync(${JSON.stringify(end)})) await new Promise((r) => setTimeout(r, 20));`;
+  const { pool } = await openPool(handler(untilEnd), { idleLimitMs: 300 }, 120);
+  const invocations = Promise.all([1, 2, 3, 4].map(() => pool.invoke('{}')));
+  await eventually(() => expect(pool.pids()).toHaveLength(4));
+
+  await writeFile(end, '');
+  await invocations;
 
   await eventually(() => expect(pool.pids()).toHaveLength(2));
-
-  expect(before).toHaveLength(4);
   await pool.drain();
   await eventually(() => expect(pool.pids()).toEqual([]));
 });
