@@ -1,14 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { PayloadInvalid } from '../../core/errors.ts';
 import { messageOf } from '../../core/failure.ts';
-import { loadCatalog } from '../../core/handler/catalog.ts';
-import { type HandlerAddress, handlerFile, handlerName } from '../../core/handler/naming.ts';
+import { loadOne } from '../../core/handler/catalog.ts';
+import type { HandlerAddress } from '../../core/handler/naming.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
+import { openProbe } from '../../core/handler/probe.ts';
 import { warn } from '../screen/terminal.ts';
 import { findHandlers } from '../target/own-stack.ts';
+
+/** A person waits, so the check of a payload ends sooner than the start of a stack. */
+const LONGEST_IMPORT_MS = 10_000;
 
 /** Returns the payload as typed, or standard input for `-`. */
 export async function readPayload(given: string): Promise<string> {
@@ -47,8 +50,8 @@ function jsonFault(json: string): string | undefined {
 async function findSchema(address: HandlerAddress): Promise<PayloadSchema | undefined> {
   const folder = findHandlers(process.cwd());
   if (folder === undefined) return undefined;
-  const { handlers, failures } = await loadCatalog(folder);
-  const failure = failures.find(({ file }) => basename(file) === handlerFile(address));
-  if (failure) warn(`the payload is not checked: ${failure.file}: ${failure.message}`);
-  return handlers.find(({ name }) => name === handlerName(address))?.definition.payload;
+  const loaded = await loadOne(folder, address, openProbe(LONGEST_IMPORT_MS));
+  if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
+  warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
+  return undefined;
 }

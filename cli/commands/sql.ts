@@ -1,9 +1,11 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { errorCode, runText, type StatementResult } from '../../core/postgres/database.ts';
+import { errorCode } from '../../core/postgres/database.ts';
+import { runText, type StatementResult } from '../../core/postgres/run-text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { interruptible } from '../screen/interrupt.ts';
 import { exactJson, toJson } from '../screen/json.ts';
 import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
 import { databaseFailure, isSchemaMissing, MIGRATE } from '../target/database-failure.ts';
@@ -13,6 +15,9 @@ import { CONNECT_TIMEOUT_MS, CONNECTION_NAME, findDatabase } from '../target/tar
 const BOOLEAN = 16;
 const SMALL_NUMBERS = [21, 23];
 const JSON_TYPES = [114, 3802];
+
+/** SQLSTATE of a statement that was canceled, or that reached its time limit. */
+const CANCELED = '57014';
 
 interface Details {
   readonly position?: string;
@@ -43,10 +48,14 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
   const address = await findDatabase(options);
   printHint(`Database: ${address.label}`);
   const ask = { connectionString: address.url, name: CONNECTION_NAME, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-  const { results, unfinished } = await runText(text, { ...ask, onNotice: printMessage }).catch((error: unknown) => {
-    const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
-    throw failure === error ? sqlFailure(error, text) : failure;
-  });
+  const { results, unfinished } = await interruptible((cancelled) =>
+    runText(text, { ...ask, onNotice: printMessage, cancelled }).catch((error: unknown) => {
+      if (cancelled.aborted && errorCode(error) === CANCELED)
+        throw new CommandFailure(EXIT.interrupted, 'the statement was canceled, and its transaction was rolled back');
+      const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
+      throw failure === error ? sqlFailure(error, text) : failure;
+    }),
+  );
   const answered = results.filter(({ command }) => command !== '');
   if (options.json) print(toJson(answered.map(toDocument)));
   else for (const result of answered) show(result);

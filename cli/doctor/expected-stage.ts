@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { optionalSetting } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
+import { openProbe } from '../../core/handler/probe.ts';
 import { STAGE } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -39,7 +40,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   return {
     stage: STAGE,
     address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
-    catalog: await loadCatalog(join(found.folder, 'functions', 'handlers')),
+    catalog: await loadCatalog(join(found.folder, 'functions', 'handlers'), openProbe()),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
@@ -53,7 +54,7 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
       'no functions/handlers in this folder or above it: name the folder of the handler files with --handlers',
     );
   }
-  const catalog = await loadCatalog(folder).catch(() => {
+  const catalog = await loadCatalog(folder, openProbe()).catch(() => {
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { HandlerDefinition } from './handler.ts';
-import { handlerFile, handlerName } from './naming.ts';
+import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
 
 export interface HandlerEntry {
   readonly definition: HandlerDefinition;
@@ -36,16 +36,35 @@ export type Probe = (file: string) => Promise<{ message: string; line?: number }
  * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
  * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
  * not.
- * @param refuse returns why a file must not be imported, before each import; by default no file is refused.
+ * @param refuse returns why a file must not be imported, before each import: a file that ends the process or never ends
+ *   would do so to the caller.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export async function loadCatalog(folder: string, refuse: Probe = async () => undefined): Promise<Catalog> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
+export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
+  const files = await listFiles(folder);
   const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
     failures: loaded.filter((result) => 'message' in result),
   };
+}
+
+/**
+ * Imports the file of one handler, as `loadCatalog` does. Returns undefined when the folder has no such file.
+ * @throws an Error with code `ENOENT` when the folder does not exist.
+ */
+export async function loadOne(
+  folder: string,
+  address: HandlerAddress,
+  refuse: Probe,
+): Promise<HandlerEntry | CatalogFailure | undefined> {
+  const files = await listFiles(folder);
+  const file = handlerFile(address);
+  return files.includes(file) ? loadHandler(resolve(folder, file), files, refuse) : undefined;
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
 }
 
 async function loadHandler(

@@ -73,18 +73,17 @@ function probe(file: string, longestMs: number): ReturnType<Probe> {
     child.on('close', (code, signal) => {
       if (out.endsWith(IMPORTED)) return resolve(undefined);
       const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
-      const message =
-        signal === null
-          ? verdictOf(code, errors)
-          : `did not finish importing within ${longestMs / 1000} s: check for an endless loop`;
+      const message = child.killed
+        ? `did not finish importing within ${longestMs / 1000} s: check for an endless loop`
+        : verdictOf(signal ?? `exit code ${code}`, errors);
       resolve(line === undefined ? { message } : { message, line: Number(line) });
     });
   });
 }
 
-function verdictOf(code: number | null, errors: string): string {
-  if (code === EXIT_UNSETTLED) return 'has a top-level await that never ends';
+function verdictOf(end: string, errors: string): string {
+  if (end === `exit code ${EXIT_UNSETTLED}`) return 'has a top-level await that never ends';
   const thrown = errors.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
   if (thrown !== undefined) return `throws an error while it is imported that cannot be caught: ${thrown}`;
-  return `ends the process (exit code ${code}) while it is imported`;
+  return `ends the process (${end}) while it is imported`;
 }

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { type Address, type DatabaseOptions, openPool, type Pool } from './pool.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
@@ -34,53 +34,6 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     transaction: (work) => again(() => withClient(pool, (client) => inTransaction(client, work))),
     close: () => pool.end(),
   };
-}
-
-/** The result of one statement: cells are Postgres' text, so that no digit is lost. */
-export interface StatementResult {
-  /** `SELECT`, `INSERT` …; empty without a statement. */
-  readonly command: string;
-  readonly rowCount: number | null;
-  /** `type` is the oid of the column's type. */
-  readonly columns: readonly { readonly name: string; readonly type: number }[];
-  readonly rows: readonly (readonly (string | null)[])[];
-}
-
-export interface TextOptions extends Pick<DatabaseOptions, 'name' | 'connectTimeoutMs'> {
-  readonly connectionString: string;
-  readonly onNotice: (message: string) => void;
-}
-
-/**
- * Runs a user's text of one or more statements, on a connection of its own and without a time limit. Postgres runs them
- * in one transaction unless the text controls transactions. `unfinished`: the text left a transaction open, which is
- * rolled back.
- */
-export async function runText(
-  text: string,
-  options: TextOptions,
-): Promise<{ results: StatementResult[]; unfinished: boolean }> {
-  const client = new pg.Client({
-    connectionString: options.connectionString,
-    application_name: options.name,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
-  });
-  client.on('error', () => undefined);
-  client.on('notice', ({ message }) => options.onNotice(message ?? ''));
-  try {
-    await client.connect();
-    const types = { getTypeParser: () => (value: unknown) => value };
-    const answer: unknown = await client.query({ text, rowMode: 'array', types });
-    const results = [answer].flat() as pg.QueryArrayResult<(string | null)[]>[];
-    return { results: results.map(toStatementResult), unfinished: client.getTransactionStatus() !== 'I' };
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-function toStatementResult({ command, rowCount, fields, rows }: pg.QueryArrayResult<(string | null)[]>) {
-  const columns = fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
-  return { command: command ?? '', rowCount, columns, rows };
 }
 
 async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {

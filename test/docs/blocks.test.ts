@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadCatalog } from '../../core/handler/catalog.ts';
+import { openProbe } from '../../core/handler/probe.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { makeProject, type Project } from '../support/project.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -80,7 +81,7 @@ it('every TypeScript block compiles as the file that it names', async () => {
   await writeFile(join(project.folder, 'package.json'), '{"type":"module"}');
 
   const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project.folder]).catch((error) => error);
-  const { handlers, failures } = await loadCatalog(join(project.folder, 'functions/handlers'));
+  const { handlers, failures } = await loadCatalog(join(project.folder, 'functions/handlers'), openProbe());
 
   expect(compiled.stdout).toBe('');
   expect(failures).toEqual([]);

@@ -6,13 +6,14 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
 import { loadCatalog } from '../../core/handler/catalog.ts';
+import { openProbe } from '../../core/handler/probe.ts';
 import { Millrace } from '../../infra/millrace.ts';
 import { EXISTING } from './synthesise.ts';
 
 // Without our cdk.json: another app does not have its feature flags.
 const app = new App();
 const stack = new Stack(app, 'Shop');
-const { handlers } = await loadCatalog('functions/handlers');
+const { handlers } = await loadCatalog('functions/handlers', openProbe());
 const millrace = new Millrace(stack, 'Jobs', {
   ...{ stage: 'shop', handlers, dispatch: 'auto', architecture: 'arm64', version: '1.0.0', settings: {}, drain: [] },
   database: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadCatalog } from '../../core/handler/catalog.ts';
+import { openProbe } from '../../core/handler/probe.ts';
 import { planHandler } from '../../infra/plan/handler-plan.ts';
 import { openChildren } from '../../local/processes/children.ts';
 import { EXISTING, synthesise } from '../infra/synthesise.ts';
@@ -37,7 +38,7 @@ const { app, stack } = await synthesise({ ...EXISTING, stage: STAGE, handlers })
 const assembly = app.synth().directory;
 const templateFile = join(assembly, stack.templateFile);
 const whole = JSON.parse(await readFile(templateFile, 'utf8')) as Template;
-const plans = (await loadCatalog(handlers)).handlers.map((entry) => planHandler(STAGE, entry));
+const plans = (await loadCatalog(handlers, openProbe())).handlers.map((entry) => planHandler(STAGE, entry));
 const made = await deploy();
 
 it('moto creates every resource of the template except the listed ones', () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDatabase, type TestDatabase } from '../../support/database.ts';
+import { createClient, createDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
 import { runCli } from '../run-cli.ts';
+import { startCli } from '../start-cli.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -89,5 +91,41 @@ describe('CLI-01: sql', () => {
   it('prints an empty list for a comment without a statement', async () => {
     expect(await sql(['--json', '-- nothing'.slice(3)], '')).toMatchObject({ code: 1, stdout: '' });
     expect(await sql(['--json', '-'], '-- nothing')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+  });
+});
+
+describe('sql at Ctrl-C', () => {
+  /** Runs statements, and interrupts them while one of them waits for the lock of a row. */
+  async function interrupt(text: string) {
+    const holder = await createClient(database.url);
+    await holder.query('begin; lock table notes');
+    const { process: child, ended } = startCli(['sql', text], { env: { DATABASE_URL: database.url } });
+    await eventually(async () => {
+      const { rows } = await database.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+      expect(rows).toHaveLength(1);
+    });
+    child.kill('SIGINT');
+    const result = await ended;
+    await holder.query('rollback');
+    return result;
+  }
+
+  const notes = async () =>
+    (await database.pool.query('select text from notes order by 1')).rows.map(({ text }) => text);
+
+  beforeAll(async () => {
+    await database.pool.query(`create table notes (text text); insert into notes values ('old')`);
+  });
+
+  it.each([
+    ['one statement', `update notes set text = 'new'`],
+    ['a later statement', `create temp table t (); update notes set text = 'new'; insert into notes values ('more')`],
+    ['a transaction of the text', `begin; update notes set text = 'new'; commit; insert into notes values ('more')`],
+  ])('cancels %s on the server and changes nothing', async (_what, text) => {
+    const { code, stdout, stderr } = await interrupt(text);
+
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toContain('the statement was canceled, and its transaction was rolled back');
+    expect(await notes()).toEqual(['old']);
   });
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { loadCatalog } from '../../../core/handler/catalog.ts';
 import { queueName } from '../../../core/handler/naming.ts';
+import { openProbe } from '../../../core/handler/probe.ts';
 import { timingOf } from '../../../core/handler/timing.ts';
 import { openLog } from '../../../core/log.ts';
 import { type Database, openDatabase } from '../../../core/postgres/database.ts';
@@ -12,7 +13,7 @@ import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import { type FakeAws, openFakeAws } from '../redrive/fake-aws.ts';
 
 export const ROOT = join(import.meta.dirname, '../../..');
-export const catalog = await loadCatalog(join(ROOT, 'functions/handlers'));
+export const catalog = await loadCatalog(join(ROOT, 'functions/handlers'), openProbe());
 const definitions = catalog.handlers.map(({ definition }) => definition);
 
 export interface DeployedStage {

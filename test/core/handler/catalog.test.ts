@@ -41,7 +41,7 @@ export default defineHandler({
 
 async function catalogOf(files: Record<string, string>): Promise<Catalog> {
   const folder = await folderOf(files);
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
   return JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
 }
 
@@ -67,7 +67,9 @@ it('lists the handlers of a folder by file name', async () => {
 });
 
 it('finds the handlers of this project without running them', async () => {
-  const [catalog] = await onNode(`say(await loadCatalog('${new URL('functions/handlers', root).pathname}'));`);
+  const [catalog] = await onNode(
+    `say(await loadCatalog('${new URL('functions/handlers', root).pathname}', async () => undefined));`,
+  );
 
   expect(catalog?.handlers.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['make_thumbnail', 'send_reminder']),
@@ -117,7 +119,7 @@ beforeAll(async () => {
   for (const [file, text] of [...files, ['send-mail.ts', handler(`jobType: 'send_mail'`)]]) {
     await writeFile(join(folder, file!), text!);
   }
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
   broken = JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
   await rm(folder, { recursive: true });
 });
@@ -137,7 +139,7 @@ it('keeps the handlers beside broken files', () => {
 it('names the imported file that threw', async () => {
   const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
 
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}'));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
 
   expect(catalog?.failures).toEqual([
     { file: join(folder, 'deep.ts'), message: `Error: deep (at ${join(folder, 'part.mts')}:2)` },
@@ -149,10 +151,10 @@ it('imports a file again after a change, valid or not', async () => {
   const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
 
   const seen = await onNode(`
-    say(await loadCatalog('${folder}'));
+    say(await loadCatalog('${folder}', async () => undefined));
     for (const text of ${JSON.stringify(saved)}) {
       await writeFile('${folder}/send-mail.ts', text);
-      say(await loadCatalog('${folder}'));
+      say(await loadCatalog('${folder}', async () => undefined));
     }`);
 
   expect(seen.map(({ handlers }) => handlers[0]?.definition.timeoutSeconds)).toEqual([10, undefined, 25]);
@@ -160,7 +162,9 @@ it('imports a file again after a change, valid or not', async () => {
 });
 
 it('throws when the folder does not exist', async () => {
-  const [error] = await onNode(`await loadCatalog('/nothing/here').catch((error) => say(error.code));`);
+  const [error] = await onNode(
+    `await loadCatalog('/nothing/here', async () => undefined).catch((error) => say(error.code));`,
+  );
 
   expect(error).toBe('ENOENT');
 });

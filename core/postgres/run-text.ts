@@ -1,0 +1,83 @@
+import pg from 'pg';
+import type { DatabaseOptions } from './pool.ts';
+
+interface Session {
+  readonly pid: number;
+}
+
+const OWN_SESSION = 'select pg_backend_pid() as pid';
+// By name too: behind a pooler, another client may use this session by now.
+const CANCEL_SESSION = `
+  select pg_cancel_backend(pid) from pg_stat_activity where pid = $1 and application_name = $2 and state = 'active'`;
+
+/** The result of one statement: cells are Postgres' text, so that no digit is lost. */
+export interface StatementResult {
+  /** `SELECT`, `INSERT` …; empty without a statement. */
+  readonly command: string;
+  readonly rowCount: number | null;
+  /** `type` is the oid of the column's type. */
+  readonly columns: readonly { readonly name: string; readonly type: number }[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+export interface TextOptions extends Pick<DatabaseOptions, 'name' | 'connectTimeoutMs'> {
+  readonly connectionString: string;
+  readonly onNotice: (message: string) => void;
+  /** When it fires, the server is told to cancel the statement that runs, as psql does at Ctrl-C. */
+  readonly cancelled: AbortSignal;
+}
+
+/**
+ * Runs a user's text of one or more statements, on a connection of its own and without a time limit. Postgres runs them
+ * in one transaction unless the text controls transactions. `unfinished`: the text left a transaction open, which is
+ * rolled back.
+ */
+export async function runText(
+  text: string,
+  options: TextOptions,
+): Promise<{ results: StatementResult[]; unfinished: boolean }> {
+  const client = makeClient(options);
+  client.on('notice', ({ message }) => options.onNotice(message ?? ''));
+  try {
+    await client.connect();
+    cancelOn(options, await client.query<Session>(OWN_SESSION));
+    const types = { getTypeParser: () => (value: unknown) => value };
+    const answer: unknown = await client.query({ text, rowMode: 'array', types });
+    const results = [answer].flat() as pg.QueryArrayResult<(string | null)[]>[];
+    return { results: results.map(toStatementResult), unfinished: client.getTransactionStatus() !== 'I' };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function makeClient({ connectionString, name, connectTimeoutMs = 30_000 }: TextOptions): pg.Client {
+  const client = new pg.Client({
+    connectionString,
+    application_name: name,
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** Cancels the statement of a session when the signal fires. Without a cancel, the statement would run on and commit. */
+function cancelOn(options: TextOptions, { rows }: pg.QueryResult<Session>): void {
+  const cancel = async () => {
+    const other = makeClient(options);
+    try {
+      await other.connect();
+      await other.query(CANCEL_SESSION, [rows[0]?.pid, options.name]);
+    } finally {
+      await other.end().catch(() => undefined);
+    }
+  };
+  const report = (error: Error) => options.onNotice(`cannot cancel the statement, which continues: ${error.message}`);
+  const start = () => void cancel().catch(report);
+  if (options.cancelled.aborted) start();
+  else options.cancelled.addEventListener('abort', start, { once: true });
+}
+
+function toStatementResult({ command, rowCount, fields, rows }: pg.QueryArrayResult<(string | null)[]>) {
+  const columns = fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
+  return { command: command ?? '', rowCount, columns, rows };
+}
