@@ -60,7 +60,7 @@ function makeClient({ connectionString, name, connectTimeoutMs = 30_000 }: TextO
   return client;
 }
 
-/** Cancels the statement of a session when the signal fires. Without a cancel, the statement would run on and commit. */
+/** Cancels the statement of a session when the signal fires. Otherwise the statement would continue and commit. */
 function cancelOn(options: TextOptions, { rows }: pg.QueryResult<Session>): void {
   const cancel = async () => {
     const other = makeClient(options);
