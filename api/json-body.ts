@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../core/failure.ts';
-import { DEEPEST_JSON, parseExactly } from '../core/json.ts';
+import { DEEPEST_JSON, jsonPointer, parseExactly } from '../core/json.ts';
 import { invalidBody, Problem } from './problem.ts';
 
 /** The largest body, in bytes. */
@@ -105,7 +105,7 @@ function step(top: Open): void {
 function addKey(open: readonly Open[], top: Open, key: string): void {
   top.isKeyNext = false;
   top.at = key;
-  if (top.keys?.has(key)) throw invalidBody(pointer(open.map(({ at }) => at)), 'is a duplicate key: send it once');
+  if (top.keys?.has(key)) throw invalidBody(jsonPointer(open.map(({ at }) => at)), 'is a duplicate key: send it once');
   top.keys?.add(key);
 }
 
@@ -113,9 +113,4 @@ function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;
-}
-
-/** Returns the JSON pointer of a path. */
-export function pointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

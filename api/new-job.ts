@@ -5,6 +5,7 @@ import type { HandlerDefinition } from '../core/handler/handler.ts';
 import { handlerName } from '../core/handler/naming.ts';
 import { parsePayload, payloadJson } from '../core/handler/payload.ts';
 import { checkOptions, type NewJob } from '../core/jobs/enqueue.ts';
+import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
 import type { JsonBody } from './json-body.ts';
@@ -78,7 +79,7 @@ export async function checkNewJob(
   path: readonly PropertyKey[],
 ): Promise<CheckedJob> {
   const address = { jobType: body.job_type, routingKey: body.routing_key ?? '' };
-  const place = path.map((part) => `/${String(part)}`).join('');
+  const place = jsonPointer(path);
   const name = handlerName(address);
   if (!names.has(name)) {
     const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
@@ -121,8 +122,6 @@ function toNewJob(
 function toFault(error: unknown, place: string): Fault | undefined {
   if (error instanceof PayloadInvalid) {
     const detail = error.message.slice(`payload${error.field}: `.length);
-    // For an inexact number only the key is known, not the path to it.
-    if (error.field.startsWith('/…')) return { in: 'body', pointer: `${place}/payload`, detail: error.message };
     return { in: 'body', pointer: `${place}/payload${error.field}`, detail };
   }
   if (error instanceof SettingError) {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type JsonBody, pointer } from './json-body.ts';
+import { jsonPointer } from '../core/json.ts';
+import type { JsonBody } from './json-body.ts';
 import { type Fault, invalid, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 
@@ -44,11 +45,11 @@ export function toFaults(place: Fault['in'], error: z.ZodError | undefined, abov
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         in: place,
-        pointer: pointer([...above, ...issue.path, key]),
+        pointer: jsonPointer([...above, ...issue.path, key]),
         detail: 'is unknown',
       }));
     }
-    return [{ in: place, pointer: pointer([...above, ...issue.path]), detail: issue.message }];
+    return [{ in: place, pointer: jsonPointer([...above, ...issue.path]), detail: issue.message }];
   });
 }
 

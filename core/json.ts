@@ -38,6 +38,11 @@ export function exactJson(json: string): unknown {
   return jsonDepth(json) > DEEPEST_JSON ? json : parseExactly(json);
 }
 
+/** Returns the JSON pointer of a path, as in RFC 6901; empty for the whole document. */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
 /** Returns one document on one line. Dates become ISO text; undefined becomes null. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';

@@ -1,5 +1,5 @@
 import { PayloadInvalid } from '../errors.ts';
-import { DEEPEST_JSON } from '../json.ts';
+import { DEEPEST_JSON, jsonPointer } from '../json.ts';
 
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
 
@@ -8,7 +8,7 @@ const LARGEST_PAYLOAD_BYTES = 1_048_576;
  * @throws PayloadInvalid with the JSON pointer of the value that cannot be stored.
  */
 export function payloadJson(payload: unknown): string {
-  check(payload, '', new Set());
+  check(payload, [], new Set());
   const json = JSON.stringify(payload ?? {});
   const bytes = Buffer.byteLength(json);
   if (bytes > LARGEST_PAYLOAD_BYTES) {
@@ -20,20 +20,25 @@ export function payloadJson(payload: unknown): string {
   return json;
 }
 
-function check(given: unknown, pointer: string, above: Set<object>): void {
+function check(given: unknown, path: string[], above: Set<object>): void {
   const value = inJson(given);
   const fault = faultOf(value);
-  if (fault) throw new PayloadInvalid(pointer, fault);
+  if (fault) throw invalidAt(path, fault);
   if (typeof value !== 'object' || value === null || value instanceof Date) return;
-  if (above.has(value)) throw new PayloadInvalid(pointer, 'contains itself, which JSON cannot express');
-  if (above.size > DEEPEST_JSON) throw new PayloadInvalid(pointer, `is nested more than ${DEEPEST_JSON} deep`);
+  if (above.has(value)) throw invalidAt(path, 'contains itself, which JSON cannot express');
+  if (above.size > DEEPEST_JSON) throw invalidAt(path, `is nested more than ${DEEPEST_JSON} deep`);
   above.add(value);
   for (const [key, part] of Object.entries(value)) {
-    const inner = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (!isStorable(key)) throw new PayloadInvalid(inner, 'has a NUL or half a surrogate pair in its key');
-    check(part, inner, above);
+    path.push(key);
+    if (!isStorable(key)) throw invalidAt(path, 'has a NUL or half a surrogate pair in its key');
+    check(part, path, above);
+    path.pop();
   }
   above.delete(value);
+}
+
+function invalidAt(path: readonly PropertyKey[], fault: string): PayloadInvalid {
+  return new PayloadInvalid(jsonPointer(path), fault);
 }
 
 /** Returns the value that JSON stores: the result of `toJSON`, if the object has it. */
@@ -74,13 +79,13 @@ export async function parsePayload(json: string, schema: PayloadSchema): Promise
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
-  throw new PayloadInvalid(pointerOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
+  throw invalidAt(pathOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
 }
 
 /** Parses JSON. A later attempt cannot succeed either, so an error of the parser becomes one that is never retried. */
 function readJson(json: string): unknown {
   try {
-    return JSON.parse(json, refuseLossyNumber);
+    return parseLossless(json);
   } catch (error) {
     throw error instanceof PayloadInvalid ? error : new PayloadInvalid('', faultOfJson(error));
   }
@@ -91,23 +96,44 @@ function faultOfJson(error: unknown): string {
   return error instanceof RangeError ? 'is nested too deeply' : `is not JSON: ${(error as Error).message}`;
 }
 
-function pointerOf(issue: SchemaIssue | undefined): string {
-  const path = issue?.path ?? [];
-  return path.map((part) => `/${String(typeof part === 'object' ? part.key : part)}`).join('');
+function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
+  return (issue?.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
 }
 
 /**
- * Refuses a number that would lose precision in JavaScript: Postgres keeps every digit, and a wrong id is worse than an
- * error.
+ * Parses JSON, and refuses a number that would lose precision in JavaScript: Postgres keeps every digit, and a wrong id
+ * is worse than an error. The parser tells the reviver only the last key, so the number's path is found afterwards.
  */
-function refuseLossyNumber(key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source;
-  if (typeof value !== 'number' || source === undefined) return value;
-  if (!Number.isFinite(value) || (/^-?\d+$/.test(source) && !keepsDigits(source, value))) {
-    const shown = source.length > 40 ? `${source.slice(0, 40)}…` : source;
-    throw new PayloadInvalid(`/…/${key}`, `${shown} is not exact as a JavaScript number: enqueue it as a string`);
+function parseLossless(json: string): unknown {
+  const lossy: { readonly source: string }[] = [];
+  const value: unknown = JSON.parse(json, (_key, part: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    if (source === undefined || !isLossy(part, source)) return part;
+    const marker = { source };
+    lossy.push(marker);
+    return marker;
+  });
+  const [first] = lossy;
+  if (first === undefined) return value;
+  const { source } = first;
+  const shown = source.length > 40 ? `${source.slice(0, 40)}…` : source;
+  throw invalidAt(pathTo(first, value) ?? [], `${shown} is not exact as a JavaScript number: enqueue it as a string`);
+}
+
+function isLossy(value: unknown, source: string): boolean {
+  if (typeof value !== 'number') return false;
+  return !Number.isFinite(value) || (/^-?\d+$/.test(source) && !keepsDigits(source, value));
+}
+
+/** Returns the path to a part of a parsed document; undefined if the document does not contain it. */
+function pathTo(part: object, whole: unknown): string[] | undefined {
+  if (part === whole) return [];
+  if (typeof whole !== 'object' || whole === null) return undefined;
+  for (const [key, inner] of Object.entries(whole)) {
+    const path = pathTo(part, inner);
+    if (path !== undefined) return [key, ...path];
   }
-  return value;
+  return undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ const { ask, pool, woken } = await openApi();
 const post = (body: unknown, headers?: Record<string, string>) =>
   ask('/jobs', { method: 'POST', body, ...(headers && { headers }) });
 const send = (text: string | Uint8Array) => ask('/jobs', { method: 'POST', text });
+const mailWith = (field: string) => `{"job_type":"mail","payload":{"to":"a",${field}}}`;
 const count = async () => (await pool.query('select count(*)::int as n from millrace.jobs')).rows[0].n as number;
 
 describe('POST /jobs', () => {
@@ -72,7 +73,8 @@ describe('POST /jobs', () => {
   it.each([
     ['PAY-01: half a surrogate pair', '{"job_type":"any","payload":{"note":"x\\ud83d"}}', 422, '/payload/note'],
     ['PAY-04: a number beyond the range of JavaScript', '{"job_type":"any","payload":{"e":1e400}}', 422, '/payload/e'],
-    ['PAY-04: an integer that would be rounded', '{"job_type":"mail","payload":{"to":"a","n":9007199254740993}}', 422],
+    ['PAY-04: an integer that would be rounded', mailWith('"n":9007199254740993'), 422, '/payload/n'],
+    ['PAY-04: such an integer further down', mailWith('"a/b":[{"n":9007199254740993}]'), 422, '/payload/a~1b/0/n'],
     ['a duplicate key', '{"job_type":"any","payload":{"a":[{"b":1,"c":{},"b":2}]}}', 422, '/payload/a/0/b'],
     ['deep nesting', `{"job_type":"any","payload":${'['.repeat(5000)}${']'.repeat(5000)}}`, 422, ''],
     ['a body of two megabytes', `{"job_type":"any","payload":"${'x'.repeat(2_000_000)}"}`, 413],

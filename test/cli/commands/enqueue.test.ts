@@ -126,7 +126,7 @@ describe('PAY-01: a payload with a NUL or a lone surrogate', () => {
 
 describe('PAY-04: numbers in a payload', () => {
   it.each([
-    ['{"n":9007199254740993}', '9007199254740993 is not exact as a JavaScript number'],
+    ['{"n":9007199254740993}', 'payload/n: 9007199254740993 is not exact as a JavaScript number'],
     ['{"e":1e400}', 'payload/e: is Infinity'],
     ['{"x":NaN}', 'is not JSON'],
   ])('are rejected when the handler would reject them: %s', async (payload, sentence) => {

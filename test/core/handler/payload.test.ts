@@ -82,14 +82,27 @@ describe('PAY-04: numbers and dates', () => {
   });
 
   it.each([
-    ['n', '{"n":9007199254740993}'],
-    ['e', '{"e":1e400}'],
-    ['deep', '{"a":[{"deep":-9007199254740993}]}'],
-  ])('fail the attempt when a number would change: %s', async (key, json) => {
+    ['/n', '{"n":9007199254740993}'],
+    ['/e', '{"e":1e400}'],
+    ['', '9007199254740993'],
+    ['/1', '[1,9007199254740993]'],
+    ['/a/0/deep', '{"a":[{"deep":-9007199254740993}]}'],
+    ['/a/n', '{"n":1,"a":{"n":9007199254740993},"z":9007199254740995}'],
+    ['/a~1b/c~0d', '{"a/b":{"c~d":9007199254740993}}'],
+    ['/__proto__/n', '{"__proto__":{"n":9007199254740993}}'],
+  ])('fail the attempt when a number would change, with its pointer: %s', async (field, json) => {
     const refused = parsePayload(json, anything.payload);
 
     await expect(refused).rejects.toThrow(PayloadInvalid);
-    await expect(refused).rejects.toMatchObject({ field: `/…/${key}` });
+    await expect(refused).rejects.toMatchObject({ field });
+  });
+
+  it('name a part that the schema refuses by the same pointer, with ~ and / escaped', async () => {
+    const schema = z.object({ 'a/b': z.object({ 'c~d': z.string() }) });
+
+    const refused = parsePayload('{"a/b":{"c~d":1}}', schema);
+
+    await expect(refused).rejects.toMatchObject({ field: '/a~1b/c~0d' });
   });
 
   it.each([
