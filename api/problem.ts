@@ -78,8 +78,13 @@ export class Problem extends Undo {
 export function invalid(errors: readonly Fault[]): Problem {
   const [first] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
-  const place = first === undefined ? '' : `${first.in} ${first.pointer}: ${first.detail}`;
-  return new Problem('validation-failed', `${place}${more}`, { errors: errors.slice(0, MOST_ERRORS) });
+  const told = first === undefined ? '' : describeFault(first);
+  return new Problem('validation-failed', `${told}${more}`, { errors: errors.slice(0, MOST_ERRORS) });
+}
+
+/** Describes a fault with its place; an empty pointer is the whole part. */
+function describeFault({ in: part, pointer, detail }: Fault): string {
+  return pointer === '' ? `${part}: ${detail}` : `${part} ${pointer}: ${detail}`;
 }
 
 const MOST_ERRORS = 100;

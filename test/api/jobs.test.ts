@@ -91,6 +91,16 @@ describe('POST /jobs', () => {
     if (pointer !== undefined) expect(reply.body.errors[0].pointer).toBe(pointer);
   });
 
+  it.each([
+    ['a list', '[]', 'body: Invalid input'],
+    ['deep nesting', `${'['.repeat(5000)}${']'.repeat(5000)}`, 'body: is nested more than 500 deep'],
+    ['a part', '{"job_type":1}', 'body /job_type: '],
+  ])('names the place of the fault before a colon: %s', async (_name, text, beginning) => {
+    const { body } = await send(text);
+
+    expect(body.detail.slice(0, beginning.length)).toBe(beginning);
+  });
+
   it('answers 415 for a body that is not declared as JSON', async () => {
     const { status } = await ask('/jobs', {
       method: 'POST',
