@@ -10,7 +10,7 @@ import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Fault } from './problem.ts';
-import { JobTypeName, RoutingKeyName, Time, Words } from './schemas.ts';
+import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from './schemas.ts';
 
 const Key = Words.meta({ description: '1 to 500 characters.' });
 
@@ -29,14 +29,8 @@ export const NewJobBody = z
       .union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
       .optional()
       .meta({ description: 'The earliest time of the first attempt, counted from now.' }),
-    priority: z
-      .number()
-      .int()
-      .min(0)
-      .max(9)
-      .optional()
-      .meta({ description: 'Lower values are claimed first. Default 5.' }),
-    max_attempts: z.number().int().min(1).max(1000).optional().meta({ description: "Default: the handler's." }),
+    priority: wholeNumber(0, 9).optional().meta({ description: 'Lower values are claimed first. Default 5.' }),
+    max_attempts: wholeNumber(1, 1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
     unique_key: Key.optional().meta({
       description: 'While a job with this key is not finished, no other job with it is inserted.',

@@ -3,7 +3,7 @@ import { LARGEST_ID } from '../core/job.ts';
 import { Problem } from './problem.ts';
 
 /** The last row that a page number reaches; a cursor has no such limit. */
-const MOST_SKIPPED = 10_000;
+export const MOST_SKIPPED = 10_000;
 
 interface Wish {
   readonly limit: number;

@@ -24,14 +24,18 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
   if (json === undefined && route.body !== undefined && !route.bodyOptional) {
     throw new Problem('malformed-request', 'send a JSON body');
   }
-  const values = Object.entries(query).map(([name, texts]) => [name, fromText(route.query?.shape[name], texts)]);
+  const shape = route.query?.shape ?? {};
+  const values = Object.entries(query).map(([name, texts]) => [name, fromText(shape[name], texts)]);
   const parts = [
     { in: 'path', schema: route.params, value: params },
     { in: 'query', schema: route.query ?? NOTHING, value: Object.fromEntries(values) },
     { in: 'body', schema: json === undefined ? undefined : route.body, value: json?.value },
   ] as const;
   const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
-  const faults = results.flatMap((part) => toFaults(part.in, part.result?.error));
+  const faults = [
+    ...repeatedParameters(shape, query),
+    ...results.flatMap((part) => toFaults(part.in, part.result?.error)),
+  ];
   if (faults.length > 0) throw invalid(faults);
   const [path, queried, body] = results.map(({ result }) => result?.data);
   return { params: path, query: queried, body };
@@ -53,11 +57,25 @@ export function toFaults(place: Fault['in'], error: z.ZodError | undefined, abov
   });
 }
 
-/** Converts query values to the schema's type; a value of another form stays text, and the schema refuses it. */
+/** Returns a fault for each known parameter that was sent more than once and is not a list. */
+function repeatedParameters(shape: z.ZodRawShape, query: RawRequest['query']): Fault[] {
+  const repeated = Object.entries(query).filter(
+    ([name, texts]) => texts.length > 1 && name in shape && !(unwrap(shape[name]) instanceof z.ZodArray),
+  );
+  return repeated.map(([name]) => ({
+    in: 'query',
+    pointer: jsonPointer([name]),
+    detail: 'is a duplicate parameter: send it once',
+  }));
+}
+
+/**
+ * Converts query values to the schema's type: all of a list, otherwise the first. A value of another form stays text,
+ * and the schema refuses it.
+ */
 function fromText(schema: unknown, values: readonly string[]): unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodArray) return values.flatMap((value) => value.split(','));
-  if (values.length > 1) return values;
   const [value = ''] = values;
   if (inner instanceof z.ZodNumber && /^-?\d{1,15}(\.\d+)?$/.test(value)) return Number(value);
   if (inner instanceof z.ZodBoolean && /^(true|false)$/.test(value)) return value === 'true';

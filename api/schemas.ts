@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
 import { LARGEST_ID } from '../core/job.ts';
+import { MOST_SKIPPED } from './paging.ts';
 
 /** A bigint of the database, as a string, since a JavaScript number loses digits. */
 export const Id = z
@@ -40,13 +41,15 @@ export const Status = z.enum([
   'cancelled',
 ]);
 
+/** Returns the schema of a whole number; its error states the bounds. */
+export function wholeNumber(least: number, most: number) {
+  return z.number(`expected a whole number from ${least} to ${most}`).int().min(least).max(most);
+}
+
 export const PageQuery = z.strictObject({
-  limit: z.number('expected a whole number').int().min(1).max(200).default(50),
+  limit: wholeNumber(1, 200).default(50),
   cursor: z.string().max(200).optional().meta({ description: 'next_cursor of a response with the same filter.' }),
-  page: z
-    .number('expected a whole number')
-    .int()
-    .min(1)
+  page: wholeNumber(1, MOST_SKIPPED)
     .optional()
     .meta({ description: 'The page number, from 1; send it instead of a cursor.' }),
 });

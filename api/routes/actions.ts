@@ -8,7 +8,7 @@ import { databaseProblem } from '../database-problem.ts';
 import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
-import { Id } from '../schemas.ts';
+import { Id, wholeNumber } from '../schemas.ts';
 import { inOneTransaction } from '../serve.ts';
 import { JOB_FILTER, toFilter } from './admin-jobs.ts';
 
@@ -30,13 +30,7 @@ const ActionBody = z
     ids: z.array(Id).min(1).max(MOST_JOBS).optional().meta({ description: 'Ids of jobs, instead of a filter.' }),
     ...JOB_FILTER,
     all: z.boolean().optional().meta({ description: 'Selects every job; required without ids and filter.' }),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(MOST_JOBS)
-      .default(200)
-      .meta({ description: 'The maximum number of jobs in one request.' }),
+    limit: wholeNumber(1, MOST_JOBS).default(200).meta({ description: 'The maximum number of jobs in one request.' }),
     cursor: z.string().max(200).optional().meta({ description: 'next_cursor of a response to the same filter.' }),
   })
   .meta({ id: 'JobAction', examples: [{ action: 'retry', status: ['failed'], job_type: ['send_reminder'] }] });

@@ -12,7 +12,7 @@ import { Preview, Redrive, ShownRedrive } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { Id, IdParams, PageQuery, pageOf } from '../schemas.ts';
+import { Id, IdParams, PageQuery, pageOf, wholeNumber } from '../schemas.ts';
 import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
 
 const TAG = 'Dead letters';
@@ -21,14 +21,13 @@ const RedriveBody = z
   .strictObject({
     ...DEAD_LETTER_FILTER,
     all: z.boolean().optional().meta({ description: 'Selects every open dead letter; required without a filter.' }),
-    rate: z.number().gt(0).max(10_000).optional().meta({ description: 'Jobs per second. Default: no limit.' }),
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(1_000_000_000)
+    rate: z
+      .number('expected jobs per second, above 0 and at most 10000')
+      .gt(0)
+      .max(10_000)
       .optional()
-      .meta({ description: 'The maximum number of jobs to move.' }),
+      .meta({ description: 'Jobs per second. Default: no limit.' }),
+    limit: wholeNumber(1, 1_000_000_000).optional().meta({ description: 'The maximum number of jobs to move.' }),
   })
   .meta({ id: 'NewRedrive' });
 
