@@ -30,7 +30,7 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
     case 'running':
       return `it has been running since ${iso(job.startedAt)}, attempt ${job.attempts} of ${job.maxAttempts}${cancel}`;
     case 'dead_letter':
-      return `it is dead and does not run again until it is retried: select millrace.retry(${job.id})`;
+      return `it is dead and does not run again until it is retried: npx millrace jobs retry ${job.id}`;
     case 'succeeded':
     case 'skipped':
     case 'cancelled':

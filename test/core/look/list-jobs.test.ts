@@ -190,7 +190,7 @@ describe('why a job waits', () => {
     expect(await waiting(id)).toBe('attempt 1 of 3 failed; the next one starts after 2100-01-01T00:00:00.000Z');
     await database.pool.query(`update millrace.jobs_live set status = 'dead_letter', claim_no = 1`);
     expect(await waiting(id)).toBe(
-      `it is dead and does not run again until it is retried: select millrace.retry(${id})`,
+      `it is dead and does not run again until it is retried: npx millrace jobs retry ${id}`,
     );
   });
 });
