@@ -65,10 +65,12 @@ function align(headings: readonly string[], rows: readonly (readonly Cell[])[]):
 }
 
 const LONGEST_ERROR = 60;
+/** The line breaks of every system: an error can quote text from any of them. */
+const LINE_BREAK = /\r\n|\r|\n/;
 
 /** Returns the first line of an error, short enough for a table. */
 export function firstLine(error: string | null): string {
-  const [line = ''] = (error ?? '').split('\n', 1);
+  const [line = ''] = (error ?? '').split(LINE_BREAK, 1);
   return isTable() && line.length > LONGEST_ERROR ? `${line.slice(0, LONGEST_ERROR)}…` : line;
 }
 
@@ -96,7 +98,7 @@ function plain(cell: Cell): string {
   return visible(escaped);
 }
 
-/** Replaces control characters, except line breaks. */
+/** Replaces control characters, except line breaks, which become `\n`. */
 export function visible(value: string): string {
-  return value.replace(/[^\P{Cc}\n]/gu, '\ufffd');
+  return value.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n]/gu, '\ufffd');
 }

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { exactJson, indentJson, snakeCase, toJson } from '../../../cli/screen/json.ts';
-import { printPairs, printRows } from '../../../cli/screen/terminal.ts';
+import { firstLine, printPairs, printRows } from '../../../cli/screen/terminal.ts';
 import { compactJson, jsonText } from '../../support/json-text.ts';
 
 afterEach(() => {
@@ -44,6 +44,21 @@ describe('rows', () => {
 
     expect(output()).toBe('1\ta\\tb\\nc\t\n22\t\ufffd[2J😀\t1970-01-01T00:00:00.000Z\n');
   });
+});
+
+it.each(['first', 'first\nsecond', 'first\r\nsecond', 'first\rsecond', 'first\r\n'])(
+  'firstLine ends at any line break: %j',
+  (error) => {
+    expect(firstLine(error)).toBe('first');
+  },
+);
+
+it('printPairs shows every line break of a text on a terminal', () => {
+  const output = captured(true);
+
+  printPairs([['last error', 'first\r\nsecond\nthird\rover']]);
+
+  expect(output()).toBe('last error  first\nsecond\nthird\ufffdover\n');
 });
 
 it('printPairs omits empty values', () => {
