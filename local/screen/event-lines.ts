@@ -16,7 +16,7 @@ export function eventLine(event: RunnerEvent, now: Date): string | undefined {
   if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
-  if (QUIET.has(log.event) || isBounce(log)) return undefined;
+  if (QUIET.has(log.event) || isBounce(log) || isIdleEnd(log)) return undefined;
   const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
   return text && line(now, subject(log) ?? short(event.functionName), text, log.level);
 }
@@ -42,6 +42,11 @@ function parseReport(text: string): { errorType?: unknown; errorMessage?: unknow
 /** A dead job's message is received a few more times before SQS moves it; the death of the job was shown before. */
 function isBounce({ event, step }: LogLine): boolean {
   return event === 'message_not_started' && step === 'bounce';
+}
+
+/** The database ends the sessions of idle functions, and the next job opens another: nothing is wrong. */
+function isIdleEnd(log: LogLine): boolean {
+  return log.event === 'database_connection_lost' && errorText(log).includes('idle-session timeout');
 }
 
 function line(now: Date, who: string, text: string, level: LogLine['level']): string {
@@ -76,12 +81,18 @@ function sentence(log: LogLine): string {
       return `lost         ${attempt}  its lease expired`;
     case 'job_snoozed':
       return `snoozed      ${error}  (retry in ${roughly(log.retry_delay_s)})`;
+    case 'job_skipped':
+      return `skipped      ${attempt}  ${error}`.trimEnd();
+    case 'job_cancelled':
+      return `cancelled    ${attempt}  ${error}`.trimEnd();
+    case 'database_connection_lost':
+      return `lost an idle database connection; the next job opens another: ${error}`;
     case 'http':
       return `${log.method} ${log.path} answered ${log.http_status}  ${log.duration_ms} ms`;
     case 'message_not_started':
       return log.step === 'redrive' ? 'redriven by an SQS move task' : `message not started: ${log.step}`;
     default:
-      return mirrorSentence(log) ?? [log.event.replaceAll('_', ' '), ...details(log)].join('  ');
+      return mirrorSentence(log) ?? otherSentence(log);
   }
 }
 
@@ -89,9 +100,19 @@ function roughly(seconds: unknown): string {
   return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
 }
 
-/** Fields shown elsewhere on the line, and fields about the machine. */
+/** Describes a handler's own line, or an event without a sentence of its own. */
+function otherSentence(log: LogLine): string {
+  const { attempt, ...fields } = log;
+  const name = log.event.replaceAll('_', ' ');
+  // A handler can log a field of that name itself.
+  if (attempt !== `${log.attempt_number}/${log.max_attempts}`) return [name, ...details(log)].join('  ');
+  return [name, `attempt ${attempt}`, ...details(fields as LogLine)].join('  ');
+}
+
+/** Fields shown elsewhere on the line, fields about the machine, and copies for queries. */
 const OMITTED = new Set([
   ...['level', 'timestamp', 'service', 'event', 'message', 'job_id', 'job_type', 'routing_key', 'queue'],
+  ...['attempt_number', 'max_attempts', 'error_fingerprint'],
   ...['function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
 ]);
 

@@ -14,10 +14,12 @@ export function mirroredSentence(log: LogLine): string | undefined {
   return parts.length === 0 ? undefined : parts.join('; ');
 }
 
-/** Returns the error of a line without its stack: `Error: no`. */
+/** Returns the error of a line without its stack, such as `Error: no`; empty for a line without an error. */
 export function errorText({ error }: LogLine): string {
   const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
-  return name === undefined ? String(error) : `${name}: ${message}`;
+  // The errors of Postgres are named `error`, which says nothing.
+  if (name === 'error') return String(message);
+  return name === undefined ? String(error ?? '') : `${name}: ${message}`;
 }
 
 /** Describes the other log events of the mirror; undefined for an event of another part. */

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
+import { LOG_EVENTS } from '../../../core/log-table.ts';
 import { eventLine } from '../../../local/screen/event-lines.ts';
 
 const wild = `a\u001b[2Jb\nc${'x'.repeat(1_000)}`;
@@ -68,4 +69,58 @@ it('an empty dead-letter queue is not shown', () => {
   const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
 
   expect(line).toBe('');
+});
+
+const ATTEMPT = { job_id: '19', job_type: 'a', queue, attempt: '1/2', attempt_number: 1, max_attempts: 2 };
+const DELIVERY = { dispatch_id: '19', sqs_message_id: '98c2', receive_count: 1, wait_ms: 240, duration_ms: 1 };
+
+it.each([
+  ['job_skipped', { name: 'Skip', message: 'why' }, 'skipped      attempt 1/2  Skip: why'],
+  ['job_cancelled', { name: 'Cancel', message: 'why' }, 'cancelled    attempt 1/2  Cancel: why'],
+  ['job_cancelled', undefined, 'cancelled    attempt 1/2'],
+  [
+    'job_dead_letter',
+    { name: 'DeadLetter', message: 'why' },
+    'dead letter  attempt 1/2  DeadLetter: why  (npx millrace jobs show 19)',
+  ],
+])('an outcome is described like its neighbours: %s %j', (event, error, expected) => {
+  const line = lineOf(JSON.stringify({ level: 'info', event, ...ATTEMPT, ...DELIVERY, error }));
+
+  expect(line).toMatch(/^\S+ {2}a 19 +/);
+  expect(line.replace(/^\S+ {2}a 19 +/, '')).toBe(expected);
+});
+
+it.each(Object.keys(LOG_EVENTS).filter((event) => event.startsWith('job_')))(
+  'the outcome of a job is a sentence without raw fields: %s',
+  (event) => {
+    const error = { name: 'E', message: 'no' };
+
+    const line = lineOf(JSON.stringify({ level: 'info', event, ...ATTEMPT, ...DELIVERY, status: 's', error }));
+
+    expect(line).not.toContain('=');
+  },
+);
+
+it.each([
+  [{ order: 'A-1' }, 'charging  attempt 1/2  order=A-1'],
+  [{ order: 'A-1', attempt: 1 }, 'charging  attempt=1  order=A-1'],
+])("a handler's own line shows the attempt once: %j", (fields, expected) => {
+  const line = lineOf(JSON.stringify({ level: 'info', event: 'charging', ...ATTEMPT, ...fields }));
+
+  expect(line.endsWith(`  ${expected}`)).toBe(true);
+});
+
+it.each([
+  ['terminating connection due to idle-session timeout', ''],
+  [
+    'terminating connection due to administrator command',
+    'lost an idle database connection; the next job opens another: terminating connection due to administrator command',
+  ],
+])('a lost connection is shown only if it was not merely idle: %s', (message, expected) => {
+  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error: { name: 'error', message } };
+
+  const line = lineOf(JSON.stringify(log));
+
+  expect(line.endsWith(expected)).toBe(true);
+  expect(line === '').toBe(expected === '');
 });
