@@ -37,23 +37,23 @@ export function addJobsList(jobs: Command): void {
     .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)
     .addHelpText(
       'before',
-      examples('jobs list', 'jobs list --status failed,dead_letter --since 1h', 'jobs list --jsonl'),
+      examples('jobs list', 'jobs list --status failed,dead_letter', 'jobs list --since 1h --jsonl'),
     )
     .action(
       action<JobsOptions>(async (options) => {
         const { status = [], jobType = [], since, limit } = options;
         const filter = { statuses: status, jobTypes: jobType, since, limit };
         const found = await withBackend(options, (backend) => backend.listJobs(filter));
-        printList(options, found.map(snakeCase), () => show(found));
+        printList(options, found.map(snakeCase), () => show(found, since !== undefined));
         return undefined;
       }),
     );
 }
 
-function show(jobs: readonly ListedJob[]): void {
+function show(jobs: readonly ListedJob[], isLimited: boolean): void {
   const [first] = jobs;
   if (first === undefined) {
-    printMessage('no job matches');
+    printMessage(isLimited ? 'no job that was created since then matches' : 'no job matches');
     return;
   }
   printRows(HEADINGS, jobs.map(toRow));

@@ -116,7 +116,7 @@ function failureRate(stage: string, jobType: string): AlarmSpec {
       `IF(FILL(failed, 0) + FILL(succeeded, 0) >= ${FEWEST_ATTEMPTS}, ` +
       '100 * FILL(failed, 0) / (FILL(failed, 0) + FILL(succeeded, 0)), 0)',
     meaning: `More than ${FAILED_PERCENT} % of the attempts of ${jobType} failed within 10 minutes.`,
-    ...{ command: `npx millrace jobs list --job-type ${jobType} --status failed --since 1h`, anchor: 'where-to-begin' },
+    ...{ command: `npx millrace jobs list --job-type ${jobType} --status failed`, anchor: 'where-to-begin' },
   };
 }
 

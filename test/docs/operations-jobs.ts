@@ -8,7 +8,9 @@ export const jobScenes: Readonly<Record<string, Scene>> = {
     async provoke(terminal) {
       await terminal.type('npx millrace mail stop');
       const id = await remind(terminal);
+      const dead = await insertJob(terminal.stack, 'make_thumbnail', {});
       await until(terminal, id, 'failed');
+      await until(terminal, dead, 'dead_letter');
       return { 42: id };
     },
     relieve: tidy,

@@ -50,6 +50,12 @@ describe('CLI-01: jobs list', () => {
     expect(json).toEqual({ code: 0, stdout: '{"items":[]}\n', stderr: '' });
   });
 
+  it('names the time that --since compares when nothing matches', async () => {
+    const { stderr } = await run('jobs', 'list', '--status', 'dead_letter', '--since', '1h');
+
+    expect(stderr).toBe('no job that was created since then matches\n');
+  });
+
   it.each([
     [['--status', 'dead'], 'Expected one of pending, dispatched'],
     [['--limit', '0'], 'Expected a whole number from 1 to 10000.'],

@@ -56,6 +56,10 @@ describe('the alarms', () => {
     expect(alarm.datapoints).toBeLessThanOrEqual(alarm.periods);
   });
 
+  it.each(alarms)('$name lists jobs whenever they were created: a job can fail hours later', ({ command }) => {
+    expect(command).not.toMatch(/jobs list .*--since/);
+  });
+
   it.each(alarms)('$name uses published metrics with the same period', ({ metrics, expression }) => {
     const specs = Object.values(metrics);
 
