@@ -11,12 +11,19 @@ export interface FolderLock {
 
 const SQLITE_BUSY = 5;
 
-const ACQUIRE_LOCK = 'pragma locking_mode = exclusive; begin exclusive';
+/** The commit keeps an exclusive lock; the transaction after it keeps SQLite from releasing it later. */
+const ACQUIRE_LOCK = `
+  pragma locking_mode = exclusive;
+  begin exclusive;
+  pragma user_version = ${process.pid};
+  commit;
+  begin exclusive`;
 const LOCK_ATTEMPTS = 8;
 
 /**
  * Acquires a lock that only one process can hold; undefined if another process holds it. Node has no file locks,
- * SQLite has: the operating system releases them however the process ends, so no lock is ever stale.
+ * SQLite has: the operating system releases them however the process ends, so no lock is ever stale. The file contains
+ * the id of the process: see `describeHolder`.
  */
 export async function lockFolder(file: string): Promise<FolderLock | undefined> {
   mkdirSync(dirname(file), { recursive: true });

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
+import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
 import { insertSamples, type Samples } from './samples.ts';
@@ -26,7 +27,6 @@ const FAST_RETRY_FACTOR = 1 / 60;
 const EXIT_NO_PROJECT = 2;
 const EXIT_ALREADY_RUNNING = 5;
 const EXIT_INTERRUPTED = 130;
-const LOCK = 'lock';
 const EXIT_DELAY_MS = 100;
 
 /**
@@ -42,13 +42,13 @@ export async function up(options: UpOptions): Promise<number> {
   if (await isFile(data)) {
     return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
   }
-  const lock = await lockFolder(join(data, LOCK));
+  const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
   const requests = listenForStop();
   const children = openChildren();
   surviveUncaughtErrors();
   try {
-    if (options.fresh) await emptyFolder(data, LOCK);
+    if (options.fresh) await emptyFolder(data, basename(lockPath(project)));
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live(options, children, requests), killed]);
     if (requests.halt.aborted)
@@ -139,7 +139,8 @@ async function publishState(project: string, stack: Stack): Promise<void> {
 async function describeRunning(project: string): Promise<string> {
   const other = await readState(project).catch(() => undefined);
   if (other === undefined || !(await isRunning(other))) {
-    return 'another process is starting Millrace in this folder: see its output';
+    // The holder may have ended since.
+    return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
   }
   const database = new URL(other.databaseUrl);
   database.password = '';

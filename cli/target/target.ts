@@ -2,6 +2,7 @@ import { optionalSetting } from '../../core/config.ts';
 import { messageOf } from '../../core/failure.ts';
 import { openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { findHiddenStack } from '../../local/lock-holder.ts';
 import { type FoundState, findState, isRunning } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -54,20 +55,28 @@ function needsDatabase({ label }: ApiAddress): CommandFailure {
 /** Returns the running stack of this folder or above it; `otherwise` is an alternative for a person without one. */
 export async function findStack(otherwise = ''): Promise<FoundState> {
   const found = await findState().catch((error: unknown) => {
+    refuseHiddenStack();
     throw new CommandFailure(EXIT.unreachable, messageOf(error));
   });
+  if (found !== undefined && (await isRunning(found.state))) return found;
+  refuseHiddenStack();
   if (found === undefined) {
     throw new CommandFailure(
       EXIT.unreachable,
       `no stack runs in this folder or above it: start one with npm start${otherwise}`,
     );
   }
-  if (await isRunning(found.state)) return found;
   throw new CommandFailure(
     EXIT.unreachable,
     `the stack of ${found.folder} has stopped (its process ${found.state.pid} is gone): start it again with npm start` +
       otherwise,
   );
+}
+
+/** @throws CommandFailure when a stack runs in this folder or above it, and its state is not where commands find it. */
+function refuseHiddenStack(): void {
+  const hidden = findHiddenStack();
+  if (hidden !== undefined) throw new CommandFailure(EXIT.unreachable, hidden);
 }
 
 /** Runs `work` with one connection; its failures become sentences that name only the host and the database. */

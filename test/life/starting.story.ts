@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { statePath } from '../../local/state.ts';
 import { eventually } from '../support/eventually.ts';
 import { launch, makeProject, type Project, type RunningStack, startUp, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
@@ -36,7 +37,7 @@ it(
     stack = await whenUp(project, winner);
 
     expect(await loser.exited).toBe(5);
-    expect(loser.output()).toMatch(/^(Millrace already runs|another process is starting Millrace) in this folder/);
+    expect(loser.output()).toMatch(/^Millrace (already runs in this folder|starts or runs in \S+) as process \d+/);
     expect(stack.state.pid).toBe(winner.process.pid);
   },
   PATIENCE_MS,
@@ -50,6 +51,28 @@ it('a second start prints the process and the address of the first, without the 
   expect(second.output()).toContain(`process ${stack.state.pid}`);
   expect(second.output()).toContain(`127.0.0.1:${port}/millrace`);
   expect(second.output()).not.toContain(password);
+});
+
+it.each([
+  ['gone', ''],
+  ['damaged', '{bad'],
+])('when dev.json is %s, a second start and every command name the process to stop', async (_how, text) => {
+  const path = statePath(project.folder);
+  const before = await readFile(path, 'utf8');
+  await (text === '' ? rm(path) : writeFile(path, text));
+
+  const second = launch(project);
+  const code = await second.exited;
+  const stats = await project.millrace('stats');
+
+  await writeFile(path, before, { mode: 0o600 });
+  const said = `in ${project.folder} as process ${stack.state.pid}, but .millrace/dev.json does not describe it`;
+  const stop = `stop it with \`kill ${stack.state.pid}\`, then run npm start`;
+  expect({ code, stats: stats.code }).toEqual({ code: 5, stats: 7 });
+  for (const output of [second.output(), stats.stderr]) {
+    expect(output).toContain(said);
+    expect(output).toContain(stop);
+  }
 });
 
 it(
