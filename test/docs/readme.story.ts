@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { commandLines, inlineCode, readDocument, section } from './documents.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-const run = promisify(execFile);
 const readme = readDocument('README.md');
 const lines = commandLines(readme);
 /** The commands within sentences, without those that the reader must complete. */
@@ -67,24 +64,27 @@ it('the four sample jobs end as the README describes', async () => {
 });
 
 it('saving the handler deploys it, and the job of the application runs', async () => {
+  const commands = commandLines(section(readme, 'Enqueue in your own transaction'));
+  const [create, place, list] = commands as [string, string, string];
   const [handler, application] = readme.blocks.filter(({ language }) => language === 'ts');
   await project.writeHandler('charge-card.ts', handler!.code);
   await writeFile(join(project.folder, 'place-order.ts'), application!.code);
-  await writeFile(join(project.folder, 'try.ts'), TRY);
-  await stack.query('create table orders (name text primary key, cents integer)');
   await eventually(async () => {
     expect(await stack.query("select from millrace.handlers where job_type = 'charge_card'")).toHaveLength(1);
   }, patience);
 
-  const { stdout } = await run(process.execPath, ['try.ts', stack.state.databaseUrl], { cwd: project.folder });
-  const id = stdout.trim();
+  await terminal.type(create);
+  const id = await terminal.type(place);
   await eventually(async () => expect(await statusOf(id)).toBe('succeeded'), patience);
+  const listed = await terminal.type(list);
 
   const [{ result, unique_key: key }] = (await stack.query('select * from millrace.jobs where id = $1', [id])) as [
     Record<string, unknown>,
   ];
   expect(result).toEqual({ charged: 4200, reference: `charge-${id}` });
   expect(key).toBe('charge-A-1');
+  expect(listed).toMatch(new RegExp(`^${id}\tcharge_card\tsucceeded\t`));
+  expect(commands).toHaveLength(3);
   expect(await stack.query('select * from orders')).toEqual([{ name: 'A-1', cents: 4200 }]);
 });
 
@@ -98,15 +98,6 @@ it('the commands over HTTP enqueue a job and read it', async () => {
   expect(JSON.parse(await type(show))).toMatchObject({ id: '1', status: 'succeeded' });
   expect(JSON.parse(await type(stats))).toHaveProperty('throughput');
 });
-
-const TRY = `
-import pg from 'pg';
-import { placeOrder } from './place-order.ts';
-const client = new pg.Client({ connectionString: process.argv[2] });
-await client.connect();
-console.log(await placeOrder(client, 'A-1', 4200));
-await client.end();
-`;
 
 it('npx finds the millrace command', async () => {
   const url = await terminal.type('npx millrace url', { PATH: process.env.PATH ?? '' });
