@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { optionalSetting } from './config.ts';
 import { describeFailure, isInstance, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
@@ -26,9 +27,7 @@ export function openLog(write: (line: string) => void, bound: LogFields = {}, re
     // The clock of the process is good enough for a line; only rows need the clock of the database.
     const timestamp = new Date().toISOString();
     const message = event.replaceAll('_', ' ');
-    write(
-      JSON.stringify({ level, timestamp, service: SERVICE, event, message, ...read?.(), ...bound, ...fields }, plain),
-    );
+    write(lineOf({ level, timestamp, service: SERVICE, event, message, ...read?.(), ...bound, ...fields }));
   };
   return {
     info: line('info'),
@@ -36,6 +35,23 @@ export function openLog(write: (line: string) => void, bound: LogFields = {}, re
     error: line('error'),
     child: (fields) => openLog(write, { ...bound, ...fields }, read),
   };
+}
+
+/** Returns one line of JSON. A value that JSON cannot show, such as a circular one, is shown as `inspect` shows it. */
+function lineOf(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields, plain);
+  } catch {
+    return JSON.stringify(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value)])));
+  }
+}
+
+function shown(value: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(value, plain) ?? 'null');
+  } catch {
+    return cut(inspect(value, { breakLength: Number.POSITIVE_INFINITY }), LONGEST_FIELD);
+  }
 }
 
 let invocation: LogFields = {};

@@ -1,6 +1,7 @@
 import {
   type Attributes,
   context,
+  INVALID_SPAN_CONTEXT,
   isSpanContextValid,
   type Link,
   type Span,
@@ -59,13 +60,16 @@ export async function traceAttempt(attempt: TracedAttempt, work: () => Promise<O
   const options = { kind: SpanKind.CONSUMER, attributes, links: linksTo(attempt.traceparent) };
   return inSpan(`process ${attempt.jobType}`, options, async (span) => {
     const outcome = await work();
-    span.setAttribute('millrace.outcome', outcome.kind);
-    if (outcome.kind === 'failed' || outcome.kind === 'dead_letter') {
-      span.setAttribute('error.type', outcome.error.name);
-      span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.error.message });
-    }
+    quietly(() => describeOutcome(span, outcome));
     return outcome;
   });
+}
+
+function describeOutcome(span: Span, outcome: Outcome): void {
+  span.setAttribute('millrace.outcome', outcome.kind);
+  if (outcome.kind !== 'failed' && outcome.kind !== 'dead_letter') return;
+  span.setAttribute('error.type', outcome.error.name);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: outcome.error.message });
 }
 
 async function inSpan<T>(
@@ -73,14 +77,29 @@ async function inSpan<T>(
   options: { kind: SpanKind; attributes: Attributes; links?: Link[] },
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
-  const span = tracer.startSpan(name, options);
+  const span = quietly(() => tracer.startSpan(name, options)) ?? trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+  let begun: Promise<T> | undefined;
+  const begin = () => {
+    begun ??= work(span);
+    return begun;
+  };
+  quietly(() => context.with(trace.setSpan(context.active(), span), begin));
   try {
-    return await context.with(trace.setSpan(context.active(), span), () => work(span));
+    return await begin();
   } catch (error) {
-    span.setStatus({ code: SpanStatusCode.ERROR });
+    quietly(() => span.setStatus({ code: SpanStatusCode.ERROR }));
     throw error;
   } finally {
-    span.end();
+    quietly(() => span.end());
+  }
+}
+
+/** Calls the OpenTelemetry SDK of the application, whose errors must not decide how an attempt ends. */
+function quietly<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
   }
 }
 

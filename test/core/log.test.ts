@@ -46,6 +46,30 @@ it('logs an error as an object with the stack of its cause, and cuts long texts'
   });
 });
 
+const circular: Record<string, unknown> = { n: 1 };
+circular.self = circular;
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+it.each([
+  ['a circular object', circular, /n: 1.*Circular/],
+  ['an object whose toJSON throws', { n: 1, toJSON: () => (circular.no as { no: unknown }).no }, /n: 1/],
+  ['a revoked proxy', revoked.proxy, /Revoked Proxy/],
+  [
+    'an object with a getter that throws',
+    Object.defineProperty({}, 'bad', { enumerable: true, get: () => (circular.no as { no: unknown }).no }),
+    /bad/,
+  ],
+])('shows %s as text, and the other fields as they are', (_what, value, shown) => {
+  const { log, lines } = record();
+
+  log.error('round_failed', { error: new Error('no'), value, count: 1 });
+
+  expect(lines).toMatchObject([
+    { error: { name: 'Error', message: 'no' }, value: expect.stringMatching(shown), count: 1 },
+  ]);
+});
+
 it.each([
   ['an unknown event', { event: 'something' }, 'something is an unknown event'],
   ['an unknown field', { event: 'pruned', days: 1, history_rows: 1, job: '1' }, 'job is string'],

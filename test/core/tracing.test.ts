@@ -1,5 +1,12 @@
-import { context, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { beforeEach, expect, it } from 'vitest';
+import {
+  context,
+  type ProxyTracerProvider,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
 import { exporter } from '../support/spans.ts';
@@ -7,6 +14,7 @@ import { exporter } from '../support/spans.ts';
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
 const { pool } = engine.database;
 beforeEach(() => exporter.reset());
+afterEach(() => vi.restoreAllMocks());
 
 const spans = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
 
@@ -95,3 +103,34 @@ it('accepts a given trace, including one from SQL, and creates no link from an i
   const linked = spans('process work').map(({ links }) => links[0]?.context.spanId);
   expect(linked).toEqual(['b7ad6b7169203331', undefined, 'b7ad6b7169203331']);
 });
+
+/** Makes one call of the OpenTelemetry SDK throw. */
+function breakSdk(name: string): void {
+  const provider = (trace.getTracerProvider() as ProxyTracerProvider).getDelegate();
+  const tracer = provider.getTracer('any');
+  const span = tracer.startSpan('any');
+  const owner = [context, tracer, span].find((one) => name in one) as unknown as Record<string, () => never>;
+  vi.spyOn(owner === (context as unknown) ? owner : Object.getPrototypeOf(owner), name).mockImplementation(() => {
+    throw new Error('exporter is closed');
+  });
+}
+
+it.each(['startSpan', 'with', 'setAttribute', 'setStatus', 'end'])(
+  'the jobs of a batch end as their handler decided, although %s of the SDK throws',
+  async (name) => {
+    const ids = [await engine.enqueue({ payload: 1 }), await engine.enqueue({ payload: 2 })];
+    engine.work = ({ payload }) => {
+      if (payload === 2) throw new RangeError('too far');
+    };
+    breakSdk(name);
+
+    await runAll();
+
+    const states = await Promise.all(ids.map((id) => engine.state(id)));
+    expect(states.map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['succeeded', 1],
+      ['dead_letter', 1],
+    ]);
+    expect(states[1]?.last_error).toContain('too far');
+  },
+);
