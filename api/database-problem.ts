@@ -1,4 +1,4 @@
-import { errorCode, isStatementError } from '../core/postgres/database.ts';
+import { errorCode, isStatementError } from '../core/postgres/statement-errors.ts';
 import { Problem } from './problem.ts';
 
 const RETRY_AFTER = { 'Retry-After': '5' };

@@ -1,4 +1,4 @@
-import { Undo } from '../core/postgres/database.ts';
+import { Undo } from '../core/postgres/statement-errors.ts';
 
 /** One error in a request. */
 export interface Fault {

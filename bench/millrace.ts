@@ -73,7 +73,7 @@ export function millrace(handlers: number): Contender {
     peer: false,
     async open(connectionString): Promise<OpenContender> {
       const ran = new RunCount();
-      const { db, definition, epoch } = await prepare(connectionString, ran);
+      const { db, definition } = await prepare(connectionString, ran);
       const connections = Array.from({ length: handlers }, () => connect(connectionString));
       const queue = new HandOver();
       const deps = { definition, queueUrl: QUEUE_URL, queues: queue, time: systemTime, log, random: Math.random };
@@ -83,7 +83,10 @@ export function millrace(handlers: number): Contender {
           queue.expect(jobs);
           const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue));
           await Promise.all([
-            send({ db, queues: queue, log, epoch, refusals: new Map(), floors: openFloors(systemTime) }, jobs),
+            send(
+              { db, queues: queue, log, random: Math.random, refusals: new Map(), floors: openFloors(systemTime) },
+              jobs,
+            ),
             ...runs,
           ]);
         },

@@ -1,6 +1,7 @@
 import definition from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
 import { metricSettings, setting } from '../core/config.ts';
+import { HANDLER_WAIT_MS } from '../core/handler/timing.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
@@ -12,7 +13,10 @@ import { systemTime } from '../core/time.ts';
 const deps = {
   definition,
   queueUrl: setting('MILLRACE_QUEUE_URL', "the URL of this handler's queue"),
-  db: openConfiguredDatabase({ max: 1, name: 'millrace-handler', log: processLog }),
+  db: openConfiguredDatabase({
+    ...{ max: 1, name: 'millrace-handler', log: processLog },
+    ...{ connectTimeoutMs: HANDLER_WAIT_MS, statementTimeoutMs: HANDLER_WAIT_MS },
+  }),
   queues: openQueues(),
   time: systemTime,
   log: processLog,

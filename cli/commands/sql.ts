@@ -1,7 +1,7 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { errorCode } from '../../core/postgres/database.ts';
 import { runText, type StatementResult } from '../../core/postgres/run-text.ts';
+import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';

@@ -1,4 +1,4 @@
-import { errorCode } from '../../core/postgres/database.ts';
+import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { DatabaseAddress } from './database-address.ts';
 

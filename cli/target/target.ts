@@ -11,6 +11,8 @@ import { type ApiAddress, readApiAddress } from './api-address.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
 import { databaseFailure } from './database-failure.ts';
 
+/** The longest time for a statement, in milliseconds; longer than in a function, since Ctrl-C can end it. */
+const STATEMENT_TIMEOUT_MS = 30_000;
 /** The longest wait for a connection, short because a person is waiting. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** The name of the CLI's connections in `pg_stat_activity`. */
@@ -93,6 +95,7 @@ export async function withDatabaseAt<T>(address: DatabaseAddress, work: (db: Dat
     // A lost connection makes the next statement fail.
     log: openLog(() => undefined),
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
   try {
     return await work(db);

@@ -16,11 +16,12 @@ export interface DispatchDeps {
   readonly db: Database;
   readonly queues: Queues;
   readonly log: Log;
-  readonly epoch: string;
   /** Consecutive refusals of each queue, which the caller keeps from one dispatch to the next. */
   readonly refusals: Map<string, number>;
   /** The floors of the claims, which the caller keeps too. */
   readonly floors?: ClaimFloors;
+  /** Returns a number in [0, 1). */
+  readonly random: () => number;
   /** Counts the messages that were sent and those that were not. */
   readonly rounds?: Rounds;
 }
@@ -31,15 +32,12 @@ const MISSING_QUEUE_HOLD_SECONDS = 60;
 
 /** Claims up to `limit` due jobs, sends their messages, and releases the jobs whose message was not sent. */
 export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispatched> {
-  const jobs = await claim(deps.db, limit, deps.floors);
+  const jobs = await claim(deps.db, limit, deps);
   const [first] = jobs;
   if (first === undefined) return { claimed: 0, sent: 0 };
   const queues = Map.groupBy(jobs, ({ queueUrl }) => queueUrl);
   const sendings = [...queues].map(async ([queueUrl, group]) => {
-    const verdicts = await deps.queues.send(
-      queueUrl,
-      group.map((job) => toMessage(deps.epoch, job)),
-    );
+    const verdicts = await deps.queues.send(queueUrl, group.map(toMessage));
     return { queueUrl, verdicts };
   });
   const results = await Promise.all(sendings);
@@ -58,7 +56,7 @@ interface Sending {
   readonly verdicts: readonly SendVerdict[];
 }
 
-function toMessage(epoch: string, { id, claimNo, groupKey }: ClaimedJob): Outgoing {
+function toMessage({ id, claimNo, groupKey, epoch }: ClaimedJob): Outgoing {
   const body = encodeMessage({ epoch, jobId: id, claimNo });
   // A group key can be any text, but SQS accepts only 128 plain characters.
   return groupKey === null ? { id, body } : { id, body, groupId: createHash('sha256').update(groupKey).digest('hex') };

@@ -6,7 +6,6 @@ import { releaseUnconfirmed } from '../jobs/release.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
-import { readEpoch } from '../postgres/epoch.ts';
 import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
@@ -72,7 +71,7 @@ export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSe
   let registered: Registered | undefined;
   for (let pause = settings.pollIntervalMs; ; ) {
     try {
-      registered ??= { run: await openRun(deps, settings), runNo: await registerRun(deps.db) };
+      registered ??= { run: openRun(deps, settings), runNo: await registerRun(deps.db) };
       if (await isDone(deps, settings, registered)) return;
       pause = settings.pollIntervalMs;
     } catch (error) {
@@ -111,7 +110,7 @@ async function isDone(
  */
 export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
   checkRetention(settings);
-  const run = await openRun(deps, settings);
+  const run = openRun(deps, settings);
   const { dispatched: first } = await round(deps, run);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
@@ -124,11 +123,10 @@ function checkRetention({ retentionSeconds }: DispatcherSettings): void {
   throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
 }
 
-async function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Promise<Run> {
-  const epoch = await readEpoch(deps.db);
+function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Run {
   const { db, queues, log, random, metrics } = deps;
   return {
-    ...{ db, queues, log, random, epoch, retentionSeconds, ...(metrics && { metrics }) },
+    ...{ db, queues, log, random, retentionSeconds, ...(metrics && { metrics }) },
     rounds: openRounds(),
     refusals: new Map(),
     reported: new Set(),

@@ -19,6 +19,11 @@ export interface Timing {
 export const OVERRUN_SECONDS = 2;
 /** Time that is reserved at the end of an invocation to store the outcomes. */
 export const SETTLE_RESERVE_SECONDS = 5;
+/**
+ * Longest wait of a handler for a connection and for a statement, in milliseconds. A sign of life of the old
+ * connection, a new connection and a statement fit into the reserve together.
+ */
+export const HANDLER_WAIT_MS = 2000;
 /** SQS keeps a message of a source queue this long: 4 days. */
 export const SOURCE_RETENTION_SECONDS = 345_600;
 /** SQS keeps a message of a dead-letter queue this long after its send: 14 days, the maximum. */

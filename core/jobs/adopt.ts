@@ -21,7 +21,7 @@ export async function adopt(
   deliveries: readonly { jobId: string; claimNo: string; messageId: string; sentAt: number }[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  await db.query(ADOPT_DELIVERY, [
+  await db.keyed.query(ADOPT_DELIVERY, [
     deliveries.map(({ jobId }) => jobId),
     deliveries.map(({ claimNo }) => claimNo),
     deliveries.map(({ messageId }) => messageId),

@@ -1,7 +1,7 @@
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { Database } from '../postgres/database.ts';
 import { systemTime } from '../time.ts';
-import { type FloorOfJob, openFloors } from './claim-floors.ts';
+import { type ClaimFloors, type FloorOfJob, openFloors } from './claim-floors.ts';
 
 /** A job that this dispatch has claimed and must send. */
 export interface ClaimedJob extends HandlerAddress {
@@ -9,6 +9,8 @@ export interface ClaimedJob extends HandlerAddress {
   readonly claimNo: string;
   readonly queueUrl: string;
   readonly groupKey: string | null;
+  /** The epoch of the database, which can be renewed at any time. */
+  readonly epoch: string;
 }
 
 // Concurrent dispatchers exceed a limit that one statement both reads and uses: 150 jobs were in flight with a
@@ -20,15 +22,17 @@ const LOCK_OPEN_HANDLERS = `
     order by job_type, routing_key
     for update skip locked`;
 
-// Every tenth claim ignores priority, so that a stream of urgent jobs leaves a tenth of the claims to other jobs of the
-// handler. The statement scans one index range for each handler and priority, so it reads neither paused handlers nor
-// jobs due later. It draws the claim number after the locks: otherwise a lower number could commit after a higher one.
-// It finds rows again by arrays, because Postgres plans a join for a thousand rows and reads a table of 100,000 whole.
+// One claim in ten ignores priority ($7), so that a stream of urgent jobs leaves a tenth of the claims to other jobs of
+// the handler. Chance decides which: whatever counts claims can fall into step with the claims of one handler. The
+// statement scans one index range for each handler and priority, so it reads neither paused handlers nor jobs due
+// later. It draws the claim number after the locks: otherwise a lower number could commit after a higher one. It finds
+// rows again by arrays, because Postgres plans a join for a thousand rows and reads a table of 100,000 whole; `is true`
+// hides their due time from the index of due jobs, which Postgres would read whole with statistics of a quiet moment.
 // $4 to $6 are floors: while an old transaction keeps vacuum from removing claimed rows, each index scan would begin
 // with all of them.
 const CLAIM_DUE_JOBS = `
   with turn as materialized (
-    select last_value % 10 = 9 as by_age from millrace.dispatches_claim_no_seq
+    select $7::boolean as by_age
   ), open as materialized (
     select h.job_type, h.routing_key, h.queue_url, h.dispatched_lease_seconds, h.max_in_flight,
            h.max_in_flight_floor, h.max_in_flight_cap, o.ord, f.in_flight, f.first_claim
@@ -60,7 +64,7 @@ const CLAIM_DUE_JOBS = `
   ), free as materialized (
     select j.id, case when (select by_age from turn) then 0 else j.priority end as rank, j.due_at
       from millrace.jobs_live j
-      where j.id = any(array(select id from picked)) and j.due_at <= millrace.clock()
+      where j.id = any(array(select id from picked)) and (j.due_at <= millrace.clock()) is true
       order by j.id
       for update of j skip locked
   ), beyond as materialized (
@@ -118,17 +122,35 @@ const CLAIM_DUE_JOBS = `
       where h.job_type = t.job_type and h.routing_key = t.routing_key and t.next <> t.max_in_flight
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
-         group_key as "groupKey", priority, coalesce(first_claim, claim_no) as "firstClaim",
+         group_key as "groupKey", (select epoch from millrace.installation) as epoch, priority,
+         coalesce(first_claim, claim_no) as "firstClaim",
          least(due_at, millrace.clock() - interval '2 seconds')::text as "floorAt",
          case when due_at < millrace.clock() - interval '2 seconds' then id else 0 end as "floorId"
     from claimed join locked using (id) order by rank, due_at, id`;
 
+/** Share of the claims that ignore priority. */
+const SHARE_BY_AGE = 0.1;
+
+export interface ClaimOptions {
+  /** The floors of this dispatcher's earlier claims, which the claim raises. */
+  readonly floors?: ClaimFloors | undefined;
+  /** Returns a number in [0, 1) that decides whether the claim ignores priority. Default: it does not. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** A dispatcher that vanishes keeps its locks of handlers, which stop every other one, for at most ten seconds. */
+const LIMITS = { statementMs: 5000, idleMs: 5000 };
+
 /**
  * Claims up to `limit` due jobs of all open handlers, none above its `max_in_flight`, in order of priority, due time
- * and id; every tenth claim ignores priority. All get one new claim number, and the caller must send them.
- * @param floors the floors of this dispatcher's earlier claims; this call raises them.
+ * and id; one claim in ten ignores priority. All get one new claim number, and the caller must send them.
  */
-export async function claim(db: Database, limit: number, floors = openFloors(systemTime)): Promise<ClaimedJob[]> {
+export async function claim(
+  db: Database,
+  limit: number,
+  { floors = openFloors(systemTime), random = () => 1 }: ClaimOptions = {},
+): Promise<ClaimedJob[]> {
+  const isByAge = random() < SHARE_BY_AGE;
   floors.begin();
   const jobs = await db.transaction(async (tx) => {
     const { rows: open } = await tx.query<HandlerAddress>(LOCK_OPEN_HANDLERS);
@@ -136,9 +158,9 @@ export async function claim(db: Database, limit: number, floors = openFloors(sys
     const types = open.map(({ jobType }) => jobType);
     const keys = open.map(({ routingKey }) => routingKey);
     const { claimNos, dueTimes, ids } = floors.read(open);
-    const values = [types, keys, limit, claimNos, dueTimes, ids];
+    const values = [types, keys, limit, claimNos, dueTimes, ids, isByAge];
     return (await tx.query<ClaimedJob & FloorOfJob>(CLAIM_DUE_JOBS, values)).rows;
-  });
+  }, LIMITS);
   floors.end(jobs);
   return jobs;
 }

@@ -1,5 +1,6 @@
 import type { RetryPolicy } from '../handler/retry-policy.ts';
-import { type Database, isStatementError } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
+import { isStatementError } from '../postgres/statement-errors.ts';
 import type { Begun, LiveRow, StartAnswer, StartBatch, StartRequest } from './start-answer.ts';
 
 // Starts nothing, but cancels jobs that have a cancel request. Locked rows are skipped, so the statement never waits.

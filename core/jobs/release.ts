@@ -35,7 +35,7 @@ const RELEASE_CLAIMS = `
 /** Releases claims, and returns the ids of the jobs that it released. */
 export async function release(db: Database, releases: readonly Release[]): Promise<string[]> {
   if (releases.length === 0) return [];
-  const { rows } = await db.query<{ id: string }>(RELEASE_CLAIMS, [
+  const { rows } = await db.keyed.query<{ id: string }>(RELEASE_CLAIMS, [
     releases.map(({ id }) => id),
     releases.map(({ claimNo }) => claimNo),
     releases.map(({ holdSeconds }) => holdSeconds),
@@ -53,9 +53,10 @@ const RELEASE_UNCONFIRMED = `
         and claimed_at < millrace.clock() - make_interval(secs => $1)
       order by claim_no for update skip locked
   ), locked as materialized (
-    select j.id from millrace.jobs_live j join stale using (claim_no)
-      where j.in_flight and j.status = 'dispatched'
-      order by j.id
+    select j.id from millrace.jobs_live j
+      where (select count(*) from stale) > 0 and j.in_flight and j.status = 'dispatched'
+        and j.claim_no = any(array(select claim_no from stale))
+      order by j.job_type, j.routing_key, j.claim_no
       for update of j skip locked
   ), released as (
     update millrace.jobs_live j set status = 'pending', lease_expires_at = null, updated_at = millrace.clock()
@@ -68,6 +69,6 @@ const RELEASE_UNCONFIRMED = `
 
 /** Releases unstarted jobs of unconfirmed dispatches older than `afterSeconds`, and returns how many. */
 export async function releaseUnconfirmed(db: Database, afterSeconds: number): Promise<number> {
-  const { rowCount } = await db.query(RELEASE_UNCONFIRMED, [afterSeconds]);
+  const { rowCount } = await db.keyed.query(RELEASE_UNCONFIRMED, [afterSeconds]);
   return rowCount;
 }

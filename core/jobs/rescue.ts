@@ -14,6 +14,7 @@ export interface ExpiredAttempt {
   readonly retryPolicy: RetryPolicy | null;
 }
 
+// Both statements read the index of jobs in flight, in its own order.
 const FIND_EXPIRED_ATTEMPTS = `
   select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
          j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
@@ -22,11 +23,11 @@ const FIND_EXPIRED_ATTEMPTS = `
     from millrace.jobs_live j
     left join millrace.handlers h using (job_type, routing_key)
     where j.in_flight and j.status = 'running' and j.lease_expires_at < millrace.clock()
-    order by j.id limit $1`;
+    order by j.job_type, j.routing_key, j.claim_no limit $1`;
 
 /** Returns running jobs with an expired lease. Changes nothing: settle checks the lease again under the row's lock. */
 export async function findExpiredAttempts(db: Database, limit: number): Promise<ExpiredAttempt[]> {
-  const { rows } = await db.query<ExpiredAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
+  const { rows } = await db.keyed.query<ExpiredAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
   return rows;
 }
 
@@ -42,7 +43,7 @@ const RELEASE_EXPIRED_DISPATCHED = `
       from millrace.jobs_live j
       left join millrace.handler_starts s using (job_type, routing_key)
       where j.in_flight and j.status = 'dispatched' and j.lease_expires_at < millrace.clock()
-      order by j.id limit $1
+      order by j.job_type, j.routing_key, j.claim_no limit $1
       for update of j skip locked
   ), released as (
     update millrace.jobs_live j
@@ -63,6 +64,6 @@ const RELEASE_EXPIRED_DISPATCHED = `
 /** Releases dispatched jobs whose message did not arrive within the lease, and returns how many. */
 export async function releaseExpiredDispatched(db: Database, limit: number): Promise<number> {
   const reason = `message lost ${MOST_LOSSES} times`;
-  const { rowCount } = await db.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);
+  const { rowCount } = await db.keyed.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);
   return rowCount;
 }

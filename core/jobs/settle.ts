@@ -1,6 +1,7 @@
 import { type Log, processLog } from '../log.ts';
 import type { Outcome, Settled, Settlement } from '../outcome.ts';
-import { type Database, errorCode, isStatementError } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
+import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
 
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql says how a job ends and how it dies.
 const FINISH_SUCCESSES = `

@@ -1,4 +1,5 @@
-import { type Database, isStatementError } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
+import { isStatementError } from '../postgres/statement-errors.ts';
 import type { Begun, StartBatch, StartRequest } from './start-answer.ts';
 
 // The usual case: the job is dispatched under the message's claim and has no cancel request. The statement calls a

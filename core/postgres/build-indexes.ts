@@ -22,8 +22,8 @@ const DROP = /^drop\s+index\s+concurrently\s+if\s+exists\s/i;
 export async function buildIndexes(db: Database, statements: readonly string[]): Promise<void> {
   const names = statements.flatMap(builtBy);
   while ((await db.query(FIND_BUILD)).rowCount > 0) await new Promise((next) => setTimeout(next, POLL_EVERY_MS));
-  for (const command of await findInvalid(db, names)) await db.query(command);
-  for (const statement of statements) await db.query(statement);
+  for (const command of await findInvalid(db, names)) await db.command(command);
+  for (const statement of statements) await db.command(statement);
   const [command] = await findInvalid(db, names);
   if (command) throw new MigrationError(`an index is invalid: run \`${command}\`, then migrate again`);
 }

@@ -1,4 +1,5 @@
-import { type Database, errorCode } from './database.ts';
+import type { Database } from './database.ts';
+import { errorCode } from './statement-errors.ts';
 
 /** The roles of which a login can be a member. */
 export type DatabaseRole = 'millrace_app' | 'millrace_operator' | 'millrace_runtime';
@@ -9,8 +10,15 @@ const WRITE_LOGIN = `
                   then 'alter role %I login password %L' else 'create role %I login password %L' end,
                 $1::text, $2::text) as statement`;
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
-/** A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. */
-const WRITE_IDLE_LIMIT = `select format('alter role %I set idle_session_timeout = ''10min''', $1::text) as statement`;
+// A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. The
+// other limits are those of core/postgres/transaction.ts, for statements that something else sends with this login.
+const WRITE_LIMITS = `
+  select string_agg(format('alter role %I set %I = %L', $1::text, s.name, l.value), '; ') as statement
+    from (values ('idle_session_timeout', '10min'), ('idle_in_transaction_session_timeout', '15s'),
+            ('statement_timeout', '35s'), ('transaction_timeout', '60s'), ('jit', 'off'),
+            ('client_connection_check_interval', '5s'), ('tcp_keepalives_idle', '30'), ('tcp_user_timeout', '30s'))
+           as l(name, value)
+    join pg_catalog.pg_settings s using (name)`;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
@@ -22,7 +30,7 @@ export async function ensureLogin(
   { name, password, role }: { name: string; password: string; role: DatabaseRole },
 ): Promise<void> {
   await ifAllowed(execute(db, WRITE_LOGIN, [name, password]));
-  if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_IDLE_LIMIT, [name]));
+  if (role === 'millrace_runtime') await ifAllowed(execute(db, WRITE_LIMITS, [name]));
   await execute(db, WRITE_GRANT, [role, name]);
 }
 

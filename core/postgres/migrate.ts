@@ -2,10 +2,11 @@ import { MigrationError } from '../errors.ts';
 import { messageOf } from '../failure.ts';
 import { type Log, processLog } from '../log.ts';
 import { buildIndexes } from './build-indexes.ts';
-import { type Database, errorCode, openDatabase, type Queryable } from './database.ts';
+import { type Database, openDatabase, type Queryable } from './database.ts';
 import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
 import { migrationHint } from './migration-hint.ts';
 import type { Address } from './pool.ts';
+import { errorCode } from './statement-errors.ts';
 
 export { readMigrations };
 

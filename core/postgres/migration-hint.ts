@@ -1,4 +1,4 @@
-import { errorCode } from './database.ts';
+import { errorCode } from './statement-errors.ts';
 
 /** Hints by SQLSTATE, by an operating-system or TLS code, or by a message of pg without a code. */
 const HINTS: readonly (readonly [pattern: RegExp, hint: string])[] = [

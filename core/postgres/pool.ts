@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   /** Name of the connections in `pg_stat_activity`. */
   name: string;
   log: Log;
-  /** Longest time for one statement, in milliseconds. Default 30,000. */
+  /** Longest time for one statement, in milliseconds. Default `STATEMENT_TIMEOUT_MS`. */
   statementTimeoutMs?: number;
   /** Longest wait for a connection, in milliseconds. Default 30,000. */
   connectTimeoutMs?: number;
@@ -38,8 +38,12 @@ export interface Pool {
 /** The password is wrong, or this user may not log in. */
 const REFUSED = new Set(['28P01', '28000']);
 
+/** Default limit of a statement, in milliseconds. */
+export const STATEMENT_TIMEOUT_MS = 10_000;
+/** By how much the client waits longer than the server, in milliseconds. */
+const GRACE_MS = 500;
 const RESTED_MS = 5000;
-const SIGN_OF_LIFE_MS = 2000;
+export const SIGN_OF_LIFE_MS = 1000;
 /** The time of the last release of each connection. */
 const usedAt = new WeakMap<pg.PoolClient, number>();
 
@@ -108,7 +112,11 @@ function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
     max: options.max,
     application_name: options.name,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
-    query_timeout: options.statementTimeoutMs ?? 30_000,
+    // The server ends a statement first; this limit is for a server that does not answer.
+    query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + GRACE_MS,
+    keepAlive: true,
+    // Sends statements without waiting for the answers to those before.
+    pipeline: true,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
   });

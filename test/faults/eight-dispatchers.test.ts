@@ -5,7 +5,6 @@ import { openQueues, type Queues } from '../../core/aws/queues.ts';
 import { dispatch } from '../../core/dispatch/dispatch.ts';
 import { openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
-import { readEpoch } from '../../core/postgres/epoch.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
 import { untilDone } from './story.ts';
 
@@ -78,7 +77,7 @@ async function dispatchUntil(signal: AbortSignal, sent: Map<string, number>): Pr
   process.env.AWS_ENDPOINT_URL_SQS = stack.state.sqsEndpoint;
   const db: Database = openDatabase({ connectionString: stack.state.databaseUrl, max: 1, name: 'eight', log });
   const queues = counting(openQueues(), sent);
-  const deps = { db, queues, log, epoch: await readEpoch(db), refusals: new Map<string, number>() };
+  const deps = { db, queues, log, random: Math.random, refusals: new Map<string, number>() };
   while (!signal.aborted) {
     const { claimed } = await dispatch(deps, 1000);
     if (claimed === 0) await wait(5);

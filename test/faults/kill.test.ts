@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
+import { randomFrom } from '../support/random.ts';
 import {
   type Effects,
   enqueueStory,
   findProcesses,
   nudge,
-  randomFrom,
   readEffects,
   STORY_HANDLER,
   untilDone,

@@ -31,17 +31,6 @@ export default defineHandler({
 });
 `;
 
-/** Returns a generator of pseudo-random numbers that a seed repeats: mulberry32. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export async function enqueueStory(stack: RunningStack, jobs: number, ms: number): Promise<void> {
   await stack.query(
     `insert into millrace.jobs (job_type, payload) select 'story_mail', jsonb_build_object('ms', $2::integer)

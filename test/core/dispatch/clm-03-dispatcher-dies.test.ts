@@ -4,12 +4,10 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { decodeMessage } from '../../../core/aws/message.ts';
 import { dispatch } from '../../../core/dispatch/dispatch.ts';
 import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { deploy, insertJobs, memoryQueues, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 afterAll(() => engine.close());
 
 beforeEach(async () => {
@@ -27,7 +25,7 @@ const DYING = `
   import { processLog as log } from '${ROOT}core/log.ts';
   const db = openDatabase({ connectionString: process.env.URL, max: 1, name: 'dying', log });
   const queues = { send: () => process.kill(process.pid, 'SIGKILL') };
-  await dispatch({ db, queues, log, epoch: 'e', refusals: new Map() }, 1000);`;
+  await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);`;
 
 const attempts = async () =>
   (await pool.query('select distinct attempts, losses from millrace.jobs_live order by 1')).rows;
@@ -41,7 +39,7 @@ describe('CLM-03', () => {
     const signal = await new Promise((resolve) => child.once('exit', (_code, by) => resolve(by)));
     const stranded = await statuses(pool);
     const queues = memoryQueues();
-    const deps = { db, queues, log, epoch, refusals: new Map<string, number>() };
+    const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
 
     const early = await dispatch(deps, 1000);
     await shiftClock(pool, 61);
@@ -63,7 +61,7 @@ describe('CLM-03', () => {
         await shiftClock(pool, 0);
         await insertJobs(pool, 'mail', jobs);
         const queues = memoryQueues();
-        const deps = { db, queues, log, epoch, refusals: new Map<string, number>() };
+        const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
         const dying = {
           ...queues,
           send: async (url: string, messages: Parameters<typeof queues.send>[1]) => {

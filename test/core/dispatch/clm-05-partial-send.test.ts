@@ -6,12 +6,10 @@ import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { decodeMessage } from '../../../core/aws/message.ts';
 import { openQueues } from '../../../core/aws/queues.ts';
 import { dispatch } from '../../../core/dispatch/dispatch.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { deploy, insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 
 type Fate = 'sent' | 'receiver' | 'sender';
 interface Entry {
@@ -68,7 +66,7 @@ beforeEach(async () => {
   asked.length = 0;
 });
 
-const run = () => dispatch({ db, queues, log, epoch, refusals: new Map() }, 1000);
+const run = () => dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
 const jobs = async () =>
   (await pool.query('select id, status, last_error, attempts from millrace.jobs_live order by id')).rows;
 

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatchDeps, dispatch } from '../../../core/dispatch/dispatch.ts';
 import { holdHandlers } from '../../../core/jobs/hold.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { systemTime } from '../../../core/time.ts';
 import {
   deploy,
@@ -16,7 +15,6 @@ import {
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 afterAll(() => engine.close());
 
 let queues = memoryQueues();
@@ -27,7 +25,7 @@ beforeEach(async () => {
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;
-  deps = { db, queues, log, epoch, refusals: new Map() };
+  deps = { db, queues, log, random: () => 1, refusals: new Map() };
 });
 
 const jobs = async () => (await pool.query('select * from millrace.jobs_live order by id')).rows;

@@ -51,12 +51,12 @@ it.each(['jobs_live_due', 'jobs_live_in_flight'])(
     const floors = slowFloors();
     const steps = async (given?: ClaimFloors) => {
       const before = await entriesRead(index);
-      for (let n = 0; n < 5; n++) await finish((await claim(db, 100, given)).map(({ id }) => id));
+      for (let n = 0; n < 5; n++) await finish((await claim(db, 100, { floors: given })).map(({ id }) => id));
       await pool.query('select pg_stat_force_next_flush()');
       await db.query('select pg_stat_force_next_flush()');
       return (await entriesRead(index)) - before;
     };
-    for (let n = 0; n < 10; n++) await finish((await claim(db, 200, floors)).map(({ id }) => id));
+    for (let n = 0; n < 10; n++) await finish((await claim(db, 200, { floors })).map(({ id }) => id));
 
     const without = await steps();
     const withFloors = await steps(floors);
@@ -89,7 +89,7 @@ it('claims all existing jobs, regardless of handler, priority and due time', asy
 
       for (let before = -1; before < taken.length; ) {
         before = taken.length;
-        const ids = (await claim(db, limit, floors)).map(({ id }) => id);
+        const ids = (await claim(db, limit, { floors })).map(({ id }) => id);
         taken.push(...ids);
         await finish(ids);
       }
@@ -104,12 +104,12 @@ it('keeps the limit of a handler whose jobs in flight have several claim numbers
   await deploy(db, { jobType: 'mail', concurrency: 2, batch: { size: 5 }, maxInFlight: 20 });
   await insertJobs(pool, 'mail', 100);
   const floors = slowFloors();
-  const first = await claim(db, 10, floors);
-  const second = await claim(db, 100, floors);
+  const first = await claim(db, 10, { floors });
+  const second = await claim(db, 100, { floors });
   await finish(first.slice(1).map(({ id }) => id));
 
-  const third = await claim(db, 100, floors);
-  const fourth = await claim(db, 100, floors);
+  const third = await claim(db, 100, { floors });
+  const fourth = await claim(db, 100, { floors });
 
   expect([first.length, second.length, third.length, fourth.length]).toEqual([10, 10, 9, 0]);
 });
@@ -118,12 +118,12 @@ it('claims at once jobs that were committed two seconds late, and jobs of anothe
   await deploy(db, { jobType: 'mail' });
   const floors = slowFloors();
   await insertDue('mail', 0);
-  await claim(db, 10, floors);
+  await claim(db, 10, { floors });
   const late = await insertDue('mail', 1.5);
   const tooLate = await insertDue('mail', 60);
   const urgent = await insertDue('mail', 60, 0);
 
-  const seen = await claim(db, 10, floors);
+  const seen = await claim(db, 10, { floors });
   const withoutFloors = await claim(db, 10);
 
   expect(seen.map(({ id }) => id)).toEqual([urgent, late]);

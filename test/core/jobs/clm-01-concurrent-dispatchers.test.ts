@@ -4,7 +4,6 @@ import { dispatch } from '../../../core/dispatch/dispatch.ts';
 import { claim } from '../../../core/jobs/claim.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { createClient } from '../../support/database.ts';
 import {
   deploy,
@@ -17,7 +16,6 @@ import {
 
 const engine = await openEngine({ connections: 16 });
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 afterAll(() => engine.close());
 
 beforeEach(async () => {
@@ -80,7 +78,7 @@ it.each([
   const ended = () => sent.length >= total;
   // The first two are the same event, delivered twice.
   const loops = Array.from({ length: dispatchers }, async (_, n) => {
-    const deps = { db, queues, log, epoch, refusals: new Map<string, number>() };
+    const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
     while (!ended()) {
       await dispatch(deps, 1000);
       await new Promise((next) => setTimeout(next, n % 3));

@@ -4,13 +4,11 @@ import { dispatch } from '../../../core/dispatch/dispatch.ts';
 import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { rescue } from '../../../core/run/rescue-lost.ts';
 import { deploy, memoryQueues, openEngine, statuses } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 afterAll(() => engine.close());
 
 beforeEach(async () => {
@@ -27,7 +25,7 @@ describe.each([0, 10, -10, 24 * 60, -365 * 24 * 60])(
       ('mail', now() + interval '5 minutes'), ('mail', now() - interval '2 minutes')`);
       const queues = memoryQueues();
 
-      await dispatch({ db, queues, log, epoch, refusals: new Map() }, 1000);
+      await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
       const requests = queues.sent.map(({ body }, n) => {
         return { ...decodeMessage(body)!, messageId: `m-${n}`, sentAt: Date.now() };
       });

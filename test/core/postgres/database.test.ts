@@ -1,9 +1,10 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type Database, errorCode, openDatabase } from '../../../core/postgres/database.ts';
+import { type Database, openDatabase } from '../../../core/postgres/database.ts';
+import { errorCode } from '../../../core/postgres/statement-errors.ts';
 import { createDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
+import { startProxy } from '../../support/silent-proxy.ts';
 
 const { url, pool, drop } = await createDatabase();
 afterAll(drop);
@@ -59,7 +60,7 @@ describe('a transaction', () => {
   });
 
   it('closes its connection when the rollback failed', async () => {
-    const proxy = await startProxy((chunk) => !chunk.includes('rollback'));
+    const proxy = await startProxy(url, (chunk) => !chunk.includes('rollback'));
     const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
     const pid = await pidOf(db);
 
@@ -72,7 +73,7 @@ describe('a transaction', () => {
   });
 
   it('throws when the response to its commit is lost, and does not run again', async () => {
-    const proxy = await startProxy((chunk) => !chunk.includes('commit'));
+    const proxy = await startProxy(url, (chunk) => !chunk.includes('commit'));
     const { db } = open({ connectionString: proxy.url, statementTimeoutMs: 300 });
     let runs = 0;
 
@@ -142,38 +143,39 @@ describe('errorCode', () => {
   });
 });
 
-it('closes a connection whose statement times out', async () => {
+it('the server ends a statement at its time limit, and the connection can be used again', async () => {
   const { db } = open({ statementTimeoutMs: 200 });
   const pid = await pidOf(db);
 
-  await expect(db.query('select pg_sleep(2)')).rejects.toThrow('timeout');
+  await expect(db.query('select pg_sleep(60)')).rejects.toMatchObject({ code: '57014' });
+  const work = db.transaction((tx) => tx.query('select pg_sleep(60)'));
+  await expect(work).rejects.toMatchObject({ code: '57014' });
 
+  expect(await pidOf(db)).toBe(pid);
+});
+
+it('the server ends a transaction whose client sends nothing more, and the connection is closed', async () => {
+  const { db } = open();
+  const pid = await pidOf(db);
+
+  const work = db.transaction(
+    async (tx) => {
+      await tx.query('select');
+      await eventually(async () => expect(await sessions('%')).toBe(0));
+      await tx.query('select');
+    },
+    { idleMs: 100 },
+  );
+
+  await expect(work).rejects.toThrow();
   expect(await pidOf(db)).not.toBe(pid);
 });
 
-/** A proxy that forwards data until `passes` refuses some, after which it forwards nothing of that connection. */
-async function startProxy(passes: (chunk: string) => boolean): Promise<{ url: string }> {
-  const target = new URL(url);
-  const sockets: Socket[] = [];
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
-    let stuck = false;
-    sockets.push(client, upstream);
-    for (const socket of [client, upstream]) socket.on('error', () => undefined);
-    client.on('data', (chunk) => {
-      stuck ||= !passes(chunk.toString('latin1'));
-      if (!stuck) upstream.write(chunk);
-    });
-    upstream.pipe(client);
-    client.on('close', () => upstream.destroy());
+it('a transaction whose work hides a failed statement is an error, not a success', async () => {
+  const { db } = open();
+  const work = db.transaction(async (tx) => {
+    await tx.query('select 1 / 0').catch(() => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const proxied = new URL(url);
-  proxied.hostname = '127.0.0.1';
-  proxied.port = String((server.address() as { port: number }).port);
-  return { url: proxied.href };
-}
+
+  await expect(work).rejects.toThrow('the transaction was rolled back');
+});

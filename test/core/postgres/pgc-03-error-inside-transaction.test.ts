@@ -5,18 +5,16 @@ import { claim } from '../../../core/jobs/claim.ts';
 import { redrive } from '../../../core/jobs/redrive.ts';
 import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { settle } from '../../../core/jobs/settle.ts';
-import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { deploy, insertJobs, markRunning, memoryQueues, openEngine, shiftClock } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine({ connections: 1 });
 const { pool, db, log } = engine;
-const epoch = await readEpoch(db);
 await deploy(db, { jobType: 'mail' });
 await pool.query(`create function public.fail() returns trigger language plpgsql as
   $$ begin raise exception 'the disk is on fire' using errcode = '58030'; end $$`);
 afterAll(() => engine.close());
 
-const run = () => dispatch({ db, queues: memoryQueues(), log, epoch, refusals: new Map() }, 1000);
+const run = () => dispatch({ db, queues: memoryQueues(), log, random: () => 1, refusals: new Map() }, 1000);
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 
 /** Brings a job into the state that the verb requires, and returns the verb. */
@@ -94,13 +92,13 @@ describe('PGC-03', () => {
       `select state from pg_stat_activity
          where datname = current_database() and application_name = 'test-engine' and state like 'idle in%'`,
     );
-    const { rows: own } = await db.query(`select pg_current_xact_id_if_assigned()::text as xid,
-      current_setting('statement_timeout') as timeout, current_setting('lock_timeout') as lock,
-      now() = statement_timestamp() as alone`);
     expect(outcome).toEqual(verb === 'settle' ? [{ jobId: before[0].id, status: null }] : '58030');
     expect(after).toEqual(before);
     expect(sessions).toEqual([]);
-    expect(own).toEqual([{ xid: null, timeout: '0', lock: '0', alone: true }]);
+    await db.command(`do $$ begin
+      assert now() = statement_timestamp(), 'an open transaction';
+      assert not exists (select from pg_settings where source = 'session'), 'a setting';
+    end $$`);
     await expect(act()).resolves.toBeDefined();
   });
 });

@@ -6,7 +6,7 @@ import { type DispatcherSettings, runDispatcher } from '../../../core/dispatch/d
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
-import type { Database, Queryable } from '../../../core/postgres/database.ts';
+import { type Database, openDatabase, type Queryable } from '../../../core/postgres/database.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { migrate } from '../../../core/postgres/migrate.ts';
 import { systemTime } from '../../../core/time.ts';
@@ -74,7 +74,11 @@ async function throughPooler(url: string): Promise<Database> {
       await tx.query('commit');
       return value;
     });
-  return { transaction, query: (text, values) => take((tx) => tx.query(text, values)), close: async () => undefined };
+  const command = async () => {
+    throw new Error('a pooler in transaction mode is no place for commands');
+  };
+  const query: Queryable['query'] = (text, values) => take((tx) => tx.query(text, values));
+  return { transaction, command, query, keyed: { query }, close: async () => undefined };
 }
 
 describe('PGC-06', () => {
@@ -123,12 +127,17 @@ describe('PGC-06', () => {
     const { rows } = await empty.pool.query(`select count(*)::int as n from pg_locks
       where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);
     await empty.drop();
-    const session = await engine.db.query(`
-      select (select count(*)::int from pg_prepared_statements) as statements,
-             (select count(*)::int from pg_listening_channels()) as channels,
-             (select count(*)::int from pg_settings where source = 'session') as settings`);
+    const db = openDatabase({ connectionString: engine.runtimeUrl, max: 1, name: 'one', log: recordLog() });
+    await db.query('select');
+    await db.transaction((tx) => tx.query('select'));
+    const left = db.command(`do $$ begin
+      assert not exists (select from pg_prepared_statements), 'a prepared statement';
+      assert not exists (select from pg_listening_channels()), 'a channel';
+      assert not exists (select from pg_settings where source = 'session'), 'a setting';
+    end $$`);
 
     expect(rows).toEqual([{ n: 0 }]);
-    expect(session.rows).toEqual([{ statements: 0, channels: 0, settings: 0 }]);
+    await expect(left).resolves.toBeUndefined();
+    await db.close();
   });
 });

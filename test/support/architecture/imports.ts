@@ -19,7 +19,7 @@ const PRODUCT = ['core', 'api', 'functions', 'infra'];
 const OWNERS = [
   {
     module: /^pg($|\/)/,
-    owners: ['core/postgres/database.ts', 'core/postgres/pool.ts', 'core/postgres/run-text.ts'],
+    owners: ['database', 'pool', 'run-text', 'transaction'].map((name) => `core/postgres/${name}.ts`),
     folders: [...PRODUCT, 'local', 'cli'],
   },
   {

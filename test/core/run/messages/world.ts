@@ -7,7 +7,6 @@ import { defineHandler, type HandlerDefinition } from '../../../../core/handler/
 import { retry } from '../../../../core/handler/retry-policy.ts';
 import { timingOf } from '../../../../core/handler/timing.ts';
 import { openLog } from '../../../../core/log.ts';
-import { readEpoch } from '../../../../core/postgres/epoch.ts';
 import { registerHandlers } from '../../../../core/registry/register-handlers.ts';
 import type { BatchDeps } from '../../../../core/run/batch.ts';
 import { runBatch } from '../../../../core/run/run-batch.ts';
@@ -114,8 +113,7 @@ export async function openWorld(engine: Engine): Promise<World> {
   const world: World = {
     ...{ engine, sqs, work, other },
     dispatch: async () => {
-      const epoch = await readEpoch(db);
-      const { claimed, sent } = await dispatch({ db, queues, log, epoch, refusals: new Map() }, 1000);
+      const { claimed, sent } = await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
       expect(sent, 'every claimed job is sent').toBe(claimed);
     },
     send: async (QueueUrl, MessageBody) => {

@@ -1,0 +1,83 @@
+import type pg from 'pg';
+import { leavesSound } from './statement-errors.ts';
+
+/** Runs constant SQL text with `$n` parameters. */
+export interface Queryable {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+/** What the server itself ends, since a client that vanished cannot, and how it plans. */
+export interface Limits {
+  /** Longest time for one statement, in milliseconds. */
+  readonly statementMs: number;
+  /** Longest time between two statements of a transaction, in milliseconds. */
+  readonly idleMs: number;
+  /**
+   * Whether Postgres plans no sequential scan, for statements that find their rows by keys. With statistics of another
+   * moment, it would read the whole table of jobs instead.
+   */
+  readonly keyed?: boolean;
+}
+
+/**
+ * Returns the text that begins a transaction. It sends every setting on which a statement depends, because a role, a
+ * database or another client of a pooler may have set it otherwise. `set local` and not a startup parameter, which
+ * poolers refuse. Without JIT: compiling a claim takes longer than running it.
+ */
+export function beginText({ statementMs, idleMs, keyed = false }: Limits): string {
+  return [
+    'begin isolation level read committed',
+    `set local statement_timeout = ${statementMs}`,
+    `set local idle_in_transaction_session_timeout = ${idleMs}`,
+    'set local jit = off',
+    ...(keyed ? ['set local enable_seqscan = off'] : []),
+  ].join('; ');
+}
+
+export async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
+  const result = await client.query(text, [...values]);
+  return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
+}
+
+/** Runs one statement in a transaction of its own. The client sends all of it at once, without waiting in between. */
+export async function runAlone<Row>(client: pg.PoolClient, begin: string, text: string, values?: readonly unknown[]) {
+  const [begun, answered, ended] = await Promise.allSettled([
+    client.query(begin),
+    run<Row>(client, text, values),
+    client.query('commit'),
+  ]);
+  for (const one of [begun, answered, ended]) if (one.status === 'rejected') throw one.reason;
+  return (answered as PromiseFulfilledResult<{ rows: Row[]; rowCount: number }>).value;
+}
+
+/** Runs `work` in a transaction; when it throws, the transaction is rolled back or its connection is left to close. */
+export async function inTransaction<T>(
+  client: pg.PoolClient,
+  begin: string,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  // The first statement of the work is sent right behind it.
+  const begun = client.query(begin);
+  begun.catch(() => undefined);
+  try {
+    const value = await work({ query: (text, values) => run(client, text, values) });
+    await begun;
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a statement had failed');
+    return value;
+  } catch (error) {
+    // Without an SQLSTATE the connection's state is unknown: it is closed, which rolls back too.
+    if (leavesSound(error)) await rollBack(client, error);
+    throw error;
+  }
+}
+
+/** Rolls back. A failed rollback leaves the state unknown, so its error without SQLSTATE replaces the cause. */
+async function rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
+  await client.query('rollback').catch(() => {
+    throw new Error('a failed transaction could not be rolled back', { cause });
+  });
+}

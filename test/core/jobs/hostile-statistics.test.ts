@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { applyCancelRequests, cancel } from '../../../core/jobs/cancel.ts';
+import { type ClaimedJob, claim } from '../../../core/jobs/claim.ts';
+import { redrive } from '../../../core/jobs/redrive.ts';
+import { release, releaseUnconfirmed } from '../../../core/jobs/release.ts';
+import { findExpiredAttempts, releaseExpiredDispatched } from '../../../core/jobs/rescue.ts';
+import { settle } from '../../../core/jobs/settle.ts';
+import { start } from '../../../core/jobs/start.ts';
+import type { Outcome } from '../../../core/outcome.ts';
+import type { Database } from '../../../core/postgres/database.ts';
+import { readEpoch } from '../../../core/postgres/epoch.ts';
+import { createClient } from '../../support/database.ts';
+import { type Costs, openWatched, type WatchedSession } from '../../support/plans.ts';
+import { deploy, openEngine } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine();
+const { pool, db, test } = engine;
+afterAll(() => engine.close());
+
+const DUE = 20_000;
+const BATCH = 10;
+const ERROR = { name: 'E', message: 'no', stack: null, fingerprint: 'f' };
+const OUTCOMES: Record<string, Outcome> = {
+  success: { kind: 'succeeded', result: '{}' },
+  failure: { kind: 'failed', error: ERROR, delaySeconds: 60 },
+  death: { kind: 'dead_letter', error: ERROR },
+};
+
+const fill = (jobType: string, count: number) =>
+  `insert into millrace.jobs (job_type, run_at)
+     select '${jobType}', now() - interval '1 hour' + make_interval(secs => n * 0.001)
+       from generate_series(1, ${count}) n`;
+
+/** Ways in which the statistics of the jobs can be of another moment than the rows. Each leaves the table empty. */
+const MOMENTS: Record<string, () => Promise<void>> = {
+  'were taken of an empty table': async () => {
+    await pool.query('vacuum analyze millrace.jobs_live');
+  },
+  'were taken while nothing waited': async () => {
+    await pool.query(fill('mail', 200));
+    await pool.query(`update millrace.jobs_live set status = 'running', attempts = 1, claim_no = 1, started_at = now(),
+      dispatched_at = now(), lease_expires_at = now() + interval '1 hour'`);
+    await pool.query('analyze millrace.jobs_live');
+    await pool.query('delete from millrace.jobs_live');
+  },
+  'were taken while everything was in flight': async () => {
+    await pool.query(fill('mail', 5000));
+    await pool.query(`update millrace.jobs_live set status = 'dispatched', claim_no = 1, dispatched_at = now(),
+      lease_expires_at = now() + interval '1 hour'`);
+    await pool.query('vacuum analyze millrace.jobs_live');
+    await pool.query('delete from millrace.jobs_live');
+  },
+  'do not include an uncommitted insert': async () => {
+    await pool.query('vacuum analyze millrace.jobs_live');
+    const producer = await createClient(test.url);
+    await producer.query(`begin; ${fill('other', DUE)}`);
+    onTestFinished(() => producer.end());
+  },
+};
+
+async function deliver(session: Database, claimed: readonly ClaimedJob[]) {
+  const epoch = await readEpoch(db);
+  const requests = claimed.map(({ id, claimNo }, n) => ({ epoch, jobId: id, claimNo, messageId: `${n}`, sentAt: 1 }));
+  return start(session, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true });
+}
+
+const end = (session: Database, claimed: readonly ClaimedJob[], outcome: Outcome) =>
+  settle(
+    session,
+    claimed.map(({ id, claimNo }) => ({ jobId: id, claimNo, outcome })),
+    { requestId: 'r' },
+  );
+
+/** Lets the session keep plans of all functions, made for a few rows. */
+async function warmUp({ db: session }: WatchedSession): Promise<void> {
+  for (const outcome of Object.values(OUTCOMES)) {
+    for (let n = 0; n < 7; n++) {
+      await pool.query(fill('mail', 1));
+      const claimed = await claim(session, 1);
+      await deliver(session, claimed);
+      await end(session, claimed, outcome);
+    }
+  }
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.dead_letters; delete from millrace.dispatches',
+  );
+}
+
+/** Returns what each statement reads for a job, among many due jobs. */
+async function measure(session: WatchedSession): Promise<Record<string, Costs>> {
+  await pool.query(fill('mail', DUE));
+  const costs: Record<string, Costs> = {};
+  const count = async (name: string, jobs: number, work: () => Promise<unknown>) => {
+    const { pages, filteredRows } = await session.costs(work);
+    costs[name] = { pages: Math.round(pages / jobs), filteredRows: Math.round(filteredRows / jobs) };
+  };
+  let claimed: ClaimedJob[] = [];
+  await count('claim', 1000, async () => {
+    claimed = await claim(session.db, 1000);
+    expect(claimed).toHaveLength(1000);
+  });
+  const dead: ClaimedJob[] = [];
+  for (const [name, outcome] of Object.entries(OUTCOMES)) {
+    const batch = claimed.splice(0, BATCH);
+    if (name === 'death') dead.push(...batch);
+    await count(`start before ${name}`, BATCH, () => deliver(session.db, batch));
+    await count(name, BATCH, () => end(session.db, batch, outcome));
+  }
+  const claims = dead.map(({ id, claimNo }) => ({ jobId: id, claimNo }));
+  await count('redrive', BATCH, async () => expect(await redrive(session.db, claims, 'api')).toHaveLength(BATCH));
+  const asked = claimed.splice(0, BATCH);
+  for (const { id } of asked) await cancel(db, id);
+  await count('release', BATCH, () =>
+    release(
+      session.db,
+      asked.map((job) => ({ ...job, holdSeconds: 0 })),
+    ),
+  );
+  await count('cancel on request', BATCH, () => applyCancelRequests(session.db, 1000));
+  await count('rescue', claimed.length, () => findExpiredAttempts(session.db, 1000));
+  await count('lost messages', claimed.length, () => releaseExpiredDispatched(session.db, 1000));
+  await count('unconfirmed dispatches', claimed.length, () => releaseUnconfirmed(session.db, 0));
+  return costs;
+}
+
+/** What a statement may read for each job of its batch, at most, whatever the statistics say. */
+const MOST_PAGES = 150;
+const MOST_FILTERED_ROWS = 10;
+
+let friendly: Record<string, Costs>;
+beforeAll(async () => {
+  await pool.query('alter table millrace.jobs_live set (autovacuum_enabled = off)');
+  await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
+  await pool.query('update millrace.handlers set max_in_flight = max_in_flight_cap');
+  await pool.query(fill('mail', DUE));
+  await pool.query('vacuum analyze millrace.jobs_live');
+  const session = await openWatched(test);
+  await warmUp(session);
+  friendly = await measure(session);
+  await session.close();
+});
+
+describe.each(Object.entries(MOMENTS))('with statistics that %s', (_moment, arrange) => {
+  it('each statement reads the pages that its jobs need', async () => {
+    await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
+      delete from millrace.cancel_requests; delete from millrace.dispatches`);
+    await arrange();
+    const session = await openWatched(test);
+    await warmUp(session);
+
+    const costs = await measure(session);
+    await session.close();
+
+    const worse = Object.entries(costs).filter(
+      ([name, { pages, filteredRows }]) =>
+        pages > Math.min(MOST_PAGES, Math.max(3 * friendly[name]!.pages, 30)) || filteredRows > MOST_FILTERED_ROWS,
+    );
+    expect(worse, JSON.stringify({ friendly, costs })).toEqual([]);
+  });
+});
