@@ -26,8 +26,8 @@ export type MirrorVerdict =
   | 'left';
 
 // The claim determines the meaning of a message, as when a handler receives it, but the mirror never starts a job. Rows
-// of jobs are locked only before a change, and locked rows are skipped. Claim numbers only increase, so a message
-// that is 'moved_on' in this snapshot remains so.
+// are locked only before a change, and locked rows are skipped, so the mirror waits for no other transaction. Claim
+// numbers only increase, so a message that has moved on in this snapshot stays so.
 const RECORD_DEAD = `
   with input as (
     select * from unnest($2::text[], $3::float8[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
@@ -95,16 +95,27 @@ const RECORD_DEAD = `
           first_seen_at = coalesce(d.first_seen_at, millrace.clock()), last_seen_at = millrace.clock()
       from seen s
       where d.id = s.id and s.position = (select min(o.position) from seen o where o.id = s.id)
-  ), strays as (
-    insert into millrace.dead_letters as d (job_type, routing_key, queue_name, message_id, message_sent_at, raw_body,
+  ), strays as materialized (
+    select distinct on (u.message_id) u.*, d.id from judged u
+      left join millrace.dead_letters d on d.queue_name = $1 and d.message_id = u.message_id and d.job_id is null
+      where u.verdict = 'stray' order by u.message_id, u.position
+  ), known_strays as materialized (
+    select d.id from millrace.dead_letters d
+      where d.id = any(array(select id from strays)) and d.status <> 'discarded'
+      order by d.id for update skip locked
+  ), seen_again as (
+    update millrace.dead_letters d
+      set last_seen_at = millrace.clock(), status = 'open', resolved_at = null, resolved_by = null, resolution = null
+      from known_strays k where d.id = k.id
+  ), new_strays as (
+    -- Only messages without a row: an insert would wait for a transaction that deletes the row.
+    insert into millrace.dead_letters (job_type, routing_key, queue_name, message_id, message_sent_at, raw_body,
         last_error, fingerprint, first_seen_at, last_seen_at)
       select h.job_type, h.routing_key, $1, u.message_id, to_timestamp(u.sent_ms / 1000.0), u.body, u.reason,
              md5(u.reason), millrace.clock(), millrace.clock()
-        from (select distinct on (message_id) * from judged where verdict = 'stray' order by message_id, position) u
-        left join millrace.handlers h on h.dead_letter_queue_url = $8
-      on conflict (queue_name, message_id) where job_id is null do update
-        set last_seen_at = millrace.clock(), status = 'open', resolved_at = null, resolved_by = null, resolution = null
-        where d.status <> 'discarded'
+        from strays u left join millrace.handlers h on h.dead_letter_queue_url = $8
+        where u.id is null
+      on conflict (queue_name, message_id) where job_id is null do nothing
   )
   select case when u.verdict <> 'unstarted' then u.verdict when e.id is null then 'left' else 'released' end as verdict
     from judged u left join unstarted e on e.id = u.job_id
@@ -117,7 +128,7 @@ export async function recordDead(
   found: readonly FoundMessage[],
 ): Promise<MirrorVerdict[]> {
   if (found.length === 0) return [];
-  const { rows } = await db.query<{ verdict: MirrorVerdict }>(RECORD_DEAD, [
+  const { rows } = await db.keyed.query<{ verdict: MirrorVerdict }>(RECORD_DEAD, [
     queue.name,
     found.map(({ messageId }) => messageId),
     found.map(({ sentAt }) => sentAt),

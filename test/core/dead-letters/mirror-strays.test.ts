@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { createClient } from '../../support/database.ts';
 import { openMirrorWorld } from './mirror-world.ts';
 
 const world = await openMirrorWorld();
@@ -48,6 +49,27 @@ it('deletes the message of a discarded stray', async () => {
 
   expect(await world.bodies(world.dlq)).toEqual([]);
   expect(await world.rows()).toMatchObject([{ status: 'discarded' }]);
+});
+
+it.each([
+  ['deletes the failed job', 'delete from millrace.failed_jobs where job_id is null'],
+  ['deletes the row', 'delete from millrace.dead_letters where job_id is null'],
+  ['changes the row', `update millrace.dead_letters set resolution = 'x' where job_id is null`],
+  ['locks the row', 'select from millrace.dead_letters where job_id is null for update'],
+])('does not wait for an open transaction that %s of a stray', async (_what, statement) => {
+  await world.put('junk');
+  await world.mirror();
+  await engine.advance(HOUR);
+  const holder = await createClient(engine.database.url);
+  await holder.query('begin');
+  await holder.query(statement);
+  await world.put('more junk');
+
+  await world.mirror();
+
+  const bodies = (await world.rows()).map(({ raw_body }) => raw_body);
+  expect(bodies.toSorted()).toEqual(['junk', 'more junk']);
+  await holder.query('rollback');
 });
 
 it.each([
