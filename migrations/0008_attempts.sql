@@ -32,7 +32,8 @@ begin
       ) j
   ), started as (
     update millrace.jobs_live j
-      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, started_at = millrace.clock(),
+      -- A start proves that messages of the job arrive, so only losses in a row count.
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, started_at = millrace.clock(),
           updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
           message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',

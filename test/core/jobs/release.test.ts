@@ -1,8 +1,12 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { claim } from '../../../core/jobs/claim.ts';
+import { type ClaimedJob, claim } from '../../../core/jobs/claim.ts';
 import { confirmDispatch } from '../../../core/jobs/confirm.ts';
 import { release, releaseUnconfirmed } from '../../../core/jobs/release.ts';
 import { releaseExpiredDispatched } from '../../../core/jobs/rescue.ts';
+import { settle } from '../../../core/jobs/settle.ts';
+import { start } from '../../../core/jobs/start.ts';
+import type { Outcome } from '../../../core/outcome.ts';
+import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { createClient } from '../../support/database.ts';
 import { deploy, insertJobs, markRunning, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
 
@@ -17,6 +21,7 @@ beforeEach(async () => {
   await deploy(db, { jobType: 'mail', timeout: 10, concurrency: 2 });
 });
 
+const ERROR = { name: 'Later', message: 'try later', stack: null, fingerprint: 'f' };
 const jobs = async () => (await pool.query('select * from millrace.jobs_live order by id')).rows;
 
 describe('release', () => {
@@ -144,6 +149,29 @@ describe('a lost message', () => {
       { outcome: 'dead_letter', n: 1 },
       { outcome: 'lost', n: 9 },
     ]);
+  });
+
+  it.each<[string, Outcome]>([
+    ['snoozed', { kind: 'snoozed', error: ERROR, delaySeconds: 1 }],
+    ['failed', { kind: 'failed', error: ERROR, delaySeconds: 1 }],
+  ])('counts from zero after a start, even when the attempt then %s', async (_what, outcome) => {
+    await insertJobs(pool, 'mail', 1);
+    await pool.query('update millrace.jobs_live set max_attempts = 1000');
+    const address = { jobType: 'mail', routingKey: '', requestId: 'r', suspects: true };
+
+    for (let round = 0; round < 12; round++) {
+      await claim(db, 10);
+      await startLater();
+      await shiftClock(pool, LATER * (2 * round + 1));
+      await releaseExpiredDispatched(db, 100);
+      const [{ id: jobId, claimNo }] = (await claim(db, 10)) as [ClaimedJob];
+      const message = { epoch: await readEpoch(db), jobId, claimNo, messageId: `${round}`, sentAt: 1 };
+      await start(db, { ...address, requests: [message] });
+      await settle(db, [{ jobId, claimNo, outcome }], { requestId: 'r' });
+      await shiftClock(pool, LATER * (2 * round + 2));
+    }
+
+    expect(await jobs()).toMatchObject([{ losses: 0, last_error: 'try later' }]);
   });
 
   it('is not released before its lease expires', async () => {
