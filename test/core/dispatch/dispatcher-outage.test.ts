@@ -17,6 +17,7 @@ function unsteady(isAway: () => boolean): Database {
   return {
     ...db,
     query: gate(db.query) as Database['query'],
+    keyed: { query: gate(db.keyed.query) as Database['query'] },
     transaction: gate(db.transaction) as Database['transaction'],
   };
 }

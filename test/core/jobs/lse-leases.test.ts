@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { findExpiredAttempts } from '../../../core/jobs/rescue.ts';
 import { settle } from '../../../core/jobs/settle.ts';
+import type { Queryable } from '../../../core/postgres/database.ts';
 import { rescue } from '../../../core/run/rescue-lost.ts';
 import { crash } from '../../support/crash.ts';
 import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
@@ -65,12 +66,12 @@ it('LSE-01: a crash of the last attempt makes a dead letter, and its own message
 /** A rescue that is delayed between its read and its write, during which `meanwhile` runs. */
 async function pausedRescue(meanwhile: () => Promise<unknown>): Promise<void> {
   await engine.advance(36);
-  const query: typeof engine.db.query = async (text, values) => {
-    const answer = await engine.db.query(text, values);
+  const query: Queryable['query'] = async (text, values) => {
+    const answer = await engine.db.keyed.query(text, values);
     if (text.includes('leaseSeconds')) await meanwhile();
     return answer as never;
   };
-  await rescue({ db: { ...engine.db, query }, random: () => 0 });
+  await rescue({ db: { ...engine.db, keyed: { query } }, random: () => 0 });
 }
 
 it('LSE-03: a delayed rescue does not change a job that completed in the meantime', async () => {

@@ -39,7 +39,7 @@ async function startSilentProxy(last: string): Promise<string> {
 
 it.each([
   ['between the two statements of a claim', 'with turn as'],
-  ['before the commit of a claim', 'commit'],
+  ['before the commit of a claim', 'commit\0'],
 ])('a dispatcher that vanishes %s does not stop the others', async (_moment, last) => {
   await pool.query('delete from millrace.jobs_live');
   await deploy(db, { jobType: 'mail' });
