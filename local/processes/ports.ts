@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { messageOf } from '../../core/failure.ts';
 
 const PORTS_TO_TRY = 200;
 
@@ -38,6 +39,16 @@ const USUAL_PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378
 export type ServerName = keyof typeof USUAL_PORTS;
 
 const START_ATTEMPTS = 5;
+/** What Node, Postgres and our servers report when another program listens on the port. */
+const IN_USE = /\bin use\b|EADDRINUSE/;
+
+/**
+ * Returns whether another program had bound the port after it was found free. It may have released it by now: another
+ * `npm start` that looks for a free port binds each for a moment.
+ */
+async function wasTaken(port: number, error: unknown): Promise<boolean> {
+  return IN_USE.test(messageOf(error)) || (await freePort(port)) !== port;
+}
 
 /** Starts a server on its usual port or the next free one, and prints a line if it is not the usual one. */
 export async function startOnUsualPort<T extends { readonly port: number }>(
@@ -55,8 +66,7 @@ export async function startOnUsualPort<T extends { readonly port: number }>(
       if (server.port !== usual) printLine(`port ${usual} is in use, ${name} listens on ${server.port}`);
       return server;
     } catch (error) {
-      // Another program may have bound the port after it was found free.
-      if (attempt === START_ATTEMPTS || (await freePort(port)) === port) throw error;
+      if (attempt === START_ATTEMPTS || !(await wasTaken(port, error))) throw error;
     }
   }
 }

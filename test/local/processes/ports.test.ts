@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../../../local/processes/ports.ts';
+import { freePort, startOnUsualPort } from '../../../local/processes/ports.ts';
 
 async function occupy(port: number, host = '127.0.0.1'): Promise<void> {
   const server = createServer().listen(port, host);
@@ -41,4 +41,36 @@ it('freePort returns any free port when the range is exhausted', async () => {
 
   expect(port).toBeGreaterThan(0);
   expect(port).toBeLessThan(65_535);
+});
+
+it.each(['Port 9324 is in use: choose another for SQS with --port.', 'listen EADDRINUSE: address already in use'])(
+  'starts a server again when its port was taken for a moment: %s',
+  async (message) => {
+    const tried: number[] = [];
+
+    const { port } = await startOnUsualPort(
+      'sqs',
+      async (one) => {
+        tried.push(one);
+        if (tried.length < 3) throw new Error(message);
+        return { port: one };
+      },
+      () => undefined,
+    );
+
+    expect(tried).toHaveLength(3);
+    expect(port).toBe(tried[2]);
+  },
+);
+
+it('does not start a server again after another failure', async () => {
+  let tries = 0;
+  const start = async () => {
+    tries += 1;
+    throw new Error('the data file cannot be read');
+  };
+
+  await expect(startOnUsualPort('sqs', start, () => undefined)).rejects.toThrow('the data file cannot be read');
+
+  expect(tries).toBe(1);
 });
