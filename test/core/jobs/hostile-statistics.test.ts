@@ -17,7 +17,7 @@ const engine = await openEngine();
 const { pool, db, test } = engine;
 afterAll(() => engine.close());
 
-const DUE = 20_000;
+const DUE = 10_000;
 const BATCH = 10;
 const ERROR = { name: 'E', message: 'no', stack: null, fingerprint: 'f' };
 const OUTCOMES: Record<string, Outcome> = {
@@ -44,7 +44,7 @@ const MOMENTS: Record<string, () => Promise<void>> = {
     await pool.query('delete from millrace.jobs_live');
   },
   'were taken while everything was in flight': async () => {
-    await pool.query(fill('mail', 5000));
+    await pool.query(fill('mail', 3000));
     await pool.query(`update millrace.jobs_live set status = 'dispatched', claim_no = 1, dispatched_at = now(),
       lease_expires_at = now() + interval '1 hour'`);
     await pool.query('vacuum analyze millrace.jobs_live');
@@ -125,7 +125,7 @@ async function measure(session: WatchedSession): Promise<Record<string, Costs>> 
 
 /** What a statement may read for each job of its batch, at most, whatever the statistics say. */
 const MOST_PAGES = 150;
-const MOST_FILTERED_ROWS = 10;
+const MOST_FILTERED_ROWS = 5;
 
 let friendly: Record<string, Costs>;
 beforeAll(async () => {
