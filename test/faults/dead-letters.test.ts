@@ -20,7 +20,7 @@ const BODY = `
     await stat(payload.file).catch(() => { throw new Error(payload.error); });
     await appendFile(payload.file, jobId + '\\n');`;
 const OPTIONS = 'maxAttempts: 1, concurrency: 4, batch: { size: 10 },';
-const PATIENCE = { timeout: 120_000, interval: 500 };
+const PATIENCE = { timeout: 500_000, interval: 500 };
 const QUICK = { timeout: 60_000, interval: 50 };
 const MILLRACE = resolve(import.meta.dirname, '../../cli/millrace.js');
 
