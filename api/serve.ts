@@ -54,10 +54,13 @@ export function inOneTransaction<T>(
   { deps, caller }: { deps: ApiDeps; caller: Caller },
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
-  return deps.db.transaction(async (tx) => {
-    await beginRequest(tx, { statementMs: STATEMENT_MS, lockMs: LOCK_MS, actor: caller.name });
-    return work(tx);
-  });
+  return deps.db.transaction(
+    async (tx) => {
+      await beginRequest(tx, { lockMs: LOCK_MS, actor: caller.name });
+      return work(tx);
+    },
+    { statementMs: STATEMENT_MS },
+  );
 }
 
 async function runOnce(

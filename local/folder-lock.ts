@@ -3,13 +3,12 @@ import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isBusy } from './lock-holder.ts';
 import { endLeftovers } from './postgres/leftovers.ts';
 
 export interface FolderLock {
   release(): void;
 }
-
-const SQLITE_BUSY = 5;
 
 /** The commit keeps an exclusive lock; the transaction after it keeps SQLite from releasing it later. */
 const ACQUIRE_LOCK = `
@@ -42,7 +41,7 @@ function tryLock(file: string): FolderLock | undefined {
     return { release: () => database.close() };
   } catch (error) {
     database.close();
-    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
+    if (isBusy(error)) return undefined;
     throw new Error(`${file} cannot be locked: delete it and start again.`, { cause: error });
   }
 }

@@ -23,12 +23,17 @@ function lockHolder(file: string): number | undefined {
     readHolder(file);
     return undefined;
   } catch (error) {
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) return undefined;
+    if (!isBusy(error)) return undefined;
   }
   // SQLite reads an immutable file without a lock.
   const unlocked = pathToFileURL(file);
   unlocked.search = '?immutable=1';
   return readHolder(unlocked);
+}
+
+/** Returns whether SQLite refused a lock because another process holds it. */
+export function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_BUSY;
 }
 
 function readHolder(file: string | URL): number {

@@ -1,20 +1,18 @@
 import type { Queryable } from '../postgres/database.ts';
 
 const BEGIN_REQUEST = `
-  select set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
-         set_config('millrace.actor', $3, true)`;
+  select set_config('lock_timeout', $1, true), set_config('millrace.actor', $2, true)`;
 
 export interface RequestLimits {
-  /** Longest time for one statement, and longest wait for a lock, in milliseconds. */
-  readonly statementMs: number;
+  /** Longest wait for a lock, in milliseconds. */
   readonly lockMs: number;
   /** Name of the caller for the audit log. */
   readonly actor: string;
 }
 
-/** Sets the limits and the actor of a request, for its transaction only. */
-export async function beginRequest(tx: Queryable, { statementMs, lockMs, actor }: RequestLimits): Promise<void> {
-  await tx.query(BEGIN_REQUEST, [String(statementMs), String(lockMs), actor]);
+/** Sets the limit for locks and the actor of a request, for its transaction only. */
+export async function beginRequest(tx: Queryable, { lockMs, actor }: RequestLimits): Promise<void> {
+  await tx.query(BEGIN_REQUEST, [String(lockMs), actor]);
 }
 
 /** The latest migration that this code requires: the last of the folder. */

@@ -1,14 +1,14 @@
 import type pg from 'pg';
 import { type Address, type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
 import { canRepeat, leavesSound } from './statement-errors.ts';
-import { beginText, inTransaction, type Limits, type Queryable, run, runAlone } from './transaction.ts';
+import { beginText, inTransaction, type Queryable, run, runAlone, type TransactionSettings } from './transaction.ts';
 
 export type { Queryable };
 
 export interface Database extends Queryable {
   /** Runs `work` in one transaction. When it throws, the transaction is rolled back or its connection closed. */
-  transaction<T>(work: (tx: Queryable) => Promise<T>, limits?: Partial<Limits>): Promise<T>;
-  /** Runs statements that find their rows by keys, and that Postgres must plan so: see `Limits.keyed`. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>, limits?: Partial<TransactionSettings>): Promise<T>;
+  /** Runs statements that find their rows by keys, and that Postgres must plan so: see `TransactionSettings.keyed`. */
   readonly keyed: Queryable;
   /** Runs a statement that Postgres refuses inside a transaction, such as `create index concurrently`. */
   command(text: string): Promise<void>;
@@ -22,7 +22,10 @@ const IDLE_TIMEOUT_MS = 10_000;
 /** Opens a pool of connections; each is opened at its first use. */
 export function openDatabase(options: DatabaseOptions & Address): Database {
   const pool = openPool(options);
-  const limits: Limits = { statementMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS, idleMs: IDLE_TIMEOUT_MS };
+  const limits: TransactionSettings = {
+    statementMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    idleMs: IDLE_TIMEOUT_MS,
+  };
   const queryable = (begin: string): Queryable => ({
     query: (text, values) => again(() => withClient(pool, (client) => runAlone(client, begin, text, values))),
   });

@@ -10,7 +10,7 @@ export interface Queryable {
 }
 
 /** What the server itself ends, since a client that vanished cannot, and how it plans. */
-export interface Limits {
+export interface TransactionSettings {
   /** Longest time for one statement, in milliseconds. */
   readonly statementMs: number;
   /** Longest time between two statements of a transaction, in milliseconds. */
@@ -27,7 +27,7 @@ export interface Limits {
  * database or another client of a pooler may have set it otherwise. `set local` and not a startup parameter, which
  * poolers refuse. Without JIT: compiling a claim takes longer than running it.
  */
-export function beginText({ statementMs, idleMs, keyed = false }: Limits): string {
+export function beginText({ statementMs, idleMs, keyed = false }: TransactionSettings): string {
   return [
     'begin isolation level read committed',
     `set local statement_timeout = ${statementMs}`,
