@@ -7,14 +7,15 @@ import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const MAIN = `
-console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2) }));
-if (process.argv[2] === 'echo') process.stdin.pipe(process.stdout);
-if (process.argv[2] === 'exit') process.exit(Number(process.argv[3]));
 if (process.argv[2] === 'wait') {
   for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => console.log(name));
   process.on('SIGTERM', () => process.exit(0));
   setInterval(() => {}, 1000);
 }
+// Signals can arrive from here on.
+console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2) }));
+if (process.argv[2] === 'echo') process.stdin.pipe(process.stdout);
+if (process.argv[2] === 'exit') process.exit(Number(process.argv[3]));
 `;
 
 /** A stand-in for what bundles main: see bundle.story.ts. */
