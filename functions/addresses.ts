@@ -2,14 +2,21 @@ import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
-/** Where a cloud machine finds its own credentials, which a job must not reach. */
-const LINK_LOCAL = blockList(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32']);
+/** Where a cloud machine finds its own credentials, which a job must not reach; with the translations of IPv4 to IPv6. */
+const LINK_LOCAL = blockList([
+  ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32'],
+  ...['::169.254.0.0/112', '::ffff:0:169.254.0.0/112', '64:ff9b::169.254.0.0/112', '2002:a9fe::/32'],
+]);
 
-/** All other addresses outside the public internet: loopback, private networks, and translations to them. */
-const PRIVATE = blockList([
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16'],
-  ...['198.18.0.0/15', '224.0.0.0/4', '240.0.0.0/4'],
-  ...['::/127', '64:ff9b::/96', '2002::/16', 'fc00::/7', 'ff00::/8'],
+/** The only unicast addresses of IPv6 outside of special blocks. */
+const GLOBAL_IPV6 = blockList(['2000::/3']);
+
+/** The blocks of IANA's registries of special-purpose addresses, and multicast; for IPv6 those inside of 2000::/3. */
+const SPECIAL = blockList([
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24'],
+  ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20'],
 ]);
 
 /**
@@ -37,7 +44,8 @@ export function checkLiteralAddress(host: string, privateHosts: ReadonlySet<stri
 function refusal(host: string, address: string, privateHosts: ReadonlySet<string>): DeadLetter | undefined {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
   if (LINK_LOCAL.check(address, family)) return new DeadLetter(`${host}: ${address} is a link-local address`);
-  if (!PRIVATE.check(address, family) || privateHosts.has(host)) return undefined;
+  const isGlobal = family === 'ipv4' || GLOBAL_IPV6.check(address, family);
+  if ((isGlobal && !SPECIAL.check(address, family)) || privateHosts.has(host)) return undefined;
   return new DeadLetter(`${host}: ${address} is not a public address, and the host is not in THUMBNAIL_PRIVATE_HOSTS`);
 }
 

@@ -13,8 +13,13 @@ export interface Mail {
 /** Well below the shortest sensible timeout of a handler, so that the error names the step that hung. */
 const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000 };
 
+/** The host of a server on this machine, such as the mailbox of `npm start`. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
+
 /**
  * Sends one mail from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
+ * `smtp://` requires STARTTLS, because anyone on the way could remove the offer and read the password; a server on this
+ * machine and a URL with `?requireTLS=false` are exempt.
  *
  * Every mail opens its own connection. Lambda freezes the process between two invocations, and a pooled connection that
  * the server closed meanwhile would fail the next mail, which then waits a minute for its second attempt.
@@ -22,10 +27,12 @@ const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeo
  */
 export async function sendMail(mail: Mail, messageId: string, signal: AbortSignal): Promise<string> {
   const url = smtpUrl();
+  const requireTLS = !LOOPBACK.test(new URL(url).hostname);
   const from = optionalSetting('SMTP_FROM') ?? 'Millrace <millrace@localhost>';
   // Imported here, so that reading the handler definition does not load it, which takes about 80 ms.
   const { createTransport } = await import('nodemailer');
-  const transport = createTransport({ url, ...TIMEOUTS_MS });
+  // The parameters of the URL take precedence over these options.
+  const transport = createTransport({ url, requireTLS, ...TIMEOUTS_MS });
   try {
     const { response } = await transport.sendMail({
       ...mail,
@@ -38,7 +45,8 @@ export async function sendMail(mail: Mail, messageId: string, signal: AbortSigna
     });
     return response;
   } catch (error) {
-    throw isRefusedRecipient(error) ? new DeadLetter(`${mail.to}: ${error.response}`, { cause: error }) : error;
+    if (isRefusedRecipient(error)) throw new DeadLetter(`${mail.to}: ${error.response}`, { cause: error });
+    throw isWithoutTls(error) ? new Error(`${error.message}; ${WITHOUT_TLS}`, { cause: error }) : error;
   } finally {
     transport.close();
   }
@@ -62,6 +70,14 @@ function smtpUrl(): string {
   // The error omits the value, which may contain a password.
   if (!/^smtps?:$/.test(URL.parse(url)?.protocol ?? '')) throw new SettingError('SMTP_URL', expected, 'something else');
   return url;
+}
+
+const WITHOUT_TLS = 'for a server without TLS, add ?requireTLS=false to SMTP_URL';
+
+/** Whether the server refused STARTTLS; without a response, the negotiation failed, such as by an unknown certificate. */
+function isWithoutTls(error: unknown): error is NodemailerError {
+  const { code, command, response } = error as NodemailerError;
+  return code === 'ETLS' && command === 'STARTTLS' && typeof response === 'string';
 }
 
 function isRefusedRecipient(error: unknown): error is NodemailerError & { response: string } {

@@ -1,7 +1,8 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { DeadLetter, RetryAfter } from '../core/handler/chosen-outcome.ts';
+import { RetryAfter } from '../core/handler/chosen-outcome.ts';
 import { checkLiteralAddress, guardedLookup } from './addresses.ts';
+import { acceptedCodings, removeCodings, tooLarge } from './content-coding.ts';
 
 export interface WebAccess {
   readonly signal: AbortSignal;
@@ -25,15 +26,17 @@ const MOST_REDIRECTS = 3;
 const LONGEST_RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Returns the bytes of a file on the web. Follows up to three redirects and checks each address like the first.
- * @throws DeadLetter when the file is larger than `mostBytes` or its address is not allowed; Error otherwise.
+ * Returns the bytes of a file on the web, without their content codings. Follows up to three redirects and checks each
+ * address like the first.
+ * @throws DeadLetter when the file is larger than `mostBytes`, in transfer or decoded, when its coding is unknown or
+ * broken, or when its address is not allowed; Error otherwise.
  */
 export async function getFile(address: string, mostBytes: number, access: WebAccess): Promise<Uint8Array> {
   let url = new URL(address);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
     const response = await send('GET', url, access);
     const next = redirectOf(response, url);
-    if (!next) return read(succeeded(response, 'GET', url), mostBytes);
+    if (!next) return readDecoded(succeeded(response, 'GET', url), mostBytes);
     response.destroy();
     url = next;
   }
@@ -55,7 +58,9 @@ function send(method: string, url: URL, access: WebAccess, file?: { bytes: Uint8
     lookup: guardedLookup(access.privateHosts),
     // Without keep-alive: a connection would not survive the freeze between two invocations.
     agent: false,
-    headers: file ? { 'content-type': file.type, 'content-length': file.bytes.byteLength } : {},
+    headers: file
+      ? { 'content-type': file.type, 'content-length': file.bytes.byteLength }
+      : { 'accept-encoding': acceptedCodings },
   } as const;
   return new Promise<IncomingMessage>((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request(url, options, resolve);
@@ -83,13 +88,17 @@ function succeeded(response: IncomingMessage, method: string, url: URL): Incomin
   throw new RetryAfter(Math.min(Number(wait), LONGEST_RETRY_AFTER_SECONDS), error.message);
 }
 
+async function readDecoded(response: IncomingMessage, mostBytes: number): Promise<Uint8Array> {
+  return removeCodings(await read(response, mostBytes), response.headers['content-encoding'], mostBytes);
+}
+
 async function read(response: IncomingMessage, mostBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
     // Leaving the loop closes the connection.
-    if (size > mostBytes) throw new DeadLetter(`the file is larger than ${mostBytes} bytes`);
+    if (size > mostBytes) throw tooLarge(mostBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

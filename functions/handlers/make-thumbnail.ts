@@ -9,8 +9,8 @@ const MOST_SOURCE_BYTES = 50_000_000;
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(8_000);
 
 /**
- * Fetches an image (JPEG, PNG or WebP), scales it down to `width` pixels and puts it as a JPEG to `target`, on AWS a
- * presigned URL of S3. A missing source fails the attempt, since the source may appear later.
+ * Fetches an image (JPEG, PNG, WebP, GIF or AVIF), scales it down to `width` pixels and puts it as a JPEG to `target`,
+ * on AWS a presigned URL of S3. A missing source fails the attempt, since the source may appear later.
  *
  * Idempotent: the same source gives the same bytes, and the next attempt puts them to the same address.
  *
@@ -25,17 +25,18 @@ export default defineHandler({
     width: z.int().min(1).max(4_096),
   }),
   timeout: '60s',
-  // Lambda provides a full core from 1769 MB, and an image of 50 megapixels uses 1.5 GB.
+  // Lambda provides a full core from 1769 MB, and the largest images need most of it.
   memory: 1792,
+  nativeModules: ['sharp'],
   // Decoding keeps the core busy: a second job in the same process would wait while its timeout runs.
   batch: { size: 1 },
   retry: retry.schedule(['5s', '1m', '5m', '30m', '2h']),
   async run({ payload: { source, target, width }, signal }) {
     const access = { signal, privateHosts: privateHosts() };
     const original = await getFile(source, MOST_SOURCE_BYTES, access);
-    // Imported here, so that reading the handler definition does not load the codecs.
-    const { makeThumbnail } = await import('../images.ts');
-    const thumbnail = await makeThumbnail(original, width);
+    // Imported here, so that reading the handler definition does not load it.
+    const { makeThumbnail } = await import('../thumbnail.ts');
+    const thumbnail = await makeThumbnail(original, width, signal);
     await putFile(target, { bytes: thumbnail.jpeg, type: 'image/jpeg' }, access);
     return { width: thumbnail.width, height: thumbnail.height, bytes: thumbnail.jpeg.byteLength };
   },

@@ -1,9 +1,15 @@
 import * as z from 'zod';
 import { defineHandler } from '../../core/handler/handler.ts';
 import { messageIdOf, sendMail } from '../mail.ts';
+import { faultOfAddress } from '../mail-address.ts';
 
 // A line break would end the header and start another.
 const ONE_LINE = /^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u;
+
+const address = z.string().check((context) => {
+  const message = faultOfAddress(context.value);
+  if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
+});
 
 /**
  * Sends a reminder by mail through the server of `SMTP_URL`.
@@ -15,7 +21,7 @@ const ONE_LINE = /^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u;
 export default defineHandler({
   jobType: 'send_reminder',
   payload: z.object({
-    to: z.email().max(254),
+    to: address,
     subject: z.string().max(500).regex(ONE_LINE, 'must be one line, not blank'),
     text: z.string().max(200_000),
   }),

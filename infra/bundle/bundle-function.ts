@@ -2,7 +2,7 @@ import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Architecture, Code } from 'aws-cdk-lib/aws-lambda';
-import { type BuildFailure, buildSync, type OutputFile } from 'esbuild';
+import { type BuildFailure, buildSync, type Metafile } from 'esbuild';
 import { SettingError } from '../../core/errors.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
@@ -18,6 +18,8 @@ export interface FunctionBundle {
   readonly beside?: Readonly<Record<string, string>>;
   /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
+  /** The function reads the handler definitions and never runs a handler. */
+  readonly onlyDefinitions?: true;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -29,19 +31,27 @@ export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): Fun
     entry,
     generated: { [catalogAlias]: catalogSource(plans.map(({ file }) => file)) },
     nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
+    onlyDefinitions: true,
   };
 }
 
 /**
  * Bundles one function into `folder`. The same sources give the same bytes in any folder: the source map names sources
  * by their paths in the repository.
+ * @param installs whether native packages are installed, which requires the network.
  */
-export function bundleFunction(folder: string, architecture: Architecture, bundle: FunctionBundle): Code {
-  const { entry, alias, generated = {}, beside = {}, nativeModules = [] } = bundle;
+export function bundleFunction(
+  folder: string,
+  architecture: Architecture,
+  bundle: FunctionBundle,
+  installs = true,
+): Code {
+  const { entry, alias, generated = {}, beside = {}, nativeModules = [], onlyDefinitions = false } = bundle;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
-  for (const { path, contents, text } of build(entry, { ...alias, ...written }, nativeModules)) {
+  const { outputFiles, metafile } = build(entry, { ...alias, ...written }, nativeModules);
+  for (const { path, contents, text } of outputFiles) {
     const target = join(folder, basename(path));
     writeFileSync(
       target,
@@ -49,13 +59,14 @@ export function bundleFunction(folder: string, architecture: Architecture, bundl
     );
   }
   for (const [name, path] of Object.entries(beside)) copy(resolve(ROOT, path), join(folder, name));
-  if (nativeModules.length > 0) installNative(folder, ROOT, nativeModules, architecture);
+  const loaded = onlyDefinitions ? importedAtStart(metafile, nativeModules) : nativeModules;
+  if (installs && loaded.length > 0) installNative(folder, ROOT, loaded, architecture);
   return Code.fromAsset(folder);
 }
 
-function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]): OutputFile[] {
+function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]) {
   try {
-    const { outputFiles } = buildSync({
+    return buildSync({
       ...bundleOptions(nativeModules),
       entryPoints: [join(ROOT, entry)],
       // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder of this machine.
@@ -63,14 +74,21 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
       absWorkingDir: ROOT,
       alias,
       write: false,
+      metafile: true,
     });
-    return outputFiles;
   } catch (cause) {
     const [first] = (cause as Partial<BuildFailure>).errors ?? [];
     if (first === undefined) throw cause;
     const place = first.location ? `${first.location.file}:${first.location.line}: ` : '';
     throw new Error(`${place}${first.text}`, { cause });
   }
+}
+
+/** Returns the packages that a bundle needs to be loaded: `run` imports the others, if they are not imported statically. */
+function importedAtStart({ outputs }: Metafile, names: readonly string[]): string[] {
+  const imports = Object.values(outputs).flatMap((output) => output.imports);
+  const atStart = imports.filter(({ external, kind }) => external && kind !== 'dynamic-import');
+  return names.filter((name) => atStart.some(({ path }) => path === name || path.startsWith(`${name}/`)));
 }
 
 function writeGenerated(folder: string, modules: Readonly<Record<string, string>>): Record<string, string> {
@@ -118,7 +136,7 @@ export function installNative(
     timeout: LONGEST_INSTALL_MS,
   };
   try {
-    execFileSync('npm', ['install', ...target, ...quiet], options);
+    execFileSync('npm', ['install', '--prefer-offline', ...target, ...quiet], options);
   } catch (cause) {
     throw new Error(
       `nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; see the output of npm above`,

@@ -20,7 +20,6 @@ const OPTIONS = {
   sourcesContent: false,
   // esbuild removes unused code from ES modules only, so it prefers the ES module build of a package.
   mainFields: ['module', 'main'],
-  loader: { '.wasm': 'binary' },
   external: ['pg-native'],
   banner: {
     js: "import { createRequire as nodeCreateRequire } from 'node:module';const require = nodeCreateRequire(import.meta.url);",

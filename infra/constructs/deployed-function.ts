@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Duration, RemovalPolicy, Stage } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type Architecture, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -55,10 +55,13 @@ export class DeployedFunction extends Construct {
       functionName: name,
       runtime: Runtime.NODEJS_24_X,
       architecture: props.architecture,
-      code: bundleFunction(this.bundleFolder(name), props.architecture, {
-        ...bundle,
-        beside: { ...bundle.beside, ...database.beside },
-      }),
+      code: bundleFunction(
+        this.bundleFolder(name),
+        props.architecture,
+        { ...bundle, beside: { ...bundle.beside, ...database.beside } },
+        // False for commands without assets, such as `cdk list` and `cdk destroy`.
+        Stack.of(this).bundlingRequired,
+      ),
       handler: `index.${handlerExport}`,
       timeout: Duration.seconds(props.timeoutSeconds),
       memorySize: props.memoryMb,

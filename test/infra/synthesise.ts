@@ -14,8 +14,11 @@ export const EXISTING: Context = {
   databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
 };
 
+/** As the CDK command sets it for `cdk list`: native packages, which require the network, are not installed. */
+const NO_ASSETS = { 'aws:cdk:bundling-stacks': [] };
+
 /** Makes the stack as `cdk synth` does, from `cdk.json` and these context values. */
 export async function synthesise(context: Context = {}): Promise<{ app: App; stack: Stack }> {
-  const app = new App({ context: { ...CDK.context, ...context } });
+  const app = new App({ context: { ...CDK.context, ...NO_ASSETS, ...context } });
   return { app, stack: await makeStack(app, { ...CDK.context, ...context }) };
 }

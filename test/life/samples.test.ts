@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { imageSize } from 'image-size';
+import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readMails } from '../../local/mailbox/mails.ts';
 import { eventually } from '../support/eventually.ts';
@@ -45,7 +45,7 @@ it('the sample jobs succeed, succeed after a retry, and die', async () => {
 
   expect(await readMails(stack.state.mailFolder)).toHaveLength(1);
   const thumbnail = await readFile(join(project.folder, '.millrace/files/samples/late-small.jpg'));
-  expect(imageSize(thumbnail)).toMatchObject({ width: 160, type: 'jpg' });
+  expect(await sharp(thumbnail).metadata()).toMatchObject({ width: 160, format: 'jpeg' });
 });
 
 it('the dead sample is in the dead-letter queue and in the table, with the line that threw', async () => {

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DeadLetter, RetryAfter } from '../../../core/handler/chosen-outcome.ts';
 import { retryDelay } from '../../../core/handler/retry-policy.ts';
@@ -5,7 +6,7 @@ import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FileServer, startFileServer } from './file-server.ts';
 import { validate } from './run-handler.ts';
-import { halves, png, run } from './thumbnails.ts';
+import { halves, run } from './thumbnails.ts';
 
 let web: FileServer;
 
@@ -39,14 +40,14 @@ describe('make_thumbnail on the web', () => {
   });
 
   it('fails when the target refuses the file', async () => {
-    web.files.set('/in', png(halves(4, 4)));
+    web.files.set('/in', await halves(4, 4).png().toBuffer());
     web.answers.set('/out', (request, response) => request.resume().on('end', () => response.writeHead(403).end()));
 
     await expect(run(web)).rejects.toMatchObject({ code: 'HTTP_403', message: `PUT ${web.origin}/out answered 403` });
   });
 
   it('follows up to three redirects', async () => {
-    web.files.set('/in', png(halves(4, 4)));
+    web.files.set('/in', await halves(4, 4).png().toBuffer());
     web.answers.set('/moved', (_request, response) => response.writeHead(302, { location: '/in' }).end());
     web.answers.set('/loop', (_request, response) => response.writeHead(307, { location: '/loop' }).end());
 
@@ -74,6 +75,46 @@ describe('make_thumbnail on the web', () => {
     expect(sent).toBeLessThan(80_000_000);
   });
 
+  it.each([
+    ['gzip', (bytes: Buffer) => gzipSync(bytes)],
+    ['x-gzip', (bytes: Buffer) => gzipSync(bytes)],
+    ['deflate', (bytes: Buffer) => deflateSync(bytes)],
+    ['deflate', (bytes: Buffer) => deflateRawSync(bytes)],
+    ['br', (bytes: Buffer) => brotliCompressSync(bytes)],
+    ['zstd', (bytes: Buffer) => zstdCompressSync(bytes)],
+    ['GZIP, identity, br', (bytes: Buffer) => brotliCompressSync(gzipSync(bytes))],
+    ['', (bytes: Buffer) => bytes],
+  ])('decodes a source with the content coding "%s"', async (coding, encode) => {
+    const source = await halves(4, 4).jpeg().toBuffer();
+    web.answers.set('/in', (_request, response) =>
+      response.writeHead(200, { 'content-encoding': coding }).end(encode(source)),
+    );
+
+    expect(await run(web)).toMatchObject({ width: 4 });
+
+    expect(web.requests[0]?.headers['accept-encoding']).toBe('gzip, deflate, br, zstd');
+  });
+
+  it.each([
+    ['an unknown coding', 'compress', Buffer.from('x'), 'the file has the content coding compress, expected gzip,'],
+    ['a coding that it does not have', 'gzip', Buffer.from('plain'), 'the file cannot be decoded as gzip: '],
+    ['half of a compressed file', 'br', brotliCompressSync(Buffer.alloc(99)).subarray(0, 6), 'decoded as br: '],
+    ['more than 50 MB after decoding', 'gzip', gzipSync(Buffer.alloc(50_000_001)), 'the file is larger than 50000000'],
+    [
+      'more codings than a server applies',
+      Array(6).fill('gzip').join(),
+      Buffer.from('x'),
+      'more than 5 content codings',
+    ],
+  ])('throws DeadLetter for a source with %s', async (_case, coding, body, reason) => {
+    web.answers.set('/in', (_request, response) => response.writeHead(200, { 'content-encoding': coding }).end(body));
+
+    const error = await run(web).catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(DeadLetter);
+    expect(error).toHaveProperty('message', expect.stringContaining(reason));
+  });
+
   it('fails when the connection to the source breaks', async () => {
     web.answers.set('/in', (_request, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('abc', () => response.destroy());
@@ -83,7 +124,7 @@ describe('make_thumbnail on the web', () => {
   });
 
   it.each(['/in', '/out'])('stops when its signal aborts while %s hangs', async (path) => {
-    web.files.set('/in', png(halves(4, 4)));
+    web.files.set('/in', await halves(4, 4).png().toBuffer());
     const hung = vi.fn();
     web.answers.set(path, (_request, response) => hung(response));
     const stop = new AbortController();
@@ -120,7 +161,7 @@ describe('make_thumbnail with addresses', () => {
   });
 
   it('checks the target like the source, before it sends a byte', async () => {
-    web.files.set('/in', png(halves(4, 4)));
+    web.files.set('/in', await halves(4, 4).png().toBuffer());
 
     await expect(run(web, { target: web.origin.replace('127.0.0.1', 'localhost') })).rejects.toThrow(DeadLetter);
 
@@ -143,7 +184,7 @@ describe('make_thumbnail with addresses', () => {
 
   it('allows a private host whose name is listed', async () => {
     vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', 'files.example, LOCALHOST');
-    web.files.set('/in', png(halves(4, 4)));
+    web.files.set('/in', await halves(4, 4).png().toBuffer());
     const origin = web.origin.replace('127.0.0.1', 'localhost');
 
     expect(await run(web, { source: `${origin}/in`, target: `${origin}/out` })).toMatchObject({ width: 4 });

@@ -1,6 +1,6 @@
-import { PNG } from 'pngjs';
+import sharp, { type Sharp } from 'sharp';
+import { expect } from 'vitest';
 import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
-import type { Pixels } from '../../../functions/shrink.ts';
 import type { FileServer } from './file-server.ts';
 import { runHandler } from './run-handler.ts';
 
@@ -11,20 +11,46 @@ export function run(web: FileServer, payload: object = {}, signal = new AbortCon
 }
 
 /** Returns an image whose left half is red and whose right half is blue. */
-export function halves(width: number, height: number): Pixels {
-  const data = new Uint8Array(width * height * 4);
-  for (let i = 0; i < data.length; i += 4)
-    data.set((i / 4) % width < width / 2 ? [255, 0, 0, 255] : [0, 0, 255, 255], i);
-  return { data, width, height };
+export function halves(width: number, height: number): Sharp {
+  const row = Buffer.alloc(width * 3);
+  for (let x = 0; x < width; x++) row.set(x < width / 2 ? RED : BLUE, x * 3);
+  return sharp(Buffer.concat(Array(height).fill(row)), { raw: { width, height, channels: 3 } });
 }
 
-export function png(image: Pixels): Uint8Array {
-  return PNG.sync.write(Object.assign(new PNG(image), { data: Buffer.from(image.data) }));
+export const RED = [255, 0, 0];
+export const BLUE = [0, 0, 255];
+
+/** The encoders of every format that the handler accepts. */
+export const FORMATS: [string, (image: Sharp) => Sharp][] = [
+  ['JPEG', (image) => image.jpeg({ quality: 90 })],
+  ['progressive JPEG', (image) => image.jpeg({ quality: 90, progressive: true })],
+  ['PNG', (image) => image.png()],
+  ['interlaced PNG', (image) => image.png({ progressive: true })],
+  ['PNG with a palette', (image) => image.png({ palette: true })],
+  ['lossy WebP', (image) => image.webp({ quality: 90 })],
+  ['lossless WebP', (image) => image.webp({ lossless: true })],
+  ['GIF', (image) => image.gif()],
+  ['AVIF', (image) => image.avif({ quality: 80, effort: 0 })],
+];
+
+/** A plain image of one colour. */
+export function plain(width: number, height: number, background: string): Sharp {
+  return sharp({ create: { width, height, channels: 3, background } });
 }
 
-/** Adds the EXIF orientation of a camera held on its side: rotate by 90 degrees clockwise. */
-export function turned(jpeg: Uint8Array): Uint8Array {
-  const exif = Buffer.from('ffe1002245786966000049492a000800000001001201030001000000060000000000000000', 'hex');
-  exif.writeUInt16BE(exif.length - 2, 2);
-  return Buffer.concat([jpeg.subarray(0, 2), exif, jpeg.subarray(2)]);
+/** Reads a JPEG: its size, and the colour of the pixel at a place from 0 to 1 of its width and height. */
+export async function look(jpeg: Uint8Array) {
+  expect((await sharp(jpeg).metadata()).format).toBe('jpeg');
+  const { data, info } = await sharp(jpeg).raw().toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  const colourAt = (x: number, y: number): number[] => {
+    const at = (Math.floor(y * height) * width + Math.floor(x * width)) * channels;
+    return [...data.subarray(at, at + 3)];
+  };
+  return { width, height, channels, colourAt };
+}
+
+/** Matches a colour that a codec has changed slightly. */
+export function near(colour: readonly number[]) {
+  return colour.map((channel) => expect.toSatisfy((value: number) => Math.abs(value - channel) <= 12));
 }

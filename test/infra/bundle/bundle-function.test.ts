@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { expect, it } from 'vitest';
-import { bundleFunction, installNative } from '../../../infra/bundle/bundle-function.ts';
-import { handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
+import { bundleFunction, catalogBundle, installNative } from '../../../infra/bundle/bundle-function.ts';
+import { apiEntry, handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
+import type { HandlerPlan } from '../../../infra/plan/handler-plan.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const PLAIN = join(mkdtempSync(join(tmpdir(), 'millrace-plain-')), 'send-invoice.ts');
@@ -53,6 +54,42 @@ it('names file and line of a source that does not compile', () => {
   writeFileSync(broken, 'export default missing(;');
 
   expect(() => bundle(handlerEntry, { [handlerAlias]: broken })).toThrow(/broken\.ts:1: Unexpected ";"/);
+});
+
+/** Bundles the API with one handler that imports a native package which the project lacks. */
+function bundleApi(atStart: string, inRun: string, installs?: boolean): string {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-catalog-'));
+  const file = join(folder, 'shrink-photo.ts');
+  writeFileSync(
+    file,
+    `${atStart}
+    import { defineHandler } from ${JSON.stringify(join(ROOT, 'core/handler/handler.ts'))};
+    const payload = { '~standard': { version: 1, vendor: 'x', validate: (value) => ({ value }) } };
+    export default defineHandler({ jobType: 'shrink_photo', payload, run: async () => { ${inRun} } });`,
+  );
+  const plan = { file, nativeModules: ['no-such-module'] } as unknown as HandlerPlan;
+  bundleFunction(join(folder, 'api'), Architecture.ARM_64, catalogBundle(apiEntry, [plan]), installs);
+  return join(folder, 'api');
+}
+
+it('installs no native package in a function that never runs the handler which imports it', () => {
+  const folder = bundleApi('', "return import('no-such-module');");
+
+  expect(readdirSync(folder).sort()).toEqual(['index.mjs', 'index.mjs.map']);
+});
+
+it.each([
+  "import sharp from 'no-such-module';",
+  "import sharp from 'no-such-module/part';",
+  "import sharp = require('no-such-module');",
+])('installs a native package for every function that loads the handler file with %s', (statement) => {
+  expect(() => bundleApi(statement, 'return sharp;')).toThrow('run npm install no-such-module');
+});
+
+it('installs nothing for a command without assets', () => {
+  const folder = bundleApi("import sharp from 'no-such-module';", 'return sharp;', false);
+
+  expect(readdirSync(folder).sort()).toEqual(['index.mjs', 'index.mjs.map']);
 });
 
 // The installation itself requires the network: test/rehearsal covers it.
