@@ -31,7 +31,8 @@ async function grow(rows: number): Promise<void> {
     `with dead as (
        insert into millrace.jobs_live (job_type, status, claim_no, attempts, max_attempts)
          select 'mail', 'dead_letter', 1, 1, 1 from generate_series(1, $1::int) returning id)
-     insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, queue_name, last_error, died_at, last_seen_at)
+     insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, queue_name, last_error, died_at,
+         last_seen_at)
        select id, 1, 'mail', '', 'millrace-mail-dlq', 'no', now() - interval '99 days', now() from dead`,
     `insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
        select job_id, 1, 'failed', now() - interval '9 days' from millrace.dead_letters order by id desc limit $1::int`,
