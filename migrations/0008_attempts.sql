@@ -11,7 +11,7 @@ create function millrace.start_jobs(
   of_type text, of_key text, request text, with_suspects boolean
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
-  language plpgsql
+  language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
@@ -70,7 +70,7 @@ create function millrace.settle(
   job_ids bigint[], claim_nos bigint[], kinds text[], results text[], error_names text[], error_messages text[],
   error_stacks text[], fingerprints text[], delays double precision[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
-  language plpgsql set lock_timeout = '200ms'
+  language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
@@ -117,7 +117,7 @@ end $$;
 -- died gets its row in job_attempts; and attempts of jobs that did not finish are timed (millrace.finish times its
 -- own).
 create function millrace.wait_again(ended millrace.ended_attempt[], suspects boolean) returns void
-  language plpgsql
+  language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin

@@ -96,7 +96,7 @@ create table millrace.operations (
 -- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
-  as $$
+  begin atomic
   select d.* from millrace.dead_letters d
     where d.status = 'open'
       and (filter -> 'job_types' is null
@@ -107,22 +107,22 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
       and (filter -> 'since' is null or d.died_at >= (filter ->> 'since')::timestamptz)
       and (filter -> 'error' is null or position(lower(filter ->> 'error') in lower(d.last_error)) > 0)
       and (filter -> 'group' is null or starts_with(d.fingerprint, filter ->> 'group'))
-      and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint)
-$$;
+      and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint);
+  end;
 
 -- The matching dead letters that a redrive can move: those with a job and a handler. An open dead letter of a job means
 -- that the job is dead, because each transition changes both; millrace.redrive compares them once more.
 create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
-  as $$
+  begin atomic
   select d.* from millrace.matching_dead_letters(filter) d
     where d.job_id is not null
-      and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
-$$;
+      and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key);
+  end;
 
 -- Returns whether a text is a valid time: the cast of an invalid one fails.
 create function millrace.is_time(value text) returns boolean
-  language plpgsql stable
+  language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
 begin
   return value ~ '^\d{4}-\d\d-\d\d' and value::timestamptz is not null;
@@ -132,7 +132,7 @@ end $$;
 
 -- Returns what is wrong with the filter of a redrive, or null. An empty filter is refused: it must not mean everything.
 create function millrace.redrive_filter_fault(filter jsonb) returns text
-  language plpgsql stable
+  language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
 declare
   key text;
