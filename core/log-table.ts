@@ -11,7 +11,7 @@ export const LOG_FIELDS = {
   timestamp: { type: 'string', help: 'Time of the line, UTC, by the clock of the process.' },
   service: { type: 'string', help: 'Always millrace.' },
   event: { type: 'string', help: 'Event name; the table below lists every event of Millrace.' },
-  message: { type: 'string', help: 'Summary of the event for a reader.' },
+  message: { type: 'string', help: 'Human-readable summary of the event.' },
   function_name: { type: 'string', help: 'Name of the Lambda function that printed the line.' },
   function_request_id: { type: 'string', help: 'Request id of the invocation that printed the line.' },
   cold_start: { type: 'boolean', help: 'Whether the invocation is the first of its process.' },
