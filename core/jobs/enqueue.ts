@@ -88,9 +88,8 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
-  if (row === undefined)
-    throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
-  return row;
+  if (row) return row;
+  throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
 
 const ENQUEUE_JOBS = `
