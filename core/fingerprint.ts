@@ -46,7 +46,7 @@ export function placeOf(stack: string): string {
 
 /** Millrace's own files that can be in the stack of a handler, as sources and as the package. */
 const OWN =
-  /\/(?:core\/(?:(?:run|handler|aws|jobs|postgres)\/)?|functions\/handler|local\/lambda\/bootstrap)[\w-]*\.m?[jt]s$/;
+  /\/(?:core\/(?:(?:run|handler|aws|jobs|postgres)\/)?|functions\/handler|local\/lambda\/boot)[\w-]*\.m?[jt]s$/;
 const FOREIGN = /^(?:node:|internal\/|native$|index \d|<anonymous>$|\/var\/runtime\/|\/opt\/)|\/node_modules\//;
 
 function placeOfFrame(frame: string): string | undefined {
@@ -62,7 +62,7 @@ function placeOfFrame(frame: string): string | undefined {
   return `${functionOf(called)} ${maskValues(base)}`;
 }
 
-/** Returns the name of a function without its receiver, which a bundle renames; a name of two letters is made up too. */
+/** Returns the name of a function without its receiver, which a bundle renames; names of two letters are its own. */
 function functionOf(called: string): string {
   const name = called.replace(/ \[as .*$/, '').replace(/^(?:async |new )+/, '');
   const last = name.slice(name.lastIndexOf('.') + 1);

@@ -87,7 +87,10 @@ const KEYS = [
 ];
 const BATCH_KEYS = ['size', 'window'];
 
-/** Returns the seconds of a duration. @throws SettingError with what was written unless they are whole and in bounds. */
+/**
+ * Returns the seconds of a duration.
+ * @throws SettingError with what was written unless they are whole and in bounds.
+ */
 function wholeSeconds(field: string, written: Duration, [least, most]: readonly [number, number]): number {
   const value = seconds(written, field);
   if (Number.isInteger(value) && value >= least && value <= most) return value;

@@ -27,9 +27,10 @@ const WAITS = 'millrace: waits';
 const EXIT_UNSETTLED = 13;
 
 // Runs in a thread of its own, because a loop at import stops all timers of the main thread.
-const WATCH = `setInterval(() => {
+const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
+setInterval(() => {
   const { user, system } = process.cpuUsage();
-  if (user + system < Number(process.env.MILLRACE_PROBE_MS) * 1000) return;
+  if (user + system < workerData * 1000) return;
   process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}');
   process.kill(process.pid, 'SIGKILL');
 }, 100)`;
@@ -37,15 +38,16 @@ const WATCH = `setInterval(() => {
 // The probe ignores an import that throws, because the next import of the file reports the error with its line.
 const PROBE = `
 const { Worker } = process.getBuiltinModule('node:worker_threads');
-new Worker(${JSON.stringify(WATCH)}, { eval: true }).unref();
-let turns = Number(process.env.MILLRACE_PROBE_TURNS);
+const [file, processorMs, most] = process.argv.slice(1);
+new Worker(${JSON.stringify(WATCH)}, { eval: true, workerData: Number(processorMs) }).unref();
+let turns = Number(most);
 setInterval(() => {
   if (turns-- > 0) return;
   process.getBuiltinModule('node:fs').writeSync(2, '${WAITS}');
   process.kill(process.pid, 'SIGKILL');
 }, 100).unref();
 const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
-await import(process.argv[1]).catch(() => undefined);
+await import(file).catch(() => undefined);
 setImmediate(done);
 `;
 
@@ -117,9 +119,9 @@ interface Refusal {
 }
 
 function probe(file: string, limits: ProbeLimits): Promise<Refusal | undefined> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, pathToFileURL(file).href], {
+  const values = [pathToFileURL(file).href, `${limits.processorMs}`, `${limits.turns}`];
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, ...values], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, MILLRACE_PROBE_MS: `${limits.processorMs}`, MILLRACE_PROBE_TURNS: `${limits.turns}` },
     timeout: HANGS_MS,
     killSignal: 'SIGKILL',
   });

@@ -51,7 +51,7 @@ describe('a time to wait', () => {
     ...['Sat, 28 Nov 2026 17:25:00', 'Sat, 28 Nov 2026 17:25:00 CET', 'Sat, 28 Foo 2026 17:25:00 GMT'],
     ...['Sat, 31 Feb 2026 17:25:00 GMT', 'Sat, 28 Nov 2026 24:00:00 GMT', 'Sat, 28 Nov 2026 17:60:00 GMT'],
     ...[null, undefined, Number.NaN, new Date(Number.NaN), {}, [], ['5'], true, 5n, Symbol('5'), () => 5],
-  ])('%s is none', (time) => {
+  ])('%s states no time', (time) => {
     expect(read(time)).toBeUndefined();
   });
 
