@@ -12,7 +12,6 @@ interface BannerOptions {
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
 export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
   const bold = (text: string) => styleText('bold', text);
-  const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
   return [
     '',
@@ -24,7 +23,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  API        ${stack.apiUrl}          docs: ${stack.apiUrl}/docs`,
     `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped; start it: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    `  Handlers   ${names.join(', ') || 'none; add a file to functions/handlers'}`,
+    ...handlerLines(stack),
     '             saving a file in functions/ reloads them',
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
@@ -34,6 +33,15 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
     '',
   ].join('\n');
+}
+
+function handlerLines({ handlers }: Stack): string[] {
+  const names = handlers.list().map(({ definition }) => handlerName(definition));
+  const broken = handlers.complaints();
+  return [
+    `  Handlers   ${names.join(', ') || (broken.length > 0 ? 'none' : 'none; add a file to functions/handlers')}`,
+    ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
+  ];
 }
 
 function next(samples: boolean): string[] {

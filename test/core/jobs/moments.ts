@@ -18,8 +18,8 @@ export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<
     },
     'were taken while nothing waited': async () => {
       await pool.query(fill('mail', 200));
-      await pool.query(`update millrace.jobs_live set status = 'running', attempts = 1, claim_no = 1, started_at = now(),
-        dispatched_at = now(), lease_expires_at = now() + interval '1 hour'`);
+      await pool.query(`update millrace.jobs_live set status = 'running', attempts = 1, claim_no = 1,
+        started_at = now(), dispatched_at = now(), lease_expires_at = now() + interval '1 hour'`);
       await pool.query('analyze millrace.jobs_live');
       await pool.query('delete from millrace.jobs_live');
     },

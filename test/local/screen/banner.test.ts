@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { banner } from '../../../local/screen/banner.ts';
 import type { Stack } from '../../../local/stack.ts';
 
@@ -9,7 +9,7 @@ const stack = {
     files: { url: 'http://127.0.0.1:1' },
   },
   runner: { endpoint: 'http://127.0.0.1:2' },
-  handlers: { list: () => [] },
+  handlers: { list: () => [], complaints: () => [] },
   smtpUrl: 'smtp://127.0.0.1:3',
 } as unknown as Stack;
 
@@ -20,4 +20,32 @@ it.each([
   const text = banner(stack, { fastRetries: false, samples: false, mailboxStopped });
 
   expect(text).toMatch(new RegExp(`Mailbox +smtp://127.0.0.1:3 +${words}\n`));
+});
+
+describe('the banner', () => {
+  const registration = { definition: { jobType: 'send_mail', routingKey: '' } };
+  const complaint = 'functions/handlers/x.ts:3: SyntaxError: no';
+
+  it.each([
+    ['no file', [], [], 'Handlers   none; add a file to functions/handlers\n'],
+    ['a good file', [registration], [], 'Handlers   send_mail\n'],
+    [
+      'a good file and a broken one',
+      [registration],
+      [complaint],
+      `Handlers   send_mail\n             not loaded: ${complaint}; correct it and save it again\n`,
+    ],
+    [
+      'two broken files',
+      [],
+      [complaint, 'functions/handlers/y.ts: why'],
+      `Handlers   none\n             not loaded: ${complaint}; correct it and save it again\n` +
+        '             not loaded: functions/handlers/y.ts: why; correct it and save it again\n',
+    ],
+  ])('names the handlers and what is missing: %s', (_what, list, complaints, lines) => {
+    const handlers = { list: () => list, complaints: () => complaints };
+    const options = { fastRetries: false, samples: false, mailboxStopped: false };
+
+    expect(banner({ ...stack, handlers } as unknown as Stack, options)).toContain(lines);
+  });
 });
