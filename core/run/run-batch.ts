@@ -1,16 +1,13 @@
-import { DEFAULT_RETRY_POLICY } from '../handler/retry-policy.ts';
 import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
-import type { AttemptResult } from '../outcome.ts';
 import { retryUntilDone } from '../time.ts';
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { batchFields } from './log-fields.ts';
 import { releaseUnstarted } from './release-unstarted.ts';
-import { type Attempt, runAttempt } from './run-attempt.ts';
-import { settleBatch } from './settle-batch.ts';
+import { runWave, type WaveRun } from './run-wave.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
 import { findSuspects } from './suspects.ts';
 
@@ -18,7 +15,7 @@ import { findSuspects } from './suspects.ts';
 const SUSPECT_FIRST_AT = 3;
 
 /**
- * Runs one SQS batch: starts all jobs, runs them concurrently and settles them. Never throws; the response names the
+ * Runs one SQS batch: starts all jobs, runs them concurrently and settles each soon after it ended. Never throws; the response names the
  * messages that must stay in SQS.
  */
 export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
@@ -47,12 +44,8 @@ function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void
   else disposal.failed.add(record.messageId);
 }
 
-interface BatchRun {
+interface BatchRun extends WaveRun {
   readonly batch: DecodedBatch;
-  readonly invocation: Invocation;
-  readonly disposal: Disposal;
-  /** Whether a handler still runs after its timeout; set even when a later step fails. */
-  overstayed: boolean;
 }
 
 async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
@@ -88,7 +81,7 @@ function sameClaim(one: Delivery, other: Delivery): boolean {
   return one.message.jobId === other.message.jobId && one.message.claimNo === other.message.claimNo;
 }
 
-interface Wave {
+interface StartWave {
   readonly deliveries: readonly Delivery[];
   readonly twins: readonly Delivery[];
   readonly suspects: boolean;
@@ -96,7 +89,7 @@ interface Wave {
   readonly found?: Delivery[];
 }
 
-async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<void> {
+async function runStarted(deps: BatchDeps, run: BatchRun, wave: StartWave): Promise<void> {
   const { definition } = deps;
   const { jobType, routingKey } = definition;
   const requestId = run.invocation.awsRequestId;
@@ -106,24 +99,15 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
     suspects: wave.suspects,
   });
   const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
-  const running = pairs.filter(({ answer }) => answer.verdict === 'started');
+  const jobs = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
   // Decisions run concurrently with the attempts, so that a redrive does not wait for its batch-mates.
-  const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
-  const results = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
-  run.overstayed ||= results.some(({ overstayed }) => overstayed);
-  // Decisions must finish before any settle: otherwise a twin could find its job dead and redrive it.
-  const undecided = await deciding;
-  await settleBatch(
-    deps,
-    run,
-    running.map(({ delivery, answer: { waitSeconds } }, index) => {
-      return { delivery, waitSeconds, result: results[index] as AttemptResult };
-    }),
-  );
-  const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
+  const decided = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
+  const results = await runWave(deps, run, { jobs, policy: started.retryPolicy, decided });
+  const waits = jobs.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
   deps.metrics?.put({ WaitTime: waits, Duration: results.map(({ durationMs }) => durationMs) }, jobType);
+  const undecided = await decided;
   if (undecided) throw undecided.error;
 }
 
@@ -142,18 +126,6 @@ async function startWithRetry(deps: BatchDeps, invocation: Invocation, batch: St
   });
   if (started === undefined) throw failure;
   return started;
-}
-
-function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
-  const attempt: Attempt = {
-    jobId: delivery.message.jobId,
-    claimNo: delivery.message.claimNo,
-    payload: answer.payload ?? 'null',
-    number: answer.attempt,
-    max: answer.maxAttempts,
-    traceparent: answer.traceparent,
-  };
-  return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
 }
 
 /** Returns whether the invocation has time for the handler's timeout and the reserve. */
