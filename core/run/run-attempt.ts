@@ -50,7 +50,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const outcome = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
+  const outcome = timedOut && overstayed ? failedOutcome(deps, attempt, timedOut) : await run;
   return { outcome, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
 }
 
@@ -64,7 +64,7 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
   } catch (thrown) {
     if (isInstance(thrown, ChosenOutcome)) return chosen(deps, attempt, thrown);
     // An error after the signal is usually a consequence of the signal.
-    return failed(deps, attempt, signal.aborted ? signal.reason : thrown);
+    return failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
   }
 }
 
@@ -82,7 +82,8 @@ function contextOf(
   };
 }
 
-function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
+/** Returns the outcome of an attempt that threw this. */
+export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
   const error = describeFailure(thrown);
   const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };
@@ -96,5 +97,5 @@ function chosen(deps: AttemptDeps, attempt: Attempt, outcome: ChosenOutcome): Ou
   if (outcome instanceof Skip) return { kind: 'skipped', error };
   if (outcome instanceof Cancel) return { kind: 'cancelled', error };
   if (outcome instanceof DeadLetter) return { kind: 'dead_letter', error };
-  return failed(deps, attempt, outcome);
+  return failedOutcome(deps, attempt, outcome);
 }

@@ -10,18 +10,25 @@ import { releaseUnstarted } from './release-unstarted.ts';
 import { runWave, type WaveRun } from './run-wave.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
 import { findSuspects } from './suspects.ts';
+import type { UncaughtError } from './uncaught-errors.ts';
 
+/** How long the runtime may take to report an error to Lambda, in milliseconds. */
+const REPORT_MS = 1_000;
 /** A suspect with this many receives starts first and alone, so that it cannot crash its batch-mates again. */
 const SUSPECT_FIRST_AT = 3;
 
 /**
- * Runs one SQS batch: starts all jobs, runs them concurrently and settles each soon after it ended. Never throws; the response names the
- * messages that must stay in SQS.
+ * Runs one SQS batch: starts all jobs, runs them concurrently and settles each soon after it ended. Never throws; the
+ * response names the messages that must stay in SQS.
  */
 export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
   const deps = { ...given, log: given.log.child(batchFields(given)) };
   const disposal: Disposal = { failed: new Set(), visible: new Set() };
-  const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
+  const run: BatchRun = {
+    ...{ batch: decodeBatch(event), invocation, disposal },
+    ...{ overstayed: false, uncaught: undefined, over: new AbortController() },
+  };
+  const unwatch = deps.uncaught?.watch((uncaught) => receiveUncaught(deps, run, uncaught));
   try {
     for (const record of run.batch.unreadable) refuse(deps, disposal, record);
     await runDeliveries(deps, run);
@@ -31,8 +38,25 @@ export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: In
     for (const { messageId } of event.Records) disposal.failed.add(messageId);
   }
   await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
-  if (run.overstayed) deps.exit();
+  unwatch?.();
+  if (run.uncaught) await endWith(deps, run.uncaught);
+  else if (run.overstayed) deps.exit();
   return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** The state of the process is unknown after such an error: what runs is not waited for. */
+function receiveUncaught({ log }: BatchDeps, run: BatchRun, uncaught: UncaughtError): void {
+  const { error, owner } = uncaught;
+  log.error('uncaught_error', { error, ...(owner && { job_id: owner.jobId }) });
+  run.uncaught ??= uncaught;
+  run.over.abort();
+}
+
+/** Ends the process as the error would have: the runtime reports it to Lambda. Exits if no listener does. */
+async function endWith({ time, exit }: BatchDeps, { pass }: UncaughtError): Promise<void> {
+  pass();
+  await time.sleep(REPORT_MS);
+  exit();
 }
 
 /** Bounces an unreadable message, but not endlessly: without a dead-letter queue it would loop without a pause. */
@@ -73,7 +97,7 @@ async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly De
   await releaseUnstarted(deps, run.disposal, rest);
   // This one bounces, because that raises its receive count: if it were released each time, it would never start first,
   // and would starve behind batch-mates that leave too little time.
-  if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
+  if (run.overstayed || run.uncaught || !fits(deps, run.invocation)) bounce(run.disposal, one);
   else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
 }
 
@@ -104,9 +128,9 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: StartWave): Prom
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
   // Decisions run concurrently with the attempts, so that a redrive does not wait for its batch-mates.
   const decided = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
-  const results = await runWave(deps, run, { jobs, policy: started.retryPolicy, decided });
+  const durations = await runWave(deps, run, { jobs, policy: started.retryPolicy, decided });
   const waits = jobs.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
-  deps.metrics?.put({ WaitTime: waits, Duration: results.map(({ durationMs }) => durationMs) }, jobType);
+  deps.metrics?.put({ WaitTime: waits, Duration: durations }, jobType);
   const undecided = await decided;
   if (undecided) throw undecided.error;
 }

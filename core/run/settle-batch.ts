@@ -78,8 +78,8 @@ async function settleOpen(
   });
 }
 
-function toSettlement({ delivery, result }: SettledRun): Settlement {
-  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome };
+function toSettlement({ delivery, result, suspect = false }: SettledRun): Settlement {
+  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome, suspect };
 }
 
 const READ_CLAIMS = `
