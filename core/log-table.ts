@@ -91,6 +91,7 @@ export const LOG_EVENTS = {
   message_unexpected: [...MESSAGE, 'job_id', 'dispatch_id', 'step', 'reason'],
   message_unreadable: MESSAGE,
   batch_failed: ['job_type', 'queue', 'error'],
+  uncaught_error: ['job_type', 'queue', 'error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_refused: ['job_id', 'outcome', 'sqlstate', 'error'],
