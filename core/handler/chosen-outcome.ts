@@ -18,13 +18,15 @@ export interface Choice {
 
 /** Returns what a handler chose by throwing or returning `value`, or undefined if it chose nothing. */
 export function choiceOf(value: unknown): Choice | undefined {
+  // Most runs return nothing; an exception for each of them would cost more than the rest of an attempt.
+  if (typeof value !== 'object' || value === null) return undefined;
   try {
     const { [OUTCOME]: mark, delaySeconds } = value as { [OUTCOME]?: unknown; delaySeconds?: unknown };
     const kind = KINDS.find((one) => one === mark);
     const isDelay = typeof delaySeconds === 'number' && delaySeconds >= 0;
     return kind && { kind, delaySeconds: isDelay ? delaySeconds : undefined };
   } catch {
-    // Null, undefined, or a proxy that throws.
+    // A proxy that throws.
     return undefined;
   }
 }
