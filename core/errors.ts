@@ -59,13 +59,19 @@ export class MigrationError extends MillraceError {
   readonly code = 'MILLRACE_MIGRATION';
 }
 
+/** Unfinished jobs are counted up to this number. */
+const MOST_COUNTED = 10_000;
+
 /** `MILLRACE_REMOVAL`: a release removes handlers that still have unfinished jobs. */
 export class HandlerRemoval extends MillraceError {
   override readonly name = 'HandlerRemoval';
   readonly code = 'MILLRACE_REMOVAL';
 
   constructor(handlers: readonly { readonly handler: string; readonly jobs: number }[]) {
-    const counts = handlers.map(({ handler, jobs }) => `${handler} has ${jobs} unfinished job${jobs === 1 ? '' : 's'}`);
+    const counts = handlers.map(
+      ({ handler, jobs }) =>
+        `${handler} has ${jobs === MOST_COUNTED ? 'at least ' : ''}${jobs} unfinished job${jobs === 1 ? '' : 's'}`,
+    );
     const names = handlers.map(({ handler }) => handler).join(',');
     super(
       `${counts.join(', ')}: keep the file until these jobs have finished or are cancelled, or deploy with ` +

@@ -31,7 +31,8 @@ export function addJobsList(jobs: Command): void {
     .option('--job-type <type>', 'only these job types; separate with commas or repeat the option', jobTypes)
     .option(
       '--since <when>',
-      'only those created since then: a duration such as 1h, or a time such as 2026-01-31T12:00:00Z',
+      'only those created at or after this time: a time such as 2026-01-31T12:00:00Z, or a duration such as 1h for ' +
+        'the last hour',
       timeOrDuration,
     )
     .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)

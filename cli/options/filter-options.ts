@@ -25,7 +25,8 @@ export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
 
 /** Help of `--since` for dead letters. */
 export const DIED_SINCE =
-  'only those that died since then: a duration such as 1h, or a time such as 2026-01-31T12:00:00Z';
+  'only those that died at or after this time: a time such as 2026-01-31T12:00:00Z, or a duration such as 1h for the ' +
+  'last hour';
 
 export function shortGroup(fingerprint: string | null): string {
   return fingerprint?.slice(0, SHOWN_GROUP) ?? '-';

@@ -50,7 +50,7 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const outcome = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
+  const outcome = timedOut && overstayed ? failedOutcome(deps, attempt, timedOut) : await run;
   return { outcome, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
 }
 
@@ -60,11 +60,11 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
     const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
     const value = isThenable(returned) ? await returned : returned;
-    if (isInstance(value, Error)) return chosen(deps, attempt, value) ?? failed(deps, attempt, value);
+    if (isInstance(value, Error)) return chosen(deps, attempt, value) ?? failedOutcome(deps, attempt, value);
     return chosen(deps, attempt, value) ?? { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
     // An error after the signal is usually a consequence of the signal.
-    return chosen(deps, attempt, thrown) ?? failed(deps, attempt, signal.aborted ? signal.reason : thrown);
+    return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
   }
 }
 
@@ -90,7 +90,8 @@ function contextOf(
   };
 }
 
-function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
+/** Returns the outcome of an attempt that threw this. */
+export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
   const error = describeFailure(thrown);
   const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };

@@ -21,10 +21,7 @@ export async function settleBatch(
   let open = ended;
   const hasTime = (pauseMs: number) => invocation.getRemainingTimeInMillis() >= pauseMs + LOG_RESERVE_MS;
   await retryUntilDone(deps.time, hasTime, async () => {
-    open = await settleOpen(deps, { invocation, disposal }, open).catch((error: unknown) => {
-      deps.log.warn('settle_failed', { error, jobs: open.length });
-      return open;
-    });
+    open = await settleOnce(deps, { invocation, disposal }, open);
     return open.length === 0;
   });
   // Rescue ends them when their lease expires, like the attempts of a crashed process.
@@ -32,6 +29,18 @@ export async function settleBatch(
     deps.log.error('settle_given_up', deliveryFields(delivery));
     disposal.failed.add(delivery.messageId);
   }
+}
+
+/** Tries once to store the outcomes, and returns those that are still open. Never throws. */
+export async function settleOnce(
+  deps: BatchDeps,
+  run: { invocation: Invocation; disposal: Disposal },
+  ended: readonly SettledRun[],
+): Promise<readonly SettledRun[]> {
+  return settleOpen(deps, run, ended).catch((error: unknown) => {
+    deps.log.warn('settle_failed', { error, jobs: ended.length });
+    return ended;
+  });
 }
 
 /** Settles attempts, and returns those that still run under this claim because their row was locked. */
@@ -69,8 +78,8 @@ async function settleOpen(
   });
 }
 
-function toSettlement({ delivery, result }: SettledRun): Settlement {
-  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome };
+function toSettlement({ delivery, result, suspect = false }: SettledRun): Settlement {
+  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome, suspect };
 }
 
 const READ_CLAIMS = `
