@@ -11,7 +11,7 @@ export function maskValues(text: string): string {
     (given) => given.replace(QUOTED, maskQuoted),
     (given) => given.replace(DATE_WORD, '0').replace(ZONE, '').replace(COLONS, '#').replace(BASE_64, maskBase64),
     (given) => given.replace(WORD, maskWord),
-    (given) => given.replace(RUN, '#').replace(AMOUNT, '#').replace(RUN, '#').replace(PLURAL, '# $1'),
+    (given) => given.replace(RUN, '#').replace(AMOUNT, '#').replace(RUN, '#').replace(PLURAL, toSingular),
   ];
   return steps
     .reduce((given, step) => step(given), text)
@@ -26,10 +26,11 @@ const ARN = /\barn:[\w-]{1,20}:([\w-]{1,40}):[^\s"'`),;]+/g;
 const PRIVATE_PATH = /(\/(?:tmp|home|Users)\/)[^\s"'`),;:]+/g;
 const QUOTED =
   /"([^"\\]*(?:\\[\s\S][^"\\]*)*)(?:"|$)|(?<![\p{L}\p{N}])'((?:[^'\n]|(?<=\p{L})'(?=\p{L})){0,400})'(?![\p{L}\p{N}])|`([^`\n]{0,400})`|[“«]([^“«”»]{0,400})[”»]/gu;
-const MONTH = '(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}';
+const MONTH =
+  '(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)';
+const WEEKDAY = '(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:r|rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?';
 const DATE_WORD = new RegExp(
-  `\\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? (?=\\d|${MONTH} )` +
-    `|\\b${MONTH}\\b(?=[ ,.-]{1,2}\\d)|(?<=\\d[ -])${MONTH}\\b`,
+  `\\b${WEEKDAY},? (?=\\d|${MONTH} )|\\b${MONTH}\\b(?=[ ,.-]{1,2}\\d)|(?<=\\d[ -])${MONTH}\\b`,
   'g',
 );
 const ZONE = /(?<=\d) ?(?:GMT|UTC|CES?T|AM|PM)\b(?:[+-]\d{2}:?\d{2})?(?: \([A-Z][^)]{0,60}\))?/g;
@@ -39,8 +40,14 @@ const BASE_64 = /[A-Za-z0-9+/_=-]{20,}/g;
 const WORD = /[\p{L}\p{N}_$*-]+/gu;
 const RUN = /#(?:[ .,:;/+×*~|=&_-]{1,3}#)+/g;
 const UNIT = '[KMGT]i?B|kB|B|ms|µs|s|m|h|d|(?:milli)?seconds?|minutes?|hours?|days?|bytes?';
-const AMOUNT = new RegExp(`(?:[$€£¥] ?)?#(?: ?[$€£¥%]| (?:[A-Z]{3}|usd|eur|gbp|${UNIT})(?![\\p{L}\\p{N}_]))?`, 'gu');
-const PLURAL = /# (\p{Ll}{3,30}?)e?s\b/gu;
+const CURRENCY = 'AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|INR|JPY|MXN|NOK|NZD|PLN|SEK|SGD|USD|usd|eur|gbp';
+const AMOUNT = new RegExp(`(?:[$€£¥] ?)?#(?: ?[$€£¥%]| (?:${CURRENCY}|${UNIT})(?![\\p{L}\\p{N}_]))?`, 'gu');
+/** One row and two rows are one kind. */
+const PLURAL = /# (\p{Ll}{2,30}?)(ies|e?s)\b/gu;
+
+function toSingular(_whole: string, stem: string, ending: string): string {
+  return `# ${stem}${ending === 'ies' ? 'y' : ''}`;
+}
 
 /** V8 quotes the start of what it could not parse, with the quotes that it contains. */
 function maskJsonSnippet(text: string): string {

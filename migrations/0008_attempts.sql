@@ -126,8 +126,9 @@ create function millrace.wait_again(ended millrace.ended_attempt[]) returns void
 begin
   with waiting as (
     update millrace.jobs_live j
-      set status = e.status, last_error = e.error_message, lease_expires_at = null, updated_at = millrace.clock(),
-          suspect = e.suspect,
+      set status = e.status, lease_expires_at = null, updated_at = millrace.clock(), suspect = e.suspect,
+          -- A snooze is no failure: its reason is in job_attempts, and the last failure stays.
+          last_error = case when e.status = 'failed' then e.error_message else j.last_error end,
           attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
           run_at = case when e.status = 'pending' then millrace.clock() + make_interval(secs => e.delay)
                         else j.run_at end,

@@ -83,6 +83,13 @@ describe('what tells one kind from another stays', () => {
     ['getPartitionOwnerAsync is not a function', 'getPartitionOwnerAsync is not a function'],
     ["the customer's card can't be used, don't retry", "the customer's card can't be used, don't retry"],
     ['std::bad_alloc', 'std::bad_alloc'],
+    ['Declined 3 orders', 'Declined # order'],
+    ['Marked 17 rows', 'Marked # row'],
+    ['Sunday, 3 API calls', '# API calls'],
+    ['3 SQL calls', '# SQL calls'],
+    ['1 query', '# query'],
+    ['20 queries', '# query'],
+    ['on 3 May 2026, May 3rd or Sept. 3', 'on # or #'],
     ['', ''],
   ])('%s', (text, expected) => {
     expect(maskValues(text)).toBe(expected);
