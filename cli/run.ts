@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../core/failure.ts';
+import { onWriteError, write } from '../local/screen/writers.ts';
 import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -83,7 +84,11 @@ export function openProgram(): Command {
     // `up` handles Ctrl-C itself.
     .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
+    .configureOutput({
+      writeOut: (text) => void write('stdout', text),
+      writeErr: (text) => void write('stderr', text),
+      outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
+    })
     .addHelpText('before', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .addHelpText('after', COMPLETION);
@@ -124,7 +129,7 @@ function report(error: unknown): ExitCode {
 
 /** Ends quietly when `millrace jobs list | head -1` closes the pipe early, and reports a full disk. */
 function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  onWriteError((error) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
     printError(`cannot write to standard output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}`);
     process.exit(EXIT.failed);

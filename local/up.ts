@@ -10,6 +10,7 @@ import { insertSamples, type Samples } from './samples.ts';
 import { banner } from './screen/banner.ts';
 import { eventLine } from './screen/event-lines.ts';
 import { parseLogLine } from './screen/log-line.ts';
+import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
@@ -101,7 +102,7 @@ async function start(
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
     const line = eventLine(event, new Date());
-    if (line !== undefined) printLine(line);
+    if (line !== undefined) printLine(...line);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
     if (log?.event !== 'job_failed') return;
     failed.add(log.job_id);
@@ -113,7 +114,7 @@ async function start(
   createLateImage();
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  printLine(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
+  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
   return stack;
 }
 
@@ -177,10 +178,10 @@ function exitSoon(): void {
 }
 
 function refuse(code: number, sentence: string): number {
-  process.stderr.write(`${sentence}\n`);
+  writeLine('stderr', sentence);
   return code;
 }
 
-function printLine(line: string): void {
-  process.stdout.write(`${line}\n`);
+function printLine(...parts: readonly Part[]): void {
+  writeLine('stdout', ...parts);
 }

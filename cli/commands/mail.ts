@@ -8,7 +8,7 @@ import { addDefault } from '../options/default-command.ts';
 import { whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { isTable, print, printMessage, printPairs, printRows, suggest, visible } from '../screen/terminal.ts';
+import { print, printMessage, printPairs, printRows, suggest } from '../screen/terminal.ts';
 import { findStack } from '../target/target.ts';
 
 const number = whole(1, 1_000_000_000);
@@ -81,7 +81,7 @@ function printMail(mail: OpenedMail): void {
     ['Message-ID', mail.messageId],
     ['Subject', mail.subject],
   ]);
-  print(`\n${isTable() ? visible(mail.text) : mail.text}`);
+  print(`\n${mail.text}`);
 }
 
 async function turn({ json }: GlobalOptions, on: boolean): Promise<undefined> {

@@ -1,5 +1,4 @@
-/** Moves to the start of the line and clears it. */
-export const WIPE_LINE = '\r\x1b[2K';
+import { isTerminal, overwriteLine } from '../../local/screen/writers.ts';
 
 /** A progress line that is overwritten in place, for a person at a terminal. */
 export interface Progress {
@@ -11,13 +10,13 @@ export interface Progress {
 export function openProgress(): Progress {
   let shown = false;
   const clear = () => {
-    if (shown) process.stderr.write(WIPE_LINE);
+    if (shown) overwriteLine();
     shown = false;
   };
   return {
     show: (text) => {
-      if (!process.stderr.isTTY) return;
-      process.stderr.write(WIPE_LINE + text);
+      if (!isTerminal('stderr')) return;
+      overwriteLine(text);
       shown = true;
     },
     clear,

@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Stack } from '../stack.ts';
+import type { Part } from './writers.ts';
 
 interface BannerOptions {
   readonly fastRetries: boolean;
@@ -10,13 +10,11 @@ interface BannerOptions {
 }
 
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
-export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
-  const bold = (text: string) => styleText('bold', text);
+export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): readonly Part[] {
   const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
-  return [
-    '',
-    `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
+  const lines = [
+    ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
     `  Database   ${stack.databaseUrl}`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
@@ -33,7 +31,8 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     '',
     '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
     '',
-  ].join('\n');
+  ];
+  return ['\n  ', { style: 'bold', text: 'Millrace' }, lines.join('\n')];
 }
 
 function next(samples: boolean): string[] {

@@ -1,8 +1,8 @@
-import { styleText } from 'node:util';
 import { oneLine } from '../../core/text.ts';
 import type { RunnerEvent } from '../lambda/specs.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
+import type { Part } from './writers.ts';
 
 /** Longest text of an error or of a printed line; `jobs show` prints the whole error. */
 const LONGEST_TEXT = 300;
@@ -12,17 +12,17 @@ const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** Describes an event of the stack in one line; undefined for an event that is not shown. */
-export function eventLine(event: RunnerEvent, now: Date): string | undefined {
+export function eventLine(event: RunnerEvent, now: Date): readonly Part[] | undefined {
   if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log) || isIdleEnd(log)) return undefined;
   const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
-  return text && line(now, subject(log) ?? short(event.functionName), text, log.level);
+  return text === undefined ? undefined : line(now, subject(log) ?? short(event.functionName), text, log.level);
 }
 
 /** Describes a line that a function printed; an error that ended an invocation is shown as its type and message. */
-function plainLine({ functionName, message }: RunnerEvent, now: Date): string | undefined {
+function plainLine({ functionName, message }: RunnerEvent, now: Date): readonly Part[] | undefined {
   const [title, report = ''] = message.split('\t');
   // The runner reports the same error with its source position.
   if (title === 'Init Error') return undefined;
@@ -49,10 +49,10 @@ function isIdleEnd(log: LogLine): boolean {
   return log.event === 'database_connection_lost' && errorText(log).includes('idle-session timeout');
 }
 
-function line(now: Date, who: string, text: string, level: LogLine['level']): string {
+function line(now: Date, who: string, text: string, level: LogLine['level']): readonly Part[] {
   const time = now.toTimeString().slice(0, 8);
   const [shownWho, shown] = [oneLine(who, LONGEST_LINE), oneLine(text, LONGEST_LINE)];
-  return `${styleText('dim', time)}  ${shownWho.padEnd(24)}  ${styleText(COLOURS[level], shown)}`;
+  return [{ style: 'dim', text: time }, `  ${shownWho.padEnd(24)}  `, { style: COLOURS[level], text: shown }];
 }
 
 function shortened(text: string): string {

@@ -17,7 +17,8 @@ it.each([
   [true, 'stopped; start it: npx millrace mail start'],
   [false, 'read it: npx millrace mail'],
 ])('the banner shows the command for the mailbox (stopped: %s)', (mailboxStopped, words) => {
-  const text = banner(stack, { fastRetries: false, samples: false, mailboxStopped });
+  const parts = banner(stack, { fastRetries: false, samples: false, mailboxStopped });
+  const text = parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 
   expect(text).toMatch(new RegExp(`Mailbox +smtp://127.0.0.1:3 +${words}\n`));
 });

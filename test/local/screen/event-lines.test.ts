@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { LOG_EVENTS } from '../../../core/log-table.ts';
 import { eventLine } from '../../../local/screen/event-lines.ts';
@@ -8,8 +7,8 @@ const shown = `a\ufffd[2Jb c${'x'.repeat(291)}…`;
 
 function lineOf(message: string): string {
   const event = { kind: 'log', functionName: 'millrace-local-a', message } as const;
-  // Without the colours of the line itself.
-  return stripVTControlCharacters(eventLine(event, new Date()) ?? '');
+  const parts = eventLine(event, new Date()) ?? [];
+  return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 }
 
 it('a failed attempt is one line without control characters, with the time until the retry', () => {
