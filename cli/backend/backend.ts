@@ -96,6 +96,9 @@ export interface Backend {
   /** Returns false when no key has this id. */
   revokeApiKey(id: string): Promise<boolean>;
 
-  /** Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. */
-  examine(expected: ExpectedStage | undefined): Promise<readonly Finding[]>;
+  /**
+   * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws
+   * when the connection fails; what was found before remains.
+   */
+  examine(expected: ExpectedStage | undefined): AsyncIterable<Finding>;
 }
