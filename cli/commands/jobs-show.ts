@@ -68,11 +68,12 @@ export function shownPayload(payload: string | null | undefined): string | null 
 
 /** Returns the line that describes an attempt. */
 export function attemptLine(attempt: ShownAttempt): string {
-  const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds } = attempt;
+  const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds, requestId } = attempt;
   const took = startedAt === null ? '' : ` after ${finishedAt.getTime() - startedAt.getTime()} ms`;
   const error = [errorName, errorMessage].filter(Boolean).join(': ');
   const next = delaySeconds === null ? '' : `next in ${Number(delaySeconds.toFixed(3))} s`;
-  return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next].filter(Boolean).join('   ');
+  const request = requestId === null ? '' : `request ${requestId}`;
+  return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next, request].filter(Boolean).join('   ');
 }
 
 function suggestion({ id, status }: SeenJob['job']): string {

@@ -13,12 +13,24 @@ const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** Describes an event of the stack in one line; undefined for an event that is not shown. */
 export function eventLine(event: RunnerEvent, now: Date): readonly Part[] | undefined {
-  if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
+  if (event.kind !== 'log') return line(now, short(event.functionName), runnerSentence(event), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log) || isIdleEnd(log)) return undefined;
   const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
   return text === undefined ? undefined : line(now, subject(log) ?? short(event.functionName), text, log.level);
+}
+
+/** Endings of a process that its function does not log itself, so only the runner knows what was lost. */
+const DEATHS: readonly RunnerEvent['kind'][] = ['exit', 'timeout', 'out-of-memory'];
+const MOST_IDS = 10;
+
+function runnerSentence({ kind, message, requestId, jobIds = [] }: RunnerEvent): string {
+  const text = shortened(message);
+  if (!DEATHS.includes(kind) || requestId === undefined) return text;
+  const more = jobIds.length > MOST_IDS ? ` and ${jobIds.length - MOST_IDS} more` : '';
+  const jobs = `job${jobIds.length === 1 ? '' : 's'} ${jobIds.slice(0, MOST_IDS).join(', ')}${more}`;
+  return `${text}  (${[...(jobIds.length === 0 ? [] : [jobs]), `request ${requestId}`].join('; ')})`;
 }
 
 /** Describes a line that a function printed; an error that ended an invocation is shown as its type and message. */

@@ -7,7 +7,10 @@ const shown = `a\ufffd[2Jb c${'x'.repeat(291)}…`;
 
 function lineOf(message: string): string {
   const event = { kind: 'log', functionName: 'millrace-local-a', message } as const;
-  const parts = eventLine(event, new Date()) ?? [];
+  return textOf(eventLine(event, new Date()));
+}
+
+function textOf(parts: ReturnType<typeof eventLine> = []): string {
   return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 }
 
@@ -122,4 +125,22 @@ it.each([
 
   expect(line.endsWith(expected)).toBe(true);
   expect(line === '').toBe(expected === '');
+});
+
+it.each([
+  ['exit', { jobIds: ['7'] }, 'Runtime exited  (job 7; request r-1)'],
+  ['timeout', { jobIds: ['7', '8'] }, 'Runtime exited  (jobs 7, 8; request r-1)'],
+  ['out-of-memory', { jobIds: [] }, 'Runtime exited  (request r-1)'],
+  [
+    'exit',
+    { jobIds: Array.from({ length: 12 }, (_, index) => String(index)) },
+    'Runtime exited  (jobs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; request r-1)',
+  ],
+  ['init-failed', { jobIds: ['7'] }, 'Runtime exited'],
+] as const)('the death of a process names what was lost with it: %s %j', (kind, more, expected) => {
+  const event = { kind, functionName: 'millrace-local-a', message: 'Runtime exited', requestId: 'r-1', ...more };
+
+  const line = textOf(eventLine(event, new Date()));
+
+  expect(line.endsWith(`  ${expected}`)).toBe(true);
 });
