@@ -61,8 +61,8 @@ export interface Backend {
   pauseHandler(address: HandlerAddress): Promise<void>;
   resumeHandler(address: HandlerAddress): Promise<void>;
 
-  /** Returns the filter with a time instead of a duration. */
-  pinSince(filter: DeadLetterFilter): Promise<PinnedFilter>;
+  /** Returns the filter with times instead of durations. */
+  pinTimes(filter: DeadLetterFilter): Promise<PinnedFilter>;
   listDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly ListedDeadLetter[]>;
   showDeadLetter(wanted: { jobId: string } | { strayId: string }): Promise<SeenDeadLetter | undefined>;
   /** Reads all that match, oldest first. */
