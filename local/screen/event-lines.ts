@@ -1,5 +1,6 @@
 import { oneLine } from '../../core/text.ts';
 import type { RunnerEvent } from '../lambda/specs.ts';
+import { engineSentence } from './engine-lines.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
 import type { Part } from './writers.ts';
@@ -62,9 +63,15 @@ function isIdleEnd(log: LogLine): boolean {
 }
 
 function line(now: Date, who: string, text: string, level: LogLine['level']): readonly Part[] {
-  const time = now.toTimeString().slice(0, 8);
+  // UTC, as in every table.
+  const time = `${now.toISOString().slice(11, 19)}Z`;
   const [shownWho, shown] = [oneLine(who, LONGEST_LINE), oneLine(text, LONGEST_LINE)];
   return [{ style: 'dim', text: time }, `  ${shownWho.padEnd(24)}  `, { style: COLOURS[level], text: shown }];
+}
+
+/** Returns a line about a function, which is not one of its events. */
+export function functionLine(functionName: string, text: string, now: Date): readonly Part[] {
+  return line(now, short(functionName), text, 'info');
 }
 
 function shortened(text: string): string {
@@ -101,10 +108,8 @@ function sentence(log: LogLine): string {
       return `lost an idle database connection; the next job opens another: ${error}`;
     case 'http':
       return `${log.method} ${log.path} answered ${log.http_status}  ${log.duration_ms} ms`;
-    case 'message_not_started':
-      return log.step === 'redrive' ? 'redriven by an SQS move task' : `message not started: ${log.step}`;
     default:
-      return mirrorSentence(log) ?? otherSentence(log);
+      return engineSentence(log) ?? mirrorSentence(log) ?? otherSentence(log);
   }
 }
 

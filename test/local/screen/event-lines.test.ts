@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../../core/log-table.ts';
+import { LOG_EVENTS, LOG_FIELDS } from '../../../core/log-table.ts';
 import { eventLine } from '../../../local/screen/event-lines.ts';
 
 const wild = `a\u001b[2Jb\nc${'x'.repeat(1_000)}`;
@@ -60,7 +60,10 @@ it.each([
     { event: 'mirror_failed', queue, error: { name: 'E', message: wild } },
     /a-dlq +cannot be read: E: a\ufffd.2Jb c.*…$/,
   ],
-  [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
+  [
+    { event: 'send_refused', queue, dispatch_id: '9', refused: 2, no_queue: 1, reason: 'Throttled' },
+    /a-dlq +claim 9: 2 messages refused, 1 message without a queue: Throttled$/,
+  ],
 ])('an event of a dead-letter queue is described for the operator: %j', (log, expected) => {
   const line = lineOf(JSON.stringify({ level: 'info', ...log }));
 
@@ -144,3 +147,34 @@ it.each([
 
   expect(line.endsWith(`  ${expected}`)).toBe(true);
 });
+
+const OWN_NAMES = /\b(acknowledge|settle|bounce|adopt|given up|not ours|no handler {2})\b/;
+/** Every field that a line can have. */
+const FIELDS = Object.fromEntries(
+  Object.entries(LOG_FIELDS).map(([name, { type }]) => {
+    const values = { string: 'text', number: 2, boolean: true, object: { name: 'E', message: 'why' } };
+    return [name, values[type]];
+  }),
+);
+
+it.each(Object.keys(LOG_EVENTS).filter((event) => !/^(metrics|http|migration|database|job_|pruned)/.test(event)))(
+  'an event of the engine is a sentence without raw fields and internal words: %s',
+  (event) => {
+    const line = lineOf(JSON.stringify({ ...FIELDS, event, level: 'warn', attempt: '1/2' }));
+
+    expect(line).not.toMatch(/\w=/);
+    expect(line).not.toMatch(OWN_NAMES);
+  },
+);
+
+it.each(['acknowledge', 'leave', 'adopt', 'redrive', 'release'])(
+  'a message that started nothing is described: %s',
+  (step) => {
+    const line = lineOf(
+      JSON.stringify({ level: 'info', event: 'message_not_started', job_id: '7', job_type: 'a', step }),
+    );
+
+    expect(line).toMatch(/^\S+ {2}a 7 {2,}\w+( \w|ed|:)/);
+    expect(line).not.toMatch(OWN_NAMES);
+  },
+);
