@@ -61,9 +61,25 @@ const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 usage error, 3 not found, 4 not permitted, 5 wrong state,\n' +
   '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
 
+const SHORT_HELP = `Usage: npx millrace <command>
+
+  up                      run everything on this machine
+  enqueue <type> [json]   insert a job and print its id
+  jobs list               list jobs, newest first
+  dlq                     count dead letters by kind of error
+  redrive                 make dead jobs pending again
+  doctor                  find what keeps jobs from running
+
+All commands: npx millrace --help`;
+
 /** Runs a command line and sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
   endWithReader();
+  if (args.length === 0) {
+    printMessage(SHORT_HELP);
+    process.exitCode = EXIT.usage;
+    return;
+  }
   try {
     await openProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -89,7 +105,7 @@ export function openProgram(): Command {
       writeErr: (text) => void write('stderr', text),
       outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
     })
-    .addHelpText('before', EXAMPLES)
+    .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .addHelpText('after', COMPLETION);
   for (const add of COMMANDS) add(program);

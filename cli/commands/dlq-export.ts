@@ -13,7 +13,7 @@ export function addDlqExport(dlq: Command): void {
   addJsonLines(addFilterOptions(dlq.command('export')))
     .description('print dead letters as JSON, one per line, oldest first, with payload, error and stack')
     .option('--all', 'every dead letter')
-    .addHelpText('before', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
+    .addHelpText('after', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
     .addHelpText('after', '\nThe output is the same with --json, with --jsonl and without either.')
     .action(
       action<FilterOptions & { all?: boolean }>(async (options) => {

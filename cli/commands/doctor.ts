@@ -22,7 +22,7 @@ export function addDoctor(program: Command): void {
       'with --stage: the folder of its handler files; default the nearest functions/handlers',
     )
     .addHelpText(
-      'before',
+      'after',
       examples(
         'doctor',
         'doctor --json',

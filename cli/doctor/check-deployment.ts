@@ -26,7 +26,8 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
   const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
   const definitions = catalog.handlers.map(({ definition }) => definition);
-  const each = <T>(check: string, of: readonly T[], look: (one: T) => Promise<string[]>) => compare(check, of, { look, deploy });
+  const each = <T>(check: string, of: readonly T[], look: (one: T) => Promise<string[]>) =>
+    compare(check, of, { look, deploy });
   try {
     return [
       listed('code', brokenFiles(catalog), 'fix the file', `${definitions.length} handlers`),
@@ -58,7 +59,7 @@ interface Comparison<T> {
   readonly deploy: string;
 }
 
-/** Compares all resources of one kind. One that cannot be read is in the finding, beside the differences of the others. */
+/** Compares all resources of one kind. The finding names one that cannot be read beside the others' differences. */
 async function compare<T>(check: string, of: readonly T[], { look, deploy }: Comparison<T>): Promise<Finding> {
   const failures: unknown[] = [];
   const found = await inParallel(of, WIDTH, async (one) => {

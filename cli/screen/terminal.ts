@@ -1,5 +1,5 @@
-import { visible } from '../../core/text.ts';
-import { drained, isTerminal, writeLine } from '../../local/screen/writers.ts';
+import { columnsOf, drained, isTerminal, writeLine } from '../../local/screen/writers.ts';
+import { align, type Cell, fitted, plain, text } from './table.ts';
 
 /** Writes data, which is all that goes to standard output. */
 export function print(text: string): void {
@@ -38,36 +38,36 @@ export function isTable(): boolean {
   return isTerminal('stdout');
 }
 
-type Cell = string | number | Date | null | undefined;
-
 /**
  * Prints rows as an aligned table with headings on a terminal, and tab-separated without headings in a pipe. Replaces
  * control characters in a pipe too, since a row must stay on its line.
  */
 export function printRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  printLines(rows, () => align(headings, rows));
+}
+
+/** Prints the rows of a list in the same forms, on a terminal fitted to its width: see `fitted` for `optional`. */
+export function printTable(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  optional: readonly string[] = [],
+): void {
+  printLines(rows, () => fitted(headings, rows, { columns: columnsOf('stdout'), optional }));
+}
+
+function printLines(rows: readonly (readonly Cell[])[], lines: () => readonly string[]): void {
   if (!isTable()) {
     for (const row of rows) print(row.map((cell) => plain(cell)).join('\t'));
     return;
   }
-  const [head = '', ...lines] = align(headings, rows);
+  const [head = '', ...rest] = lines();
   writeLine('stdout', { style: 'bold', text: head });
-  for (const line of lines) print(line);
+  for (const line of rest) print(line);
 }
 
 /** Prints the same table to standard error before a question; a pipe gets nothing. */
 export function printRowsToStderr(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
   if (isTerminal('stderr')) for (const line of align(headings, rows)) printMessage(line);
-}
-
-function align(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
-  const cells = [headings, ...rows].map((row) => row.map((cell) => plain(cell)));
-  const widths = headings.map((_heading, index) => Math.max(...cells.map((row) => width(row[index]))));
-  return cells.map((row) =>
-    row
-      .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - width(cell)))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 const LONGEST_ERROR = 60;
@@ -88,20 +88,6 @@ export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
     if (!isTable()) print(`${name}\t${plain(value)}`);
     else writeLine('stdout', { style: 'dim', text: name.padEnd(longest) }, `  ${indented(text(value), longest + 2)}`);
   }
-}
-
-function width(cell: string | undefined): number {
-  return [...(cell ?? '')].length;
-}
-
-function text(cell: Cell): string {
-  if (cell instanceof Date) return cell.toISOString();
-  return String(cell ?? '');
-}
-
-function plain(cell: Cell): string {
-  const escaped = text(cell).replace(/[\t\n\r]/g, (code) => (code === '\t' ? '\\t' : code === '\n' ? '\\n' : '\\r'));
-  return visible(escaped);
 }
 
 /** Puts the further lines of a value below its first one, so that none reads as a name with a value of its own. */

@@ -19,28 +19,44 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  Database   ${stack.databaseUrl}`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
-    `  API        ${stack.apiUrl}          docs: ${stack.apiUrl}/docs`,
-    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped; start it: npx millrace mail start' : 'read it: npx millrace mail'}`,
+    `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
+    `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    `  Handlers   ${names.join(', ') || 'none; add a file to functions/handlers'}`,
+    `  Handlers   ${names.length > 0 ? wrapped(names) : 'none; add a file to functions/handlers'}`,
     '             saving a file in functions/ reloads them',
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
     '  Next, in a second terminal:',
     ...next(samples).map((line) => `    ${line}`),
     '',
-    '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
+    '  Ctrl-C lets running jobs finish, then stops all; a second one stops at once.',
     '',
   ];
   return ['\n  ', { style: 'bold', text: 'Millrace' }, lines.join('\n')];
 }
 
+const INDENT = ' '.repeat(13);
+const COLUMNS = 80;
+
+/** Returns the names separated by commas, on lines of at most 80 columns. */
+function wrapped(names: readonly string[]): string {
+  const lines = [''];
+  for (const name of names.map((one, index) => (index < names.length - 1 ? `${one},` : one))) {
+    const line = [lines.at(-1), name].filter(Boolean).join(' ');
+    if (INDENT.length + line.length <= COLUMNS || lines.at(-1) === '') lines.splice(-1, 1, line);
+    else lines.push(name);
+  }
+  return lines.join(`\n${INDENT}`);
+}
+
 function next(samples: boolean): string[] {
   const payload = '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}';
   return [
-    `npx millrace enqueue send_reminder '${payload}'`,
+    'npx millrace enqueue send_reminder \\',
+    `  '${payload}'`,
     'npx millrace jobs list',
-    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 failed its only attempt'] : []),
-    `npx millrace sql "select id, status, attempts, last_error from millrace.jobs order by id"`,
+    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 died'] : []),
+    'npx millrace sql \\',
+    '  "select id, status, attempts, last_error from millrace.jobs order by id"',
   ];
 }

@@ -23,6 +23,11 @@ export function isTerminal(stream: Stream): boolean {
   return process[stream].isTTY === true;
 }
 
+/** Returns the width of a terminal in characters; undefined when it is unknown or no terminal. */
+export function columnsOf(stream: Stream): number | undefined {
+  return isTerminal(stream) ? process[stream].columns : undefined;
+}
+
 /** Writes text, and returns false when the reader is slower than this process. */
 export function write(stream: Stream, ...parts: readonly Part[]): boolean {
   return process[stream].write(parts.map((part) => rendered(stream, part)).join(''));

@@ -85,7 +85,7 @@ describe('a response of an API', () => {
 
   it.each([
     [500, 'application/problem+json', { ...document, status: 500 }],
-    [403, 'application/problem+json', { ...document, status: 403, required_scope: WILD, your_scopes: [WILD] }],
+    [403, 'application/problem+json', { ...document, status: 403, required_scope: WILD }],
     [401, 'application/problem+json', { ...document, status: 401 }],
     [502, 'application/json', { message: WILD }],
   ])('with status %i cannot control a terminal', async (status, type, body) => {
