@@ -81,7 +81,7 @@ export function defineHandler<Schema extends PayloadSchema>(
   const concurrency = whole('concurrency', options.concurrency ?? 10, 2, 1000);
   const batch = {
     size: whole('batch.size', options.batch?.size ?? 10, 1, 10_000),
-    windowSeconds: whole('batch.window', seconds(options.batch?.window ?? 0, 'batch.window'), 0, 300),
+    windowSeconds: wholeSeconds('batch.window', options.batch?.window ?? 0, 0, 300),
   };
   if (batch.size > 10 && batch.windowSeconds === 0) {
     throw new SettingError('batch.window', 'at least 1s when batch.size is over 10', options.batch?.window ?? 0);
@@ -91,7 +91,7 @@ export function defineHandler<Schema extends PayloadSchema>(
     jobType,
     routingKey,
     payload: options.payload,
-    timeoutSeconds: whole('timeout', seconds(options.timeout ?? '30s', 'timeout'), 1, 880),
+    timeoutSeconds: wholeSeconds('timeout', options.timeout ?? '30s', 1, 880),
     memoryMb: whole('memory', options.memory ?? 256, 128, 10_240),
     maxAttempts: whole('maxAttempts', options.maxAttempts ?? 5, 1, 1000),
     retry: options.retry ?? DEFAULT_RETRY_POLICY,
@@ -145,6 +145,13 @@ function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): 
 function checkName(field: string, name: string): void {
   if (typeof name === 'string' && NAME.test(name)) return;
   throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
+}
+
+/** Returns a duration in seconds. The error quotes the value as the author wrote it. */
+function wholeSeconds(field: string, duration: Duration | number, least: number, most: number): number {
+  const value = seconds(duration, field);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new SettingError(field, `whole seconds from ${least}s to ${most}s`, duration);
 }
 
 /**

@@ -47,7 +47,7 @@ describe('synth', () => {
     [
       'a timeout above 880 s',
       "timeout: '895s'",
-      'bad.ts:3: SettingError: timeout: expected a whole number from 1 to 880, got 895',
+      'bad.ts:3: SettingError: timeout: expected whole seconds from 1s to 880s, got "895s"',
     ],
   ])('refuses a handler with %s and names file and line', async (_case, option, sentence) => {
     const handlers = await temporaryFolder();

@@ -104,7 +104,7 @@ describe('bounds', () => {
   });
 
   it('are errors with the field, the expected value and the given one', () => {
-    expect(() => define({ timeout: '20m' })).toThrow('timeout: expected a whole number from 1 to 880, got 1200');
+    expect(() => define({ timeout: '20m' })).toThrow('timeout: expected whole seconds from 1s to 880s, got "20m"');
     expect(() => define({ memory: '1GB' as never })).toThrow(
       'memory: expected a whole number from 128 to 10240, got "1GB"',
     );
