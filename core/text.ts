@@ -37,6 +37,6 @@ export function visible(text: string): string {
 
 /** Returns the same JSON with escapes for what can control a terminal: JSON allows DEL, C1 and bidi controls bare. */
 export function visibleJson(json: string): string {
-  const escape = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return json.replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escape);
+  const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped);
 }
