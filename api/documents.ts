@@ -136,7 +136,7 @@ export const Preview = z
       z.object({
         job_type: z.string().nullable(),
         routing_key: z.string().nullable(),
-        verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
+        verdict: z.enum(['movable', 'no_handler', 'stray']),
         paused: z
           .boolean()
           .meta({ description: 'Whether the handler is paused; redriven jobs then wait until it is resumed.' }),

@@ -25,7 +25,8 @@ const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --until
 export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
 
 /** What every option for a time in the past accepts. */
-const WHEN = 'a duration such as 1h, a time such as 2026-01-31T12:00:00Z, or a clock time (UTC) such as 18:10';
+const WHEN =
+  'a time such as 2026-01-31T12:00:00Z, a duration such as 1h for an hour ago, or a clock time (UTC) such as 18:10';
 
 export function shortGroup(fingerprint: string | null): string {
   return fingerprint?.slice(0, SHOWN_GROUP) ?? '-';

@@ -48,20 +48,6 @@ export function pinnedJson(filter: PinnedFilter): string {
   return filterJson(filter, new Date(0));
 }
 
-const LIST_DEAD_LETTERS = `
-  select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
-         j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
-         d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt"
-    from (select * from millrace.matching_dead_letters($1::jsonb) order by died_at desc, id desc limit $2) d
-    left join millrace.jobs_live j on j.id = d.job_id
-    order by d.died_at desc, d.id desc`;
-
-/** Returns the open dead letters that match the filter, the newest first. */
-export async function listDeadLetters(db: Queryable, filter: PinnedFilter, limit: number): Promise<ListedDeadLetter[]> {
-  const { rows } = await db.query<ListedDeadLetter>(LIST_DEAD_LETTERS, [pinnedJson(filter), limit]);
-  return rows;
-}
-
 const PAGE_DEAD_LETTERS = `
   select id, job_id as "jobId" from millrace.matching_dead_letters($1::jsonb)
     where id > $2::bigint and id <= coalesce($3::bigint, id) order by id limit 1000`;

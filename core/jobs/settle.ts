@@ -12,7 +12,7 @@ const FINISH_SUCCESSES = `
 const SETTLE_ATTEMPTS = `
   select id as "jobId", status, due_at as "dueAt"
     from millrace.settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                         $8::text[], $9::float8[], $10)`;
+                         $8::text[], $9::float8[], $10::boolean[], $11)`;
 
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
@@ -57,6 +57,7 @@ async function settleAll(db: Database, settlements: readonly Settlement[], { req
     errors.map((error) => error?.stack ?? null),
     errors.map((error) => error?.fingerprint ?? null),
     outcomes.map((outcome) => ('delaySeconds' in outcome ? outcome.delaySeconds : 0)),
+    settlements.map(({ suspect }) => suspect ?? false),
     requestId,
   ]);
   return rows;

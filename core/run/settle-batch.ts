@@ -15,6 +15,8 @@ const LOG_RESERVE_MS = 1_000;
 interface Batch {
   readonly invocation: Invocation;
   readonly disposal: Disposal;
+  /** Called with every error that keeps outcomes from being stored. */
+  readonly onRefused?: (error: unknown) => void;
 }
 
 /**
@@ -34,11 +36,7 @@ export async function settleBatch(
   const hasTime = (pauseMs: number) => invocation.getRemainingTimeInMillis() >= pauseMs + LOG_RESERVE_MS;
   await retryUntilDone(deps.time, hasTime, async () => {
     refusal = undefined;
-    open = await settleOpen(deps, { invocation, disposal, onRefused }, open).catch((error: unknown) => {
-      refusal = error;
-      deps.log.warn('settle_failed', { error, jobs: open.length });
-      return open;
-    });
+    open = await settleOnce(deps, { invocation, disposal, onRefused }, open);
     return open.length === 0;
   });
   // Rescue ends them when their lease expires, like the attempts of a crashed process.
@@ -53,14 +51,30 @@ function givenUpFields(open: readonly SettledRun[], refusal: unknown): LogFields
   return { ...jobs, reason: messageOf(refusal), sqlstate: errorCode(refusal), error: refusal };
 }
 
+/** Tries once to store the outcomes, and returns those that are still open. Never throws. */
+export async function settleOnce(
+  deps: BatchDeps,
+  run: Batch,
+  ended: readonly SettledRun[],
+): Promise<readonly SettledRun[]> {
+  return settleOpen(deps, run, ended).catch((error: unknown) => {
+    run.onRefused?.(error);
+    deps.log.warn('settle_failed', { error, jobs: ended.length });
+    return ended;
+  });
+}
+
 /** Settles attempts, and returns those that still run under this claim because their row was locked. */
 async function settleOpen(
   deps: BatchDeps,
-  { invocation, disposal, onRefused }: Batch & { onRefused: (error: unknown) => void },
+  { invocation, disposal, onRefused }: Batch,
   ended: readonly SettledRun[],
 ): Promise<readonly SettledRun[]> {
   const requestId = invocation.awsRequestId;
-  const settled = await settle(deps.db, ended.map(toSettlement), { requestId, log: deps.log, onRefused });
+  const settled = await settle(deps.db, ended.map(toSettlement), {
+    ...{ requestId, log: deps.log },
+    ...(onRefused && { onRefused }),
+  });
   const unchanged: SettledRun[] = [];
   ended.forEach((one, index) => {
     const { status, dueAt } = settled[index] as Settled;
@@ -96,8 +110,8 @@ function standing(state: ClaimState | undefined): string {
   return `the job is ${state.status}${state.status === 'running' ? ' in another request' : ''}`;
 }
 
-function toSettlement({ delivery, result }: SettledRun): Settlement {
-  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome };
+function toSettlement({ delivery, result, suspect = false }: SettledRun): Settlement {
+  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome, suspect };
 }
 
 const READ_CLAIMS = `

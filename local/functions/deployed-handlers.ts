@@ -44,6 +44,8 @@ interface State {
 export interface DeployedHandlers {
   /** Sorted by name. */
   readonly list: () => readonly Registration[];
+  /** One line for each file that is not deployed as it stands: file, line and reason. */
+  readonly complaints: () => readonly string[];
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls
    * run one after another.
@@ -57,6 +59,7 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   let last: Promise<void> = Promise.resolve();
   return {
     list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
+    complaints: () => [...state.complaints],
     sync: (bundled) => {
       last = last.catch(() => undefined).then(async () => syncOnce(deps, state, bundled ?? (await deps.bundle())));
       return last;

@@ -11,7 +11,6 @@ interface BannerOptions {
 
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
 export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): readonly Part[] {
-  const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
   const lines = [
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
@@ -22,7 +21,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
     `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    `  Handlers   ${names.length > 0 ? wrapped(names) : 'none; add a file to functions/handlers'}`,
+    ...handlerLines(stack),
     '             saving a file in functions/ reloads them',
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
@@ -47,6 +46,15 @@ function wrapped(names: readonly string[]): string {
     else lines.push(name);
   }
   return lines.join(`\n${INDENT}`);
+}
+
+function handlerLines({ handlers }: Stack): string[] {
+  const names = handlers.list().map(({ definition }) => handlerName(definition));
+  const broken = handlers.complaints();
+  return [
+    `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : 'none; add a file to functions/handlers')}`,
+    ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
+  ];
 }
 
 function next(samples: boolean): string[] {

@@ -38,7 +38,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
   no_handler: (log) => reason(log),
   unhandled_jobs_dead: (log) => `${jobs(log)} died without a handler for 24 hours`,
-  jobs_not_counted: (log) => `cannot count jobs yet: ${error(log)}`,
+  upkeep_failed: (log) => `upkeep step ${log.upkeep_step} failed, and runs again: ${error(log)}`,
   request_failed: (log) => `request ${log.request_id} failed: ${error(log)}`,
   nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
 };

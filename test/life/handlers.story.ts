@@ -30,6 +30,7 @@ beforeAll(async () => {
     'throws.ts': THROWS,
     'wrong-name.ts': WRONG_NAME,
     'no-export.ts': 'export const nothing = 1;\n',
+    'wrong-retry.ts': handlerSource('wrong_retry', 'return 1;', 'retry: 3 as never,'),
     'missing-import.ts': `import { nothing } from './not-there.ts';\nexport default nothing;\n`,
     'fails-later.ts': `void Promise.reject(new Error('not awaited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
@@ -50,6 +51,10 @@ it('npm start skips broken handler files, and names each with its line and reaso
   expect(output).toMatch(/functions\/handlers\/broken-syntax\.ts:\d+: SyntaxError/);
   expect(output).toMatch(/functions\/handlers\/wrong-name\.ts: defines other_name: rename the file to other-name\.ts/);
   expect(output).toMatch(/functions\/handlers\/no-export\.ts: has no default export/);
+  expect(output).toMatch(
+    /functions\/handlers\/wrong-retry\.ts:\d+: SettingError: wrong_retry: retry: expected a policy/,
+  );
+  expect(output).toMatch(/not loaded: functions\/handlers\/wrong-retry\.ts:\d+: .*; correct it and save it again\n/);
   expect(output).toMatch(/functions\/handlers\/missing-import\.ts:1: .*not-there/);
   expect(output).toMatch(/fails-later\.ts:1/);
   expect(output).toMatch(

@@ -149,6 +149,7 @@ const RIGHT: Case[] = [
   [modeWords, 'core/claim.ts', "const latest = /x/.test('y'); const attempt = 1;"],
   [modeWords, 'core/postgres/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
   [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],
+  [modeWords, 'core/run/owner.ts', 'const owners = new AsyncLocalStorage<Owner>();'],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
   [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
   [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],
