@@ -22,6 +22,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   message_not_started: ({ step }) => STEPS[String(step)] ?? `did not start a message: ${step}`,
   message_unexpected: (log) => `unexpected message: ${reason(log)}`,
   message_unreadable: (log) => `cannot read a message: ${reason(log)}`,
+  uncaught_error: (log) => `an error that no handler caught ends the process: ${error(log)}`,
   batch_failed: (log) => `cannot run a batch, which SQS delivers again: ${error(log)}`,
   start_failed: (log) => `cannot start ${jobs(log)} yet: ${error(log)}`,
   settle_failed: (log) => `cannot store the outcome of ${jobs(log)} yet: ${error(log)}`,

@@ -77,7 +77,6 @@ const PLANTED: Case[] = [
   [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
   [consoleWriter, 'functions/api.ts', "console.error('failed');"],
   [terminalWriter, 'cli/commands/sql.ts', 'process.stdout.write(notice);'],
-  [terminalWriter, 'cli/screen/progress.ts', "import { stdout } from 'node:process';"],
   [terminalWriter, 'local/screen/banner.ts', "f(process['stdout']);"],
   [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
   [modeWords, 'core/claim.ts', "if (stage === 'test') f();"],
