@@ -290,8 +290,6 @@ begin
   -- One that has moved everything is done: only the step that finds nothing more has not been made.
   update millrace.operations o
     set status = case when o.done_count < o.expected_count then 'cancelled' else 'done' end,
-        skipped_count = case when o.done_count < o.expected_count then o.skipped_count
-          else (select count(*) from millrace.matching_dead_letters(o.filter)) end,
         finished_at = millrace.clock(), updated_at = millrace.clock()
     where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
     returning o.status into outcome;

@@ -49,7 +49,7 @@ it('redrives cancel ends a redrive that has moved everything as done, however of
   await bury({ count: 2 });
   const id = await startRedrive(db, {}, { rate: 10_000 });
   await db.query(`update millrace.operations set stepped_at = millrace.clock() - interval '1 s' where id = $1`, [id]);
-  await stepRedrive(db, id, 10);
+  await stepRedrive(db, id, 2);
 
   const before = await json('show', id);
   const cancelled = await run('redrives', 'cancel', id);
