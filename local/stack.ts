@@ -77,15 +77,17 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const environment = {
-    ...(await readDotEnv(project)),
+  const fixed = {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
+  // Read again at each reload, so that a saved .env file applies.
+  const readEnvironment = async () => ({ ...(await readDotEnv(project)), ...fixed });
+  const environment = await readEnvironment();
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: readEnvironment });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.

@@ -93,7 +93,7 @@ create table millrace.operations (
 -- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
 
 -- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
--- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+-- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -105,6 +105,7 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
       and (filter -> 'job_ids' is null
         or d.job_id in (select jsonb_array_elements_text(filter -> 'job_ids')::bigint))
       and (filter -> 'since' is null or d.died_at >= (filter ->> 'since')::timestamptz)
+      and (filter -> 'until' is null or d.died_at <= (filter ->> 'until')::timestamptz)
       and (filter -> 'error' is null or position(lower(filter ->> 'error') in lower(d.last_error)) > 0)
       and (filter -> 'group' is null or starts_with(d.fingerprint, filter ->> 'group'))
       and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint);
@@ -152,10 +153,12 @@ begin
       when 'error' then 'a part of the error''s text, of 1 to 500 characters'
       when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'until' then 'a time such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
       when 'all' then 'true, or leave it out' end;
     if expected is null then
-      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
+      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, until, limit and all',
+        key);
     end if;
     fits := case
         when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
@@ -165,7 +168,7 @@ begin
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
-        when key = 'since' then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key in ('since', 'until') then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
         when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
@@ -179,7 +182,7 @@ begin
     return format('all: this means every dead letter; leave it out, or %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
   end if;
-  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
+  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'until', 'all'] then
     return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
   end if;
   return null;
@@ -277,14 +280,20 @@ begin
   return query select * from millrace.operations u where u.id = operation_id;
 end $$;
 
--- Ends a redrive; jobs already moved are not moved back. Returns false if it was not running.
+-- Ends a redrive; jobs already moved are not moved back. Returns false if it had moved everything or was not running.
 create function millrace.cancel_redrive(operation_id bigint) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
+declare
+  outcome text;
 begin
-  update millrace.operations o set status = 'cancelled', finished_at = millrace.clock(), updated_at = millrace.clock()
-    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running';
-  if not found then
+  -- One that has moved everything is done: only the step that finds nothing more has not been made.
+  update millrace.operations o
+    set status = case when o.done_count < o.expected_count then 'cancelled' else 'done' end,
+        finished_at = millrace.clock(), updated_at = millrace.clock()
+    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
+    returning o.status into outcome;
+  if outcome is distinct from 'cancelled' then
     return false;
   end if;
   insert into millrace.audit_log (action, details)

@@ -19,6 +19,8 @@ export interface SettleOptions {
   readonly requestId: string | null;
   /** Logs every outcome that the database refused. Default: the log of the process. */
   readonly log?: Log;
+  /** Called with the error of every outcome that the database refused. */
+  readonly onRefused?: (error: unknown) => void;
 }
 
 /**
@@ -83,7 +85,7 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
  * not affect the others. Logs every refusal.
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
-  const { log = processLog } = options;
+  const { log = processLog, onRefused } = options;
   for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {
     try {
       return await settleAll(db, [{ ...settlement, outcome }], options);
@@ -95,6 +97,7 @@ async function settleOne(db: Database, settlement: Settlement, options: SettleOp
         sqlstate: errorCode(error),
         error,
       });
+      onRefused?.(error);
       if (!isUnstorable(error)) return [];
     }
   }

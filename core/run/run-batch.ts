@@ -62,10 +62,11 @@ async function endWith({ time, exit }: BatchDeps, { pass }: UncaughtError): Prom
 /** Bounces an unreadable message, but not endlessly: without a dead-letter queue it would loop without a pause. */
 function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
   const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
-  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: check the redrive policy of its queue' : undefined;
+  const isStuck = received > MAX_RECEIVE_COUNT;
+  const reason = isStuck ? 'received too often: check the redrive policy of its queue' : 'not a Millrace message';
   log.error('message_unreadable', { sqs_message_id: record.messageId, receive_count: received, reason });
-  if (reason === undefined) bounce(disposal, record);
-  else disposal.failed.add(record.messageId);
+  if (isStuck) disposal.failed.add(record.messageId);
+  else bounce(disposal, record);
 }
 
 interface BatchRun extends WaveRun {

@@ -20,8 +20,8 @@ export interface HandlersDeps {
   readonly runner: Runner;
   readonly sqs: SQSClient;
   readonly db: Database;
-  /** Environment variables of every function. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** Reads the environment variables of every handler. */
+  readonly environment: () => Promise<Readonly<Record<string, string>>>;
   /** Factor applied to every retry delay before it is written to the registry. */
   readonly retryFactor: number;
   readonly printLine: (line: string) => void;
@@ -102,7 +102,7 @@ async function deploy(deps: HandlersDeps, { deployed, started }: State, handler:
     bundle,
     timeoutSeconds: timingOf(definition).functionTimeout,
     memoryMb: definition.memoryMb,
-    environment: { ...deps.environment, MILLRACE_QUEUE_URL: queues.queueUrl },
+    environment: { ...(await deps.environment()), MILLRACE_QUEUE_URL: queues.queueUrl },
   };
   const mapping = mappingOf(definition, functionName, queues);
   const next: DeployedVersion = {

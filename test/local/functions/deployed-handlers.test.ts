@@ -17,7 +17,8 @@ async function open() {
   await writeFile(bundle, '');
   const lines: string[] = [];
   const handlers = openHandlers({
-    ...{ project, environment: {}, retryFactor: 1, db: engine.db, bundle: () => Promise.reject(new Error('not used')) },
+    ...{ project, environment: async () => ({}), retryFactor: 1, db: engine.db },
+    bundle: () => Promise.reject(new Error('not used')),
     runner: { addFunction() {}, addMapping() {}, removeFunction() {}, replaceFunction() {} } as never,
     sqs: { send: async () => ({ QueueUrl: 'http://sqs/q', Attributes: { QueueArn: 'arn:aws:sqs:x:0:q' } }) } as never,
     printLine: (line) => lines.push(line),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
@@ -76,6 +76,8 @@ const PLANTED: Case[] = [
   [environmentReader, 'core/claim.ts', 'f(process.env.PATH);'],
   [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
   [consoleWriter, 'functions/api.ts', "console.error('failed');"],
+  [terminalWriter, 'cli/commands/sql.ts', 'process.stdout.write(notice);'],
+  [terminalWriter, 'local/screen/banner.ts', "f(process['stdout']);"],
   [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
   [modeWords, 'core/claim.ts', "if (stage === 'test') f();"],
   [modeWords, 'infra/stack.ts', 'const EMULATOR_URL = 1;'],
@@ -141,7 +143,8 @@ const RIGHT: Case[] = [
   [environmentReader, 'local/postgres/launch.ts', "const env = { PATH: process.env.PATH ?? '' };"],
   [environmentReader, 'local/lambda/pool.ts', 'const { env } = settings;'],
   [consoleWriter, 'core/log.ts', 'console.log(line);'],
-  [consoleWriter, 'cli/main.ts', "console.log('usage');"],
+  [consoleWriter, 'bench/main.ts', "console.log('usage');"],
+  [terminalWriter, 'local/screen/writers.ts', 'process.stdout.write(visible(text));'],
   [modeWords, 'core/claim.ts', "const latest = /x/.test('y'); const attempt = 1;"],
   [modeWords, 'core/postgres/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
   [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],

@@ -1,5 +1,5 @@
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
@@ -26,6 +26,7 @@ export const RULES: readonly Rule[] = [
   roomDirection,
   environmentReader,
   consoleWriter,
+  terminalWriter,
   modeWords,
   elapsedTime,
 ];
