@@ -97,7 +97,11 @@ describe('millrace.enqueue_many', () => {
           const row = stored.get(answers[n].id);
           expect(row).toMatchObject({ job_type: item.job_type, routing_key: item.routing_key ?? '' });
           if (answers[n].deduplicated) expect(item.unique_key).toBe(row.unique_key);
-          else expect(row).toMatchObject({ priority: item.priority ?? 5, payload: item.payload ?? {} });
+          else
+            expect(row).toMatchObject({
+              priority: item.priority ?? 5,
+              payload: item.payload === undefined ? {} : item.payload,
+            });
         }
       }),
       { numRuns: 25 },
