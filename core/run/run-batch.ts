@@ -148,7 +148,7 @@ function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answe
   const attempt: Attempt = {
     jobId: delivery.message.jobId,
     claimNo: delivery.message.claimNo,
-    payload: answer.payload ?? 'null',
+    payload: answer.payload,
     number: answer.attempt,
     max: answer.maxAttempts,
     traceparent: answer.traceparent,
