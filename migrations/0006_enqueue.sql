@@ -90,6 +90,16 @@ begin
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
                       'group_key', 'traceparent') limit 1;
   end if;
+  if unknown is null then
+    -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
+    select format('enqueue_many: job %s: %s: expected a %s, got %s', e.ord - 1, m.k, m.expected, m.got) into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
+           lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
+             from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
+               ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
+               ('traceparent', 'string')) as k(k, expected)) m
+      where m.got not in (m.expected, 'null') limit 1;
+  end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
   end if;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { each, openDoors, same } from './world.ts';
 
-const { engine, sql, library, text } = await openDoors();
+const { engine, sql, library, text, ask } = await openDoors();
 const all = { ...sql, ...library, ...text };
 
 const TOO_FAR = 'run_at is in the years 1 to 9999';
@@ -46,6 +46,22 @@ describe('a time', () => {
       expect(answer, name).toEqual({ refused: expect.stringMatching(sentence) });
     }
     expect(await engine.sql('select id from millrace.jobs')).toEqual([]);
+  });
+
+  it.each([
+    ['2030-01-31T12:00:00.5%2B05:30', 200],
+    ['0001-01-01T00:00:00Z', 200],
+    ['9999-12-31T23:59:59.999Z', 200],
+    ['0000-12-31T23:59:59Z', 422],
+    ['0001-01-01T00:00:00%2B00:01', 422],
+    ['9999-12-31T23:59:59-00:01', 422],
+    ['%2B010000-01-01T00:00:00Z', 422],
+    ['infinity', 422],
+  ])('has the same bounds in a filter: %s', async (time, expected) => {
+    for (const path of [`/admin/jobs?created_from=${time}`, `/admin/dlq?since=${time}`]) {
+      const { status, text: answer } = await ask(path);
+      expect({ path, status, answer }).toMatchObject({ status: expected });
+    }
   });
 
   it.each([
