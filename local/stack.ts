@@ -7,6 +7,7 @@ import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
 import { migrate } from '../core/postgres/migrate.ts';
+import { withoutMark } from '../core/text.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
@@ -125,7 +126,7 @@ function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string
 
 /** Reads the variables of the project's handlers from the `.env` file beside its package.json, if it exists. */
 async function readDotEnv(project: string): Promise<Record<string, string>> {
-  const text = await readFile(join(project, '.env'), 'utf8').catch(() => '');
+  const text = withoutMark(await readFile(join(project, '.env'), 'utf8').catch(() => ''));
   return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
 }
 
