@@ -290,7 +290,7 @@ declare
 begin
   -- One that has moved everything is done: only the step that finds nothing more has not been made.
   update millrace.operations o
-    set status = case when o.done_count < o.expected_count then 'cancelled' else 'done' end,
+    set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
         finished_at = millrace.clock(), updated_at = millrace.clock()
     where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
     returning o.status into outcome;
