@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { systemTime, type Time } from '../../../core/time.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine, QUEUE, type RunOptions } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { boom, die, troubled } from './troubled.ts';
 
 const engine = await openDatabaseEngine({ timeout: '14m' });
 
@@ -14,23 +14,6 @@ const quickTime: Time = {
   sleep: (ms, signal) => systemTime.sleep(ms > 60_000 ? ms : ms / 50, signal),
 };
 const options: RunOptions = { deps: { time: quickTime }, remainingMs: () => 900_000 };
-
-function boom(): never {
-  throw new Error('boom');
-}
-
-function die(): never {
-  throw new DeadLetter('hopeless');
-}
-
-/** The database, in which `trouble` intercepts every settle statement. */
-function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): Database {
-  const query = (text: string, values?: readonly unknown[]) => {
-    const send = () => engine.db.query(text, values);
-    return /millrace\.(settle|finish)\(/.test(text) ? trouble(send) : send();
-  };
-  return { ...engine.db, query: query as Database['query'] };
-}
 
 /** Runs of the last of `ids` wait for `release`; the others do what `work` says. */
 function hold(ids: string[], work: (jobId: string) => unknown = () => undefined) {
@@ -62,7 +45,7 @@ it('settles one group at a time, each job once', async () => {
   let inFlight = 0;
   let most = 0;
   let settles = 0;
-  const db = troubled(async (send) => {
+  const db = troubled(engine, async (send) => {
     settles++;
     most = Math.max(most, ++inFlight);
     await systemTime.sleep(50);
@@ -83,7 +66,7 @@ it('settles once at the end when all jobs end within the first second', async ()
   const { ids, records } = await engine.deliver(3);
   engine.work = async ({ jobId }) => systemTime.sleep(20 * ids.indexOf(jobId));
   let settles = 0;
-  const db = troubled((send) => {
+  const db = troubled(engine, (send) => {
     settles++;
     return send();
   });
@@ -100,7 +83,7 @@ it('repeats a settle that failed in the middle together with the last one', asyn
   const { ids, records } = await engine.deliver(3);
   const release = hold(ids, (jobId) => (jobId === ids[0] ? die() : undefined));
   let failures = 0;
-  const db = troubled((send) => {
+  const db = troubled(engine, (send) => {
     if (engine.runs.length > 0 && failures++ < 2) throw new Error('connect ECONNREFUSED');
     if (failures === 3) release();
     return send();
@@ -121,7 +104,7 @@ it('keeps a locked row for a later settle', async () => {
   const holder = await createClient(engine.database.url);
   await holder.query('begin');
 
-  const running = engine.run(records, { ...options, deps: { ...options.deps, db: troubled(lockFirst()) } });
+  const running = engine.run(records, { ...options, deps: { ...options.deps, db: troubled(engine, lockFirst()) } });
   await eventually(async () => expect(await statuses(ids)).toEqual(['running', 'succeeded', 'running']));
   await holder.query('rollback');
   await eventually(async () => expect(await statuses(ids)).toEqual(['succeeded', 'succeeded', 'running']));
@@ -146,7 +129,7 @@ it('settles nothing before the decisions about the other messages are applied', 
   const twin = { ...records[0]!, messageId: 'm-twin', receiptHandle: 'r-twin' };
   const decision = Promise.withResolvers<void>();
   let settles = 0;
-  const db = troubled((send) => {
+  const db = troubled(engine, (send) => {
     settles++;
     return send();
   });
