@@ -32,6 +32,20 @@ export interface RedriveOperation {
   readonly finishedAt: Date | null;
 }
 
+/** An operation as the table has it: the filter is that of `millrace.matching_dead_letters`. */
+interface OperationRow extends Omit<RedriveOperation, 'filter'> {
+  readonly filter: Omit<RedriveFilter, 'job_type' | 'id'> & {
+    readonly job_types?: RedriveFilter['job_type'];
+    readonly job_ids?: RedriveFilter['id'];
+    readonly until_id?: number;
+  };
+}
+
+function toOperation({ filter, ...operation }: OperationRow): RedriveOperation {
+  const { job_types: job_type, job_ids: id, until_id: _last, ...others } = filter;
+  return { ...operation, filter: { ...(job_type && { job_type }), ...(id && { id }), ...others } };
+}
+
 const READ_CLOCK = `select millrace.clock() as now`;
 const START_REDRIVE = `select millrace.start_redrive($1::jsonb, $2) as id`;
 
@@ -52,29 +66,19 @@ export async function startRedrive(
 
 const STEP_REDRIVE = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped,
-         jsonb_strip_nulls(jsonb_build_object('job_type', filter -> 'job_types', 'id', filter -> 'job_ids',
-           'routing_key', filter -> 'routing_key', 'since', filter -> 'since', 'until', filter -> 'until',
-           'error', filter -> 'error', 'group', filter -> 'group', 'limit', filter -> 'limit',
-           'all', filter -> 'all')) as filter,
-         requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
 /** Moves up to `most` jobs within the rate, and returns the redrive; undefined if no redrive has this id. */
 export async function stepRedrive(db: Queryable, id: string, most: number): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(STEP_REDRIVE, [id, most]);
-  return rows[0];
+  const { rows } = await db.query<OperationRow>(STEP_REDRIVE, [id, most]);
+  return rows.map(toOperation)[0];
 }
 
 const READ_REDRIVES = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped,
-         jsonb_strip_nulls(jsonb_build_object('job_type', filter -> 'job_types', 'id', filter -> 'job_ids',
-           'routing_key', filter -> 'routing_key', 'since', filter -> 'since', 'until', filter -> 'until',
-           'error', filter -> 'error', 'group', filter -> 'group', 'limit', filter -> 'limit',
-           'all', filter -> 'all')) as filter,
-         requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
@@ -83,14 +87,14 @@ const READ_REDRIVES = `
 
 /** Returns a redrive without moving jobs; undefined if no redrive has this id. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1, null, 0]);
-  return rows[0];
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [id, null, 1, null, 0]);
+  return rows.map(toOperation)[0];
 }
 
 /** Returns the running redrives, the oldest first. */
 export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null, null, 0]);
-  return rows.toReversed();
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, 'running', null, null, 0]);
+  return rows.map(toOperation).toReversed();
 }
 
 interface RedriveWish {
@@ -105,8 +109,8 @@ interface RedriveWish {
 /** Returns redrives, the newest first. */
 export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<RedriveOperation[]> {
   const { status = null, before = null, skip = 0, limit } = wish;
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, status, limit, before, skip]);
-  return rows;
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, status, limit, before, skip]);
+  return rows.map(toOperation);
 }
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
