@@ -59,8 +59,8 @@ export class MigrationError extends MillraceError {
   readonly code = 'MILLRACE_MIGRATION';
 }
 
-/** Unfinished jobs are counted up to this number. */
-const MOST_COUNTED = 10_000;
+/** The unfinished jobs of a removed handler are counted up to this number. */
+export const MOST_COUNTED = 10_000;
 
 /** `MILLRACE_REMOVAL`: a release removes handlers that still have unfinished jobs. */
 export class HandlerRemoval extends MillraceError {

@@ -6,7 +6,7 @@ import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { systemTime } from '../core/time.ts';
-import { keepUp, upkeepSteps } from '../core/upkeep/upkeep.ts';
+import { doUpkeep, upkeepSteps } from '../core/upkeep/upkeep.ts';
 
 const deps = {
   db: openConfiguredDatabase({ max: 1, name: 'millrace-dlq-mirror', log: processLog }),
@@ -31,6 +31,6 @@ export const handler = async (_event: unknown, context: LambdaContext): Promise<
   try {
     await mirror(deps);
   } finally {
-    await keepUp(deps, steps, until);
+    await doUpkeep(deps, steps, until);
   }
 };

@@ -64,8 +64,10 @@ async function compare<T>(check: string, of: readonly T[], { look, deploy }: Com
   const failures: unknown[] = [];
   const found = await inParallel(of, WIDTH, async (one) => {
     // Each call waits for seconds when nothing answers.
-    if (failures.length >= WIDTH) failures.push(failures[0]);
-    if (failures.length > WIDTH) return [];
+    if (failures.length >= WIDTH) {
+      failures.push(failures[0]);
+      return [];
+    }
     try {
       return await look(one);
     } catch (error) {

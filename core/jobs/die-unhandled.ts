@@ -65,7 +65,7 @@ const DIE_UNHANDLED = `
       where not exists (select from millrace.handlers h
         where h.job_type = l.job_type and h.routing_key = l.routing_key)
   ), oldest as materialized (
-    select o.id, u.job_type, u.routing_key from unhandled u, generate_series(0, 9) p(priority), lateral (
+    select o.id from unhandled u, generate_series(0, 9) p(priority), lateral (
         select j.id, j.created_at from millrace.jobs_live j
           where j.job_type = u.job_type and j.routing_key = u.routing_key and j.priority = p.priority::smallint
             and j.due_at is not null and j.due_at < millrace.clock() - make_interval(secs => $4)
