@@ -1,7 +1,5 @@
-import { createApp } from '../../api/app.ts';
-import { SCOPES } from '../../core/access/scopes.ts';
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
-import { openLog } from '../../core/log.ts';
+import { appOf } from '../api/world.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type Engine, openDatabaseEngine, QUEUE } from '../support/database-engine.ts';
 
@@ -38,14 +36,7 @@ type Body = any;
 /** Opens one database with the engine, the API and the command line, all in this process. */
 export async function openDoors(): Promise<Doors> {
   const engine = await openDatabaseEngine({ maxAttempts: 3 });
-  const app = createApp({
-    db: engine.db,
-    catalog: [engine.definition],
-    dispatcher: { processNow: async () => ({ claimed: 0, sent: 0 }), wake: async () => undefined },
-    authentication: [async () => ({ name: 'key:shop', id: 'key:1', scopes: new Set(SCOPES) })],
-    log: openLog(() => undefined),
-    version: '1.2.3',
-  });
+  const app = appOf(engine);
   const ask: Doors['ask'] = async (path, body) => {
     const headers = { 'content-type': 'application/json' };
     const init = body === undefined ? {} : { method: 'POST', body: new Uint8Array(Buffer.from(body)), headers };

@@ -11,7 +11,7 @@ import type { Database } from '../../../core/postgres/database.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { type Costs, openWatched, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
-import { DUE, fill, momentsOf } from './moments.ts';
+import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
 const { pool, db, test } = engine;
@@ -57,10 +57,7 @@ async function warmUp({ db: session }: WatchedSession): Promise<void> {
 async function measure(session: WatchedSession): Promise<Record<string, Costs>> {
   await pool.query(fill('mail', DUE));
   const costs: Record<string, Costs> = {};
-  const count = async (name: string, jobs: number, work: () => Promise<unknown>) => {
-    const { pages, filteredRows } = await session.costs(work);
-    costs[name] = { pages: Math.round(pages / jobs), filteredRows: Math.round(filteredRows / jobs) };
-  };
+  const count = countInto(costs, session);
   let claimed: ClaimedJob[] = [];
   await count('claim', 1000, async () => {
     claimed = await claim(session.db, 1000);
@@ -90,8 +87,6 @@ async function measure(session: WatchedSession): Promise<Record<string, Costs>> 
   return costs;
 }
 
-/** What a statement may read for each job of its batch, at most, whatever the statistics say. */
-const MOST_PAGES = 150;
 const MOST_FILTERED_ROWS = 5;
 
 let friendly: Record<string, Costs>;
@@ -118,10 +113,7 @@ describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_mo
     const costs = await measure(session);
     await session.close();
 
-    const worse = Object.entries(costs).filter(
-      ([name, { pages, filteredRows }]) =>
-        pages > Math.min(MOST_PAGES, Math.max(3 * friendly[name]!.pages, 30)) || filteredRows > MOST_FILTERED_ROWS,
-    );
+    const worse = findWorse(friendly, costs, MOST_FILTERED_ROWS);
     expect(worse, JSON.stringify({ friendly, costs })).toEqual([]);
   });
 });

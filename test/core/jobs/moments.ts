@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createClient } from '../../support/database.ts';
+import type { Costs, WatchedSession } from '../../support/plans.ts';
 import type { Engine } from '../../support/runtime-engine.ts';
 
 /** Jobs that are due when a statement is measured. */
@@ -37,4 +38,27 @@ export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<
       onTestFinished(() => producer.end());
     },
   };
+}
+
+/** What a statement may read for each job of its batch, at most, whatever the statistics say. */
+const MOST_PAGES = 150;
+
+/** Returns a function that stores in `costs` what the statements of `work` read for each of so many jobs. */
+export function countInto(costs: Record<string, Costs>, session: WatchedSession) {
+  return async (name: string, jobs: number, work: () => Promise<unknown>): Promise<void> => {
+    const { pages, filteredRows } = await session.costs(work);
+    costs[name] = { pages: Math.round(pages / jobs), filteredRows: Math.round(filteredRows / jobs) };
+  };
+}
+
+/** Returns the statements that read more than three times as much as with friendly statistics, or too much at all. */
+export function findWorse(
+  friendly: Readonly<Record<string, Costs>>,
+  costs: Readonly<Record<string, Costs>>,
+  mostFilteredRows: number,
+) {
+  return Object.entries(costs).filter(
+    ([name, { pages, filteredRows }]) =>
+      pages > Math.min(MOST_PAGES, Math.max(3 * friendly[name]!.pages, 30)) || filteredRows > mostFilteredRows,
+  );
 }
