@@ -15,7 +15,7 @@ import type { InferPayload, PayloadSchema } from './payload.ts';
 import { checkKeys, type RetryPolicy } from './policy-fields.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 
-export { type HandlerDefinition, type RunContext, whole } from './definition.ts';
+export type { HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {

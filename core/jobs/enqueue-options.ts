@@ -1,6 +1,6 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { type HandlerDefinition, whole } from '../handler/handler.ts';
+import { type HandlerDefinition, whole } from '../handler/definition.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
 
