@@ -1,5 +1,5 @@
 import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
-import { appOf } from '../api/world.ts';
+import { appOf, type Reply } from '../api/world.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type Engine, openDatabaseEngine, QUEUE } from '../support/database-engine.ts';
 
@@ -26,12 +26,9 @@ export interface Doors {
   readonly library: Readonly<Record<string, Door>>;
   /** The API and the command line get JSON text and check it. */
   readonly text: Readonly<Record<string, Door>>;
-  readonly ask: (path: string, body?: string | Buffer) => Promise<{ status: number; text: string; body: Body }>;
+  readonly ask: (path: string, body?: string | Buffer) => Promise<Pick<Reply, 'status' | 'text' | 'body'>>;
   readonly cli: (args: readonly string[], input?: string | Buffer) => ReturnType<typeof runCli>;
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: a test reads the members that it expects
-type Body = any;
 
 /** Opens one database with the engine, the API and the command line, all in this process. */
 export async function openDoors(): Promise<Doors> {
