@@ -37,13 +37,13 @@ interface OperationRow extends Omit<RedriveOperation, 'filter'> {
   readonly filter: Omit<RedriveFilter, 'job_type' | 'id'> & {
     readonly job_types?: RedriveFilter['job_type'];
     readonly job_ids?: RedriveFilter['id'];
-    readonly until_id?: number;
   };
 }
 
-function toOperation({ filter, ...operation }: OperationRow): RedriveOperation {
-  const { job_types: job_type, job_ids: id, until_id: _last, ...others } = filter;
-  return { ...operation, filter: { ...(job_type && { job_type }), ...(id && { id }), ...others } };
+function toOperation(row: OperationRow): RedriveOperation {
+  const { job_types: job_type, routing_key, job_ids: id, since, until, error, group, limit, all } = row.filter;
+  // The keys stay in the order of the API, so that both ways print the same.
+  return { ...row, filter: { job_type, routing_key, id, since, until, error, group, limit, all } };
 }
 
 const READ_CLOCK = `select millrace.clock() as now`;
