@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';
 
-/** Region and credentials for the emulators, which check neither. */
 export const REGION = 'us-east-1';
+/** Credentials for SQS, which does not check them. */
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
 export interface HandlerState {
@@ -27,6 +27,8 @@ export interface DevState {
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
   readonly lambdaEndpoint: string;
+  /** The access key that the Lambda endpoint requires; a new one at each start. */
+  readonly lambdaAccessKeyId: string;
   readonly handlers: readonly HandlerState[];
   readonly mailFolder: string;
   readonly smtpUrl: string;
@@ -90,7 +92,8 @@ export async function readState(project: string): Promise<DevState | undefined> 
 function parse(text: string): DevState | undefined {
   try {
     const value: Partial<DevState> | null = JSON.parse(text);
-    const strings = [value?.processStart, value?.databaseUrl, value?.sqsEndpoint, value?.lambdaEndpoint];
+    const { processStart, databaseUrl, sqsEndpoint, lambdaEndpoint, lambdaAccessKeyId } = value ?? {};
+    const strings = [processStart, databaseUrl, sqsEndpoint, lambdaEndpoint, lambdaAccessKeyId];
     const complete = Number.isInteger(value?.pid) && strings.every((entry) => typeof entry === 'string');
     return complete && Array.isArray(value?.handlers) ? (value as DevState) : undefined;
   } catch {

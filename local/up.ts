@@ -123,6 +123,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
     databaseUrl: stack.databaseUrl,
     sqsEndpoint: stack.sqsEndpoint,
     lambdaEndpoint: stack.runner.endpoint,
+    lambdaAccessKeyId: stack.lambdaAccessKeyId,
     handlers: stack.handlers.list().map(({ definition, queueUrl, deadLetterQueueUrl }) => ({
       jobType: definition.jobType,
       routingKey: definition.routingKey,

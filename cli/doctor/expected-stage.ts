@@ -6,7 +6,7 @@ import { openProbe } from '../../core/handler/probe.ts';
 import { STAGE } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { addressOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
+import { addressesOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
 
 /** A stage, and the code that it should match. */
 export interface ExpectedStage {
@@ -36,10 +36,9 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
-  const { sqsEndpoint, lambdaEndpoint } = found.state;
   return {
     stage: STAGE,
-    address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
+    address: addressesOf(found.state),
     catalog: await loadCatalog(join(found.folder, 'functions', 'handlers'), openProbe()),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
+import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
 import { crowdedFolders, roomDirection, sharedNames } from './rooms.ts';
@@ -76,6 +77,8 @@ const PLANTED: Case[] = [
   [environmentReader, 'core/claim.ts', 'f(process.env.PATH);'],
   [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
   [consoleWriter, 'functions/api.ts', "console.error('failed');"],
+  [loopbackServers, 'local/mailbox/mailbox.ts', 'const server = new SMTPServer({});'],
+  [loopbackServers, 'cli/commands/up.ts', "server.listen(8080, '0.0.0.0');"],
   [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
   [modeWords, 'core/claim.ts', "if (stage === 'test') f();"],
   [modeWords, 'infra/stack.ts', 'const EMULATOR_URL = 1;'],
@@ -147,6 +150,7 @@ const RIGHT: Case[] = [
   [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
   [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
+  [loopbackServers, 'local/sqs/server.ts', 'const server = await listenOnLoopback(0, answer);'],
   [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],
 ];
 
