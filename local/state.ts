@@ -55,7 +55,7 @@ export async function writeState(project: string, state: Omit<DevState, 'process
   const path = statePath(project);
   const draft = `${path}.${randomUUID()}.new`;
   const processStart = (await processStartOf(state.pid)) ?? '';
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(draft, `${JSON.stringify({ ...state, processStart }, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
@@ -7,7 +8,7 @@ import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
 import { insertSamples, type Samples } from './samples.ts';
-import { banner } from './screen/banner.ts';
+import { banner, withoutPassword } from './screen/banner.ts';
 import { eventLine } from './screen/event-lines.ts';
 import { parseLogLine } from './screen/log-line.ts';
 import { openStack, type Stack } from './stack.ts';
@@ -38,10 +39,11 @@ export async function up(options: UpOptions): Promise<number> {
   if (!(await isFolder(join(project, 'functions', 'handlers')))) {
     return refuse(EXIT_NO_PROJECT, `no folder functions/handlers in ${project}: start Millrace in a project folder`);
   }
-  const data = join(project, '.millrace');
+  const data = dataPath(project);
   if (await isFile(data)) {
     return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
   }
+  await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
   const requests = listenForStop();
@@ -143,10 +145,8 @@ async function describeRunning(project: string): Promise<string> {
     // The holder may have ended since.
     return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
   }
-  const database = new URL(other.databaseUrl);
-  database.password = '';
   return (
-    `Millrace already runs in this folder as process ${other.pid}: database ${database.href} ` +
+    `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +
     `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
   );
 }

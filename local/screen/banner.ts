@@ -14,11 +14,12 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
   const bold = (text: string) => styleText('bold', text);
   const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
+  const database = withoutPassword(stack.databaseUrl);
   return [
     '',
     `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
-    `  Database   ${stack.databaseUrl}`,
+    `  Database   ${database}          with its password: npx millrace url`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  API        ${stack.apiUrl}          docs: ${stack.apiUrl}/docs`,
@@ -34,6 +35,13 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
     '',
   ].join('\n');
+}
+
+/** The output of `npm start` may go to a log. */
+export function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.password = '';
+  return url.href;
 }
 
 function next(samples: boolean): string[] {
