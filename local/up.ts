@@ -4,10 +4,11 @@ import { dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
+import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
-import { insertSamples, type Samples } from './samples.ts';
+import { insertSamples } from './samples.ts';
 import { banner, withoutPassword } from './screen/banner.ts';
 import { eventLine } from './screen/event-lines.ts';
 import { parseLogLine } from './screen/log-line.ts';
@@ -97,22 +98,18 @@ async function start(
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
-  const failed = new Set<unknown>();
-  let samples: Samples | undefined;
-  const createLateImage = () => samples && failed.has(samples.late) && void samples.createLateImage();
+  const lateImage = openLateImage();
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
     const line = eventLine(event, new Date());
     if (line !== undefined) printLine(line);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
-    if (log?.event !== 'job_failed') return;
-    failed.add(log.job_id);
-    createLateImage();
+    if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
   const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
-  samples = await insertSamples(stack);
-  createLateImage();
+  const samples = await insertSamples(stack);
+  lateImage.expect(samples);
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
   printLine(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
