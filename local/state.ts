@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { findAbove } from './find-above.ts';
 
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';
@@ -65,15 +66,13 @@ export async function removeState(project: string): Promise<void> {
 }
 
 /**
- * Returns the state of the nearest project at or above `from`, or undefined if no such project has one. The stack may
- * have stopped since: see `isRunning`. Throws if the file cannot be parsed.
+ * Returns the state of the project of `from`, or undefined if it has none. The stack may have stopped since: see
+ * `isRunning`. Throws if the file cannot be parsed, or belongs to another account.
  */
 export async function findState(from: string = process.cwd()): Promise<FoundState | undefined> {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const state = await readState(folder);
-    if (state !== undefined) return { folder, state };
-    if (folder === dirname(folder)) return undefined;
-  }
+  const found = findAbove(from, '.millrace/dev.json');
+  const state = found && (await readState(found.folder));
+  return state && found && { folder: found.folder, state };
 }
 
 /** Returns the state of this project; undefined if it has none. */

@@ -7,8 +7,10 @@ import type { HandlerAddress } from '../../core/handler/naming.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
 import { openProbe } from '../../core/handler/probe.ts';
+import { findAbove } from '../../local/find-above.ts';
+import type { GlobalOptions } from '../global-options.ts';
 import { warn } from '../screen/terminal.ts';
-import { findHandlers } from '../target/own-stack.ts';
+import { namesTarget } from '../target/target.ts';
 
 /** A person waits, so the check of a payload ends sooner than the start of a stack. */
 const LONGEST_IMPORT_MS = 10_000;
@@ -26,11 +28,11 @@ export async function readPayload(given: string): Promise<string> {
  * values that Postgres cannot store, and a payload that does not fit the schema, if the handler's file is available.
  * @throws PayloadInvalid that names the field.
  */
-export async function checkPayload(address: HandlerAddress, json: string): Promise<void> {
+export async function checkPayload(address: HandlerAddress, json: string, options: GlobalOptions): Promise<void> {
   const fault = jsonFault(json);
   if (fault !== undefined) throw new PayloadInvalid('', `is not JSON: ${fault}`);
   payloadJson(JSON.parse(json));
-  await parsePayload(json, (await findSchema(address)) ?? ANYTHING);
+  await parsePayload(json, (await findSchema(address, options)) ?? ANYTHING);
 }
 
 const ANYTHING: PayloadSchema = {
@@ -46,12 +48,23 @@ function jsonFault(json: string): string | undefined {
   }
 }
 
-/** Returns the schema of the handler in the nearest `functions/handlers`, in this folder or above it. */
-async function findSchema(address: HandlerAddress): Promise<PayloadSchema | undefined> {
-  const folder = findHandlers(process.cwd());
+/** Returns the schema of the handler in the `functions/handlers` of this project. */
+async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
+  const folder = findCode(options);
   if (folder === undefined) return undefined;
   const loaded = await loadOne(folder, address, openProbe(LONGEST_IMPORT_MS));
   if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
   return undefined;
+}
+
+/** Returns the folder whose code is imported; for a database that the options name, only that of a project. */
+function findCode(options: GlobalOptions): string | undefined {
+  try {
+    const found = findAbove(process.cwd(), 'functions/handlers');
+    return found !== undefined && (found.isProject || !namesTarget(options)) ? found.path : undefined;
+  } catch (error) {
+    warn(`the payload is not checked: ${messageOf(error)}`);
+    return undefined;
+  }
 }

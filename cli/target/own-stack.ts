@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
 import type { AwsAddress } from '../../core/aws/batches.ts';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { functionName } from '../../core/handler/naming.ts';
@@ -60,13 +58,4 @@ export async function findStacksDispatcher(database: DatabaseAddress): Promise<D
     );
   }
   return { functionName: functionName(STAGE, 'dispatcher'), address: addressesOf(found.state).lambda };
-}
-
-/** Returns the nearest `functions/handlers`, in a folder or above it. */
-export function findHandlers(from: string): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const handlers = join(folder, 'functions', 'handlers');
-    if (existsSync(handlers)) return handlers;
-    if (folder === dirname(folder)) return undefined;
-  }
 }
