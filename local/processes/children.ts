@@ -142,7 +142,9 @@ function startRegistered(
   const { stdio = 'pipe', lastSignal, argv, ...rest } = options;
   const entries = typeof stdio === 'string' ? [stdio, stdio, stdio] : [...stdio];
   const descriptor = entries.length;
-  const script = `echo "+$$ ${lastSignal}" >&${descriptor} && exec ${descriptor}>&- && exec "$@"`;
+  // The write fails while a killed reaper is being replaced; the new one gets the group from this process.
+  const register = `trap '' PIPE; echo "+$$ ${lastSignal}" >&${descriptor}; trap - PIPE; exec ${descriptor}>&-`;
+  const script = `{ ${register}; } 2>/dev/null; exec "$@"`;
   const process = spawnProcess('/bin/sh', ['-c', script, 'sh', ...argv], {
     ...rest,
     detached: true,
