@@ -29,7 +29,8 @@ async function runPsql(options: GlobalOptions, given: readonly string[]): Promis
     return code ?? EXIT.interrupted;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new CommandFailure(EXIT.failed, 'psql is not on the PATH: install the Postgres client, or use millrace sql');
+    const sentence = 'psql is not on the PATH: install the Postgres client, or use millrace sql';
+    throw new CommandFailure(EXIT.failed, sentence, { cause: error });
   } finally {
     process.off('SIGINT', pass);
   }
