@@ -149,3 +149,12 @@ export const NewApiKey = z.object({
   ...API_KEY,
   secret: z.string().meta({ description: 'The secret; no other response contains it.' }),
 });
+
+export const RedriveFilter = z
+  .object({
+    ...{ job_type: z.array(z.string()).optional(), routing_key: z.string().optional() },
+    ...{ id: z.array(Id).optional(), since: z.string().optional(), until: z.string().optional() },
+    ...{ error: z.string().optional(), group: z.string().optional() },
+    ...{ limit: z.number().int().optional(), all: z.boolean().optional() },
+  })
+  .meta({ id: 'RedriveFilter', description: 'What the redrive was started for, as its request had it.' });

@@ -17,12 +17,26 @@ export function storableJson(json: string): string {
   });
 }
 
+/** What can control a terminal: C0, DEL, C1, and the characters that change the direction of text. */
+const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu;
+
 /**
  * Returns one line that cannot control a terminal: line breaks and tabs become spaces, other control characters become
  * U+FFFD, and text longer than `most` characters is cut and ends with `…`.
  */
 export function oneLine(text: string, most: number): string {
   const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
-  const line = cut.toWellFormed().replace(/[\t\r\n]+/g, ' ');
-  return line.replace(/\p{Cc}/gu, '\ufffd');
+  return visible(cut.toWellFormed().replace(/[\t\r\n]+/g, ' '));
+}
+
+/** Replaces what can control a terminal by U+FFFD, except tabs and line breaks, which become `\n`. */
+export function visible(text: string): string {
+  const keep = (code: string) => (code === '\n' || code === '\t' ? code : '\ufffd');
+  return text.replaceAll('\r\n', '\n').replace(CONTROLS, keep);
+}
+
+/** Returns the same JSON with escapes for what can control a terminal: JSON allows DEL, C1 and bidi controls bare. */
+export function visibleJson(json: string): string {
+  const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped);
 }

@@ -9,7 +9,7 @@ import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
-import { readDotEnv } from './functions/dot-env.ts';
+import { openDotEnv } from './functions/dot-env.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
@@ -79,15 +79,17 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const addresses = {
+  const fixed = {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
-  const environment = { ...addresses, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
+  const environment = { ...fixed, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
+  // Read again at each reload, so that a saved .env file applies.
+  const readDotEnv = openDotEnv(project, printLine);
+  const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const ofHandlers = { ...environment, ...(await readDotEnv(project, printLine)), ...addresses };
   const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: ofHandlers });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();

@@ -108,7 +108,7 @@ create index jobs_live_failed on millrace.jobs_live (id) where next_retry_at is 
 -- The slot of a day in the ring.
 create function millrace.slot_of(at timestamptz) returns smallint
   language sql immutable parallel safe
-  as $$ select (1 + floor(extract(epoch from at) / 86400)::bigint % 32)::smallint $$;
+  return (1 + floor(extract(epoch from at) / 86400)::bigint % 32)::smallint;
 revoke execute on function millrace.slot_of(timestamptz) from public;
 grant execute on function millrace.slot_of(timestamptz) to millrace_runtime, millrace_operator;
 

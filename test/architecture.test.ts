@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { elapsedTime } from './support/architecture/elapsed-time.ts';
-import { environmentReader } from './support/architecture/environment.ts';
+import { environmentReader, terminalWriter } from './support/architecture/environment.ts';
 import { moduleOwner } from './support/architecture/imports.ts';
 import { loopbackServers } from './support/architecture/listeners.ts';
 import { crowdedFolders, importsAllowed, roomsOf, sharedNames } from './support/architecture/rooms.ts';
@@ -53,6 +53,16 @@ const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reaso
     path: 'local/mailbox/mailbox.ts',
     reason:
       'serves SMTP, whose greeting comes first: smtp-server refuses a client that talks before it, as browsers do',
+  },
+  {
+    rule: terminalWriter.name,
+    path: 'cli/millrace.js',
+    reason: 'is plain JavaScript for any Node, and writes its own sentences before it can load other modules',
+  },
+  {
+    rule: terminalWriter.name,
+    path: 'cli/set-up.js',
+    reason: 'is plain JavaScript for any Node, and runs before any package is installed',
   },
   {
     rule: elapsedTime.name,

@@ -32,7 +32,7 @@ export function addEnqueue(program: Command): void {
     .argument('<job_type>', 'the job type, such as send_reminder', jobName)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
-    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z', time)
+    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z; a date alone is midnight UTC', time)
     .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
@@ -45,7 +45,7 @@ export function addEnqueue(program: Command): void {
     )
     .option('--watch', 'wait until the job ends; exit code 1 if it does not succeed')
     .addHelpText(
-      'before',
+      'after',
       examples(
         `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}'`,
         'enqueue send_reminder - --in 5m < payload.json',

@@ -13,7 +13,7 @@ import { warn } from '../screen/terminal.ts';
 import { namesTarget } from '../target/target.ts';
 
 /** A person waits, so the check of a payload ends sooner than the start of a stack. */
-const LONGEST_IMPORT_MS = 10_000;
+const IMPORT_LIMITS = { processorMs: 3_000, turns: 50 };
 
 /** Returns the payload as typed, or standard input for `-`. */
 export async function readPayload(given: string): Promise<string> {
@@ -52,7 +52,7 @@ function jsonFault(json: string): string | undefined {
 async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
   const folder = findCode(options);
   if (folder === undefined) return undefined;
-  const loaded = await loadOne(folder, address, openProbe(LONGEST_IMPORT_MS));
+  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS));
   if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
   return undefined;

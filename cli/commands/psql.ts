@@ -25,15 +25,17 @@ async function runPsql(options: GlobalOptions, given: readonly string[]): Promis
   const pass = (): void => void psql.kill('SIGINT');
   process.on('SIGINT', pass);
   try {
-    const [code] = await once(psql, 'exit');
+    const [code] = await once(psql, 'exit').catch(explain);
     return code ?? EXIT.interrupted;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    const sentence = 'psql is not on the PATH: install the Postgres client, or use millrace sql';
-    throw new CommandFailure(EXIT.failed, sentence, { cause: error });
   } finally {
     process.off('SIGINT', pass);
   }
+}
+
+function explain(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENOENT') throw error;
+  const sentence = 'psql is not on the PATH: install the Postgres client, or use millrace sql';
+  throw new CommandFailure(EXIT.failed, sentence, { cause: error });
 }
 
 /** Takes the password out of an address, from either of the places where libpq reads it. */

@@ -32,7 +32,7 @@ export function addSql(program: Command): void {
     .argument('[statements]', 'one or more statements, run in one transaction; - or no argument reads standard input')
     .description('run SQL; prints rows as a table, or tab-separated in a pipe')
     .addHelpText(
-      'before',
+      'after',
       examples(
         `sql "insert into millrace.jobs (job_type, payload) values ('send_reminder', '{}') returning id"`,
         'sql "select id, status, attempts from millrace.jobs order by id desc limit 5"',

@@ -10,7 +10,7 @@ export function addUrl(program: Command): void {
   program
     .command('url')
     .description('print the address of the database, with its password')
-    .addHelpText('before', `${examples('url')}  $ DATABASE_URL=$(npx millrace url) npx node place-order.ts\n`)
+    .addHelpText('after', `${examples('url')}\n  $ DATABASE_URL=$(npx millrace url) npx node place-order.ts`)
     .action(
       action(async (options: GlobalOptions) => {
         const { url } = await findDatabase(options);

@@ -79,11 +79,22 @@ function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
 
-export function timeOrDuration(text: string): Date | Duration {
+/** A time of day, which a person copies from a table; the tables show UTC. */
+const CLOCK_TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?Z?$/;
+const DAY_MS = 86_400_000;
+
+/** Accepts a duration before now, a time, or a clock time, which is the last one at this time of day. */
+export function pastTime(text: string): Date | Duration {
   if (isDuration(text)) return text;
   if (/^\d{4}-/.test(text)) return time(text);
+  const [, hours, minutes, secs = '0'] = CLOCK_TIME.exec(text) ?? [];
+  if (hours !== undefined) {
+    const today = new Date().setUTCHours(Number(hours), Number(minutes), Number(secs), 0);
+    return new Date(today > Date.now() ? today - DAY_MS : today);
+  }
   throw new InvalidArgumentError(
-    `Expected a duration such as 1h or 7d, at most ${LONGEST_DAYS}d, or a time such as 2030-01-31T12:00:00Z.`,
+    `Expected a duration such as 1h or 7d, at most ${LONGEST_DAYS}d, a time such as 2030-01-31T12:00:00Z, ` +
+      'or a clock time (UTC) such as 18:10.',
   );
 }
 

@@ -60,10 +60,15 @@ function faultOf(value: unknown): string | undefined {
 }
 
 /** Returns whether JSON ignores an object's content, as it does for a Map, a Set or a promise. */
-function isOpaque(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+export function isOpaque(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isBoxed(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
+}
+
+/** Returns whether an object is a number, a text or a boolean, which JSON writes as such. */
+function isBoxed(value: object): boolean {
+  return value instanceof Number || value instanceof String || value instanceof Boolean;
 }
 
 function isStorable(text: string): boolean {

@@ -55,10 +55,12 @@ export interface NewJob extends HandlerAddress, EnqueueOptions {
 /** A hundred years. */
 const LONGEST_DELAY_SECONDS = 36_500 * 86_400;
 
+// Runs in the caller's session, so every name and operator has its schema: the search path may begin with any other.
 const ENQUEUE_JOB = `
-  select id::text as id, deduplicated
-    from millrace.enqueue($1, $2::text::jsonb,
-      coalesce($3::timestamptz, millrace.clock() + make_interval(secs => $4::float8)),
+  select id::pg_catalog.text as id, deduplicated
+    from millrace.enqueue($1, $2::pg_catalog.text::pg_catalog.jsonb,
+      coalesce($3::pg_catalog.timestamptz,
+        millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(secs => $4::pg_catalog.float8)),
       coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10)`;
 
 /**
@@ -86,20 +88,22 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
-  if (row === undefined)
-    throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
-  return row;
+  if (row) return row;
+  throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
 
 const ENQUEUE_JOBS = `
   with item as (
-    select item - 'delay' || case when item ? 'delay'
-             then jsonb_build_object('run_at', millrace.clock() + make_interval(secs => (item ->> 'delay')::float8))
-             else '{}' end as job, position
-      from jsonb_array_elements($1::text::jsonb) with ordinality as i(item, position)
+    select item operator(pg_catalog.-) 'delay' operator(pg_catalog.||)
+             case when item operator(pg_catalog.?) 'delay'
+               then pg_catalog.jsonb_build_object('run_at', millrace.clock() operator(pg_catalog.+)
+                 pg_catalog.make_interval(secs => (item operator(pg_catalog.->>) 'delay')::pg_catalog.float8))
+               else '{}' end as job, position
+      from pg_catalog.jsonb_array_elements($1::pg_catalog.text::pg_catalog.jsonb)
+        with ordinality as i(item, position)
   )
-  select id::text as id, deduplicated
-    from millrace.enqueue_many((select jsonb_agg(job order by position) from item)) order by position`;
+  select id::pg_catalog.text as id, deduplicated
+    from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item)) order by position`;
 
 /**
  * Enqueues many jobs in one statement, all or none, and returns the results in the order of the items. The items may

@@ -16,7 +16,7 @@ export interface StartRequest {
 export type StartVerdict =
   /** An attempt has begun, and the handler must run it. */
   | 'started'
-  /** The last attempt ended by rescue, so the job may start only without batch-mates. */
+  /** The last attempt may have ended its process, so the job may start only without batch-mates. */
   | 'suspect'
   /** A cancel request cancelled the job before its start. */
   | 'cancelled'
@@ -57,7 +57,7 @@ export interface LiveRow extends HandlerAddress {
 export interface StartBatch extends HandlerAddress {
   readonly requestId: string;
   readonly requests: readonly StartRequest[];
-  /** Whether to start jobs whose last attempt ended by rescue too. */
+  /** Whether to start jobs whose last attempt may have ended its process too. */
   readonly suspects: boolean;
   /** Whether to read the rows only and start nothing. */
   readonly lookOnly?: boolean;

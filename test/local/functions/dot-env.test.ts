@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readDotEnv } from '../../../local/functions/dot-env.ts';
+import { openDotEnv } from '../../../local/functions/dot-env.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function read(mode: number, text: string) {
@@ -9,7 +9,8 @@ async function read(mode: number, text: string) {
   await writeFile(join(project, '.env'), text);
   await chmod(join(project, '.env'), mode);
   const lines: string[] = [];
-  return { variables: await readDotEnv(project, (line) => lines.push(line)), lines, path: join(project, '.env') };
+  const readDotEnv = openDotEnv(project, (line) => lines.push(line));
+  return { variables: await readDotEnv(), readDotEnv, lines, path: join(project, '.env') };
 }
 
 it('the variables are those of the file, without empty ones', async () => {
@@ -33,6 +34,19 @@ it('a project without the file, or with a folder of that name, has no variables'
   const [without, withFolder] = [await temporaryFolder(), await temporaryFolder()];
   await mkdir(join(withFolder, '.env'));
 
-  expect(await readDotEnv(without, expect.unreachable)).toEqual({});
-  expect(await readDotEnv(withFolder, expect.unreachable)).toEqual({});
+  expect(await openDotEnv(without, expect.unreachable)()).toEqual({});
+  expect(await openDotEnv(withFolder, expect.unreachable)()).toEqual({});
+});
+
+it('the warning is printed again only when the file was closed in between', async () => {
+  const { readDotEnv, lines, path } = await read(0o644, 'KEY=value');
+  await readDotEnv();
+  const once = lines.length;
+
+  await chmod(path, 0o600);
+  await readDotEnv();
+  await chmod(path, 0o644);
+  await readDotEnv();
+
+  expect([once, lines.length]).toEqual([1, 2]);
 });

@@ -1,5 +1,5 @@
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
@@ -28,6 +28,7 @@ export const RULES: readonly Rule[] = [
   environmentReader,
   consoleWriter,
   loopbackServers,
+  terminalWriter,
   modeWords,
   elapsedTime,
 ];
