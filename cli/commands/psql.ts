@@ -13,7 +13,7 @@ export function addPsql(program: Command): void {
     .command('psql')
     .argument('[arguments...]', 'arguments of psql, after --')
     .description('open psql; its password is not in the list of processes')
-    .addHelpText('before', examples('psql', `psql -- -c '\\d millrace.jobs'`))
+    .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))
     .action(action(runPsql));
 }
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 
 /**
- * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json, if
- * it exists. The first read of a file that other accounts of the machine can read prints a line.
+ * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json,
+ * if it exists. A file that other accounts of the machine can read is read too, and prints a line once.
  */
 export function openDotEnv(project: string, printLine: (line: string) => void): () => Promise<Record<string, string>> {
   const path = join(project, '.env');
