@@ -22,6 +22,7 @@ import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import type { GlobalOptions } from './global-options.ts';
 import { examples, explainSubcommands } from './options/action.ts';
+import { refuseReplaced } from './options/input.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
 import { printError, printMessage } from './screen/terminal.ts';
@@ -83,6 +84,7 @@ export async function run(args: readonly string[]): Promise<void> {
     return;
   }
   try {
+    refuseReplaced(args);
     await openProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);

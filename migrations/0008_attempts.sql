@@ -4,8 +4,8 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
--- The other jobs are unchanged. One probe of a key per message, also with a plan that Postgres made while the table was
--- small.
+-- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, also with a plan
+-- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
   of_type text, of_key text, request text, with_suspects boolean
@@ -40,7 +40,8 @@ begin
           request_id = request
       from locked l, millrace.handlers h
       where j.id = l.id and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy, j.traceparent,
+      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
+                left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
     -- Only if it rises, and only if no other transaction has the row: it tells a lost message from a slow queue.
@@ -50,7 +51,7 @@ begin
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  select s.ord::integer, s.payload::text, s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+  select s.ord::integer, millrace.payload_text(s.payload), s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
     from started s;
 end $$;
 

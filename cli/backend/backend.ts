@@ -22,8 +22,8 @@ import type { Finding } from '../doctor/findings.ts';
 
 /** A job with everything that the caller may see. */
 export interface SeenJob {
-  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it. */
-  readonly job: Job & { readonly payload: string | undefined; readonly result: string | null };
+  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it, null when it is too large. */
+  readonly job: Job & { readonly payload: string | null | undefined; readonly result: string | null };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[];
   readonly waiting: string | null;

@@ -51,7 +51,7 @@ function show({ job, attempts, waiting }: SeenJob): void {
     ['started', job.startedAt],
     ['finished', job.finishedAt],
     ['last error', job.lastError],
-    ['payload', shownPayload(job.payload)],
+    ['payload', job.payload === null ? 'not shown: more than 1 MiB' : shownPayload(job.payload)],
     ['result', shownPayload(job.result)],
     ...attempts.map((attempt) => [entryName(attempt), attemptLine(attempt)] as const),
     ['stack', attempts[0]?.errorStacktrace],

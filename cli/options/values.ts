@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
+import { isInYears } from '../../core/time.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
 /** A longer duration is a mistake, and Postgres has no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;
-const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
+const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):?[0-5]\d))?$/;
 
 /** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
@@ -70,7 +71,7 @@ export function lasting(text: string): Duration {
 
 export function time(text: string): Date {
   const date = new Date(text);
-  if (ISO.test(text) && !Number.isNaN(date.getTime()) && isDay(text.slice(0, 10))) return date;
+  if (ISO.test(text) && !Number.isNaN(date.getTime()) && isInYears(date) && isDay(text.slice(0, 10))) return date;
   throw new InvalidArgumentError('Expected a time with a time zone, such as 2030-01-31T12:00:00Z, or a date.');
 }
 

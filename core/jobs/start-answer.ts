@@ -34,7 +34,7 @@ export interface StartAnswer {
   readonly issued: boolean;
   /** Whether the message has this database's epoch; if not, it is from another database or from before a restore. */
   readonly native: boolean;
-  /** The payload of a started job as JSON text, so that no digit is lost before the check. */
+  /** The payload of a started job as JSON text, which keeps every digit until the check; null when it is too large. */
   readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
@@ -72,8 +72,8 @@ export interface Started {
 
 /** A started attempt. */
 export interface Begun {
-  /** The payload as JSON text. */
-  readonly payload: string;
+  /** The payload as JSON text; null when it is too large. */
+  readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly retryPolicy: RetryPolicy;

@@ -1,6 +1,7 @@
 import tls, { type PeerCertificate } from 'node:tls';
 import pg from 'pg';
 import type { Log } from '../log.ts';
+import { nearestTime } from '../time.ts';
 
 /** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
 export interface Credentials {
@@ -44,6 +45,15 @@ export const STATEMENT_TIMEOUT_MS = 10_000;
 const GRACE_MS = 500;
 const RESTED_MS = 5000;
 export const SIGN_OF_LIFE_MS = 1000;
+/** The oid of timestamptz, which never changes. */
+const TIME_TYPE = 1184;
+/** Reads times so that no odd row breaks a list, and other values as pg does. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') => {
+    const parse = pg.types.getTypeParser(oid, format as 'text');
+    return oid === TIME_TYPE ? (text: string) => nearestTime(text, parse(text)) : parse;
+  },
+};
 /** The time of the last release of each connection. */
 const usedAt = new WeakMap<pg.PoolClient, number>();
 
@@ -109,6 +119,7 @@ function toConfig({ ca, ...login }: Credentials): pg.PoolConfig {
 function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({
     ...address,
+    types: TYPES,
     max: options.max,
     application_name: options.name,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,

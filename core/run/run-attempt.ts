@@ -16,8 +16,8 @@ import { resultJson } from './result.ts';
 export interface Attempt {
   readonly jobId: string;
   readonly claimNo: string;
-  /** The payload as JSON text. */
-  readonly payload: string;
+  /** The payload as JSON text; null when it is too large, and the job dies unrun. */
+  readonly payload: string | null;
   readonly number: number;
   readonly max: number;
   /** The trace that enqueued the job. */

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { withoutMark } from '../../core/text.ts';
 
 /**
  * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json,
@@ -15,6 +16,8 @@ export function openDotEnv(project: string, printLine: (line: string) => void): 
     const isOpen = ((await stat(path)).mode & 0o044) !== 0;
     if (isOpen && !warned) printLine(`other users of this machine can read ${path}: run chmod 600 .env`);
     warned = isOpen;
-    return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
+    return Object.fromEntries(
+      Object.entries(parseEnv(withoutMark(text))).filter((pair): pair is [string, string] => !!pair[1]),
+    );
   };
 }

@@ -83,7 +83,7 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
   const row: JobRow = { payload: undefined, ...withDates(document) };
   const result = document.result === null ? null : (texts.get('result') ?? null);
   return {
-    job: { ...toJob(row), payload: texts.get('payload'), result },
+    job: { ...toJob(row), payload: document.payload_too_large ? null : texts.get('payload'), result },
     attempts: attempts.map(fromDocument),
     waiting,
   };
