@@ -73,10 +73,9 @@ create table millrace.operations (
   filter jsonb not null,
   rate_per_second double precision check (rate_per_second > 0),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
-  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it moved and how many
-  -- it could not, because their rows were locked.
+  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
+  -- because their rows were locked.
   cursor_id bigint not null default 0,
-  walk_moved bigint not null default 0,
   walk_locked bigint not null default 0,
   expected_count bigint not null default 0,
   done_count bigint not null default 0,
@@ -112,7 +111,7 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
   end;
 
 -- The matching dead letters that a redrive can move: those with a job and a handler. An open dead letter of a job means
--- that the job is dead, because each transition changes both; millrace.redrive compares them once more.
+-- that the job is dead, because each transition changes both; step_redrive and redrive compare them once more.
 create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -251,7 +250,9 @@ begin
     select count(*) as jobs, max(d.id) as last_id, array_agg(d.job_id) as job_ids, array_agg(d.claim_no) as claim_nos
       into picked
       from (select * from millrace.redrivable_dead_letters(o.filter) r
-              where r.id > o.cursor_id and r.id <= looked.last_id order by r.id limit allowed) d;
+              where r.id > o.cursor_id and r.id <= looked.last_id
+                and exists (select from millrace.jobs_live j where j.id = r.job_id and j.status = 'dead_letter')
+              order by r.id limit allowed) d;
     -- With as many jobs as allowed, others of this window may be left for the next step.
     walked_to := case when is_full or picked.jobs < allowed then looked.last_id else coalesce(picked.last_id, o.cursor_id) end;
     unmoved := (select count(*) from millrace.matching_dead_letters(o.filter) m
@@ -262,16 +263,16 @@ begin
     end if;
     update millrace.operations u
       set done_count = o.done_count + moved, cursor_id = walked_to, skipped_count = o.skipped_count + unmoved - moved,
-          walk_moved = o.walk_moved + moved, walk_locked = o.walk_locked + picked.jobs - moved,
+          walk_locked = o.walk_locked + picked.jobs - moved,
           stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock()),
           updated_at = millrace.clock()
       where u.id = o.id
       returning * into o;
     if (is_full or picked.jobs < allowed) and looked.rows < window_size then
-      -- The end of a walk. Another one follows for the rows that were locked, unless this one moved nothing.
-      if o.walk_locked > 0 and o.walk_moved > 0 and not is_full then
+      -- The end of a walk. Another one follows for the rows that were locked.
+      if o.walk_locked > 0 and not is_full then
         update millrace.operations u
-          set cursor_id = 0, skipped_count = 0, walk_moved = 0, walk_locked = 0 where u.id = o.id;
+          set cursor_id = 0, skipped_count = 0, walk_locked = 0 where u.id = o.id;
       else
         update millrace.operations u set status = 'done', finished_at = millrace.clock() where u.id = o.id;
       end if;
@@ -289,7 +290,7 @@ declare
 begin
   -- One that has moved everything is done: only the step that finds nothing more has not been made.
   update millrace.operations o
-    set status = case when o.done_count < o.expected_count then 'cancelled' else 'done' end,
+    set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
         finished_at = millrace.clock(), updated_at = millrace.clock()
     where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
     returning o.status into outcome;

@@ -76,7 +76,7 @@ const DIE_UNHANDLED = `
     select j.id, j.job_type, j.routing_key,
            format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
       from millrace.jobs_live j
-      where j.id = any(array(select id from oldest)) and j.due_at is not null
+      where j.id = any(array(select id from oldest)) and j.status in ('pending', 'failed')
         and not exists (select from millrace.handlers h
           where h.job_type = j.job_type and h.routing_key = j.routing_key)
       order by j.id for update of j skip locked

@@ -65,7 +65,7 @@ export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promis
 function openJob({ time }: AttemptDeps, job: StartedJob, entered: boolean): OpenJob {
   const { jobId, claimNo } = job.delivery.message;
   const { payload, attempt: number, maxAttempts: max, traceparent } = job.answer;
-  const attempt = { jobId, claimNo, payload: payload ?? 'null', number, max, traceparent };
+  const attempt = { jobId, claimNo, payload, number, max, traceparent };
   return { job, attempt, entered, begun: time.now(), result: undefined };
 }
 
