@@ -13,6 +13,7 @@ import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addProcess } from './commands/process.ts';
+import { addPsql } from './commands/psql.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addRedrives } from './commands/redrives.ts';
 import { addSql } from './commands/sql.ts';
@@ -30,6 +31,7 @@ import { printError, printMessage } from './screen/terminal.ts';
 const COMMANDS: readonly ((program: Command) => void)[] = [
   addUp,
   addUrl,
+  addPsql,
   addSql,
   addEnqueue,
   addJobs,
@@ -99,8 +101,9 @@ export function openProgram(): Command {
     .option('--json', 'print one JSON document to standard output')
     .exitOverride()
     .hook('preAction', (_program, command) => refuseApi(command))
-    // `up` handles Ctrl-C itself.
-    .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
+    .hook('preAction', (_program, command) =>
+      HANDLE_INTERRUPT.includes(command.name()) ? undefined : endOnInterrupt(),
+    )
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void write('stdout', text),
@@ -115,6 +118,9 @@ export function openProgram(): Command {
   refuseJsonLines(program);
   return program;
 }
+
+/** Commands that handle Ctrl-C themselves. */
+const HANDLE_INTERRUPT = ['up', 'psql'];
 
 /** Commands for the stack on this machine, which no API provides. */
 const ON_THIS_MACHINE = ['up', 'mail'];

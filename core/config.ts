@@ -17,6 +17,11 @@ export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
+/** Returns the environment of this process with other variables added, for a child process. */
+export function environmentWith(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...added };
+}
+
 /** Returns the words of a comma-separated setting; an empty list when it is missing. */
 export function listSetting(name: string): string[] {
   const words = optionalSetting(name)?.split(',') ?? [];

@@ -1,13 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
+import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
-import { insertSamples, type Samples } from './samples.ts';
-import { banner } from './screen/banner.ts';
+import { insertSamples } from './samples.ts';
+import { banner, withoutPassword } from './screen/banner.ts';
 import { openEventPrinter } from './screen/event-printer.ts';
 import { parseLogLine } from './screen/log-line.ts';
 import { type Part, writeLine } from './screen/writers.ts';
@@ -39,10 +41,11 @@ export async function up(options: UpOptions): Promise<number> {
   if (!(await isFolder(join(project, 'functions', 'handlers')))) {
     return refuse(EXIT_NO_PROJECT, `no folder functions/handlers in ${project}: start Millrace in a project folder`);
   }
-  const data = join(project, '.millrace');
+  const data = dataPath(project);
   if (await isFile(data)) {
     return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
   }
+  await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
   const requests = listenForStop();
@@ -106,21 +109,17 @@ async function start(
   requests: StopRequests,
 ): Promise<Stack> {
   const printEvent = openEventPrinter(printLine);
-  const failed = new Set<unknown>();
-  let samples: Samples | undefined;
-  const createLateImage = () => samples && failed.has(samples.late) && void samples.createLateImage();
+  const lateImage = openLateImage();
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
     printEvent(event);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
-    if (log?.event !== 'job_failed') return;
-    failed.add(log.job_id);
-    createLateImage();
+    if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
   const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
-  samples = await insertSamples(stack);
-  createLateImage();
+  const samples = await insertSamples(stack);
+  lateImage.expect(samples);
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
   printLine(...banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
@@ -133,6 +132,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
     databaseUrl: stack.databaseUrl,
     sqsEndpoint: stack.sqsEndpoint,
     lambdaEndpoint: stack.runner.endpoint,
+    lambdaAccessKeyId: stack.lambdaAccessKeyId,
     handlers: stack.handlers.list().map(({ definition, queueUrl, deadLetterQueueUrl }) => ({
       jobType: definition.jobType,
       routingKey: definition.routingKey,
@@ -152,10 +152,8 @@ async function describeRunning(project: string): Promise<string> {
     // The holder may have ended since.
     return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
   }
-  const database = new URL(other.databaseUrl);
-  database.password = '';
   return (
-    `Millrace already runs in this folder as process ${other.pid}: database ${database.href} ` +
+    `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +
     `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
   );
 }

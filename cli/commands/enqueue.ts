@@ -62,7 +62,7 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const payload = await readPayload(given);
-  await checkPayload(address, payload);
+  await checkPayload(address, payload, options);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
   return withBackend(options, async (backend) => {

@@ -15,7 +15,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
   const lines = [
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
-    `  Database   ${stack.databaseUrl}`,
+    `  Database   ${withoutPassword(stack.databaseUrl)}     npx millrace psql`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
@@ -55,6 +55,13 @@ function handlerLines({ handlers }: Stack): string[] {
     `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : 'none; add a file to functions/handlers')}`,
     ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
   ];
+}
+
+/** The output of `npm start` may go to a log. */
+export function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.password = '';
+  return url.href;
 }
 
 function next(samples: boolean): string[] {

@@ -8,7 +8,10 @@ import { openTerminal, type Terminal } from './terminal.ts';
 const readme = readDocument('README.md');
 const lines = commandLines(readme);
 /** The commands within sentences, without those that the reader must complete or that read a file. */
-const spoken = inlineCode(readme).flatMap((code) => /npx millrace [^)…<]*(?=[)]|$)/.exec(code) ?? []);
+const spoken = inlineCode(readme)
+  .flatMap((code) => /npx millrace [^)…<]*(?=[)]|$)/.exec(code) ?? [])
+  // psql is not among what `npm start` installs.
+  .filter((line) => line !== 'npx millrace psql');
 const patience = { interval: 100 };
 
 let terminal: Terminal;

@@ -60,3 +60,10 @@ it.each([
 ])('the banner names the handlers and what is missing: %s', (_what, list, complaints, lines) => {
   expect(textOf({ handlers: { list: () => list, complaints: () => complaints } })).toContain(lines);
 });
+
+it('the banner shows the address of the database without its password, and how to open it', () => {
+  const text = textOf({ databaseUrl: 'postgres://postgres:s3cret@127.0.0.1:54329/millrace' });
+
+  expect(text).toMatch(/Database +postgres:\/\/postgres@127\.0\.0\.1:54329\/millrace +npx millrace psql\n/);
+  expect(text).not.toContain('s3cret');
+});

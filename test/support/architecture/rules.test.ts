@@ -2,9 +2,10 @@ import { expect, it } from 'vitest';
 import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
+import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
-import { crowdedFolders, roomDirection, sharedNames } from './rooms.ts';
+import { roomDirection } from './rooms.ts';
 import { RULES } from './rules.ts';
 import { fileLines, lineColumns } from './sizes.ts';
 import { type Rule, sourceFile } from './source-file.ts';
@@ -76,6 +77,8 @@ const PLANTED: Case[] = [
   [environmentReader, 'core/claim.ts', 'f(process.env.PATH);'],
   [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
   [consoleWriter, 'functions/api.ts', "console.error('failed');"],
+  [loopbackServers, 'local/mailbox/mailbox.ts', 'const server = new SMTPServer({});'],
+  [loopbackServers, 'cli/commands/up.ts', "server.listen(8080, '0.0.0.0');"],
   [terminalWriter, 'cli/commands/sql.ts', 'process.stdout.write(notice);'],
   [terminalWriter, 'local/screen/banner.ts', "f(process['stdout']);"],
   [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
@@ -151,6 +154,7 @@ const RIGHT: Case[] = [
   [modeWords, 'core/run/owner.ts', 'const owners = new AsyncLocalStorage<Owner>();'],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
   [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
+  [loopbackServers, 'local/sqs/server.ts', 'const server = await listenOnLoopback(0, answer);'],
   [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],
 ];
 
@@ -188,13 +192,4 @@ it('a violation names its line', () => {
 
 it('sourceFile throws for a file that does not parse', () => {
   expect(() => sourceFile('core/claim.ts', 'const = 1')).toThrow(/core\/claim\.ts does not parse/);
-});
-
-it('the rules find a folder with too many files, and two files of one name', () => {
-  const names = Array.from({ length: 21 }, (_, index) => `core/jobs/verb-${index}.ts`);
-  const tree = [...names, 'core/run/verb-1.ts', 'local/sqs/main.ts', 'local/mailbox/main.ts'];
-  const files = tree.map((path) => sourceFile(path, ''));
-
-  expect(crowdedFolders(files)).toEqual(['core/jobs has 21 files; 20 is the limit']);
-  expect(sharedNames(files)).toEqual(['core/…/verb-1.ts']);
 });

@@ -1,6 +1,7 @@
 import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
+import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
 import { roomDirection } from './rooms.ts';
@@ -26,6 +27,7 @@ export const RULES: readonly Rule[] = [
   roomDirection,
   environmentReader,
   consoleWriter,
+  loopbackServers,
   terminalWriter,
   modeWords,
   elapsedTime,
