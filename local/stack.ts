@@ -78,14 +78,14 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
   const environment = {
-    ...(await readDotEnv(project)),
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
+  const handlerEnvironment = { ...(await readDotEnv(project)), ...environment };
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: handlerEnvironment });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -113,8 +113,9 @@ function closeApi(api: Api): Promise<void> {
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
   return {
     ...bundleEnvironment,
-    AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint,
-    AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint,
+    // The same twice: for the function itself, and for clients that a handler opens.
+    ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
+    ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
     SMTP_URL: urls.smtpUrl,
     THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',

@@ -1,5 +1,5 @@
-import { isLoopback } from '../../core/access/loopback.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
+import { isLoopback } from '../../core/loopback.ts';
 import type { Authenticate } from '../caller.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { AwsAddress } from '../../core/aws/batches.ts';
+import type { AwsAddress } from '../../core/aws/clients.ts';
 import { functionName } from '../../core/handler/naming.ts';
 import { CREDENTIALS, type FoundState, findState, isRunning, REGION, STAGE } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';

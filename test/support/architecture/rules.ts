@@ -1,3 +1,4 @@
+import { clientMaker } from './client-makers.ts';
 import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
@@ -12,6 +13,7 @@ import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 export const RULES: readonly Rule[] = [
   importDirection,
   moduleOwner,
+  clientMaker,
   keptApart,
   importSuffix,
   noFetchInInfra,
