@@ -14,7 +14,7 @@ export function addMigrate(program: Command): void {
   const command = program
     .command('migrate')
     .description('migrate the database to the schema of this release')
-    .addHelpText('before', examples('migrate --database-url postgres://…', 'migrate status'))
+    .addHelpText('before', examples('migrate', 'migrate status'))
     .action(action(runMigrate));
   command
     .command('status')
