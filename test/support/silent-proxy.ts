@@ -10,8 +10,8 @@ export interface Proxy {
 }
 
 /**
- * A proxy that forwards data until `passes` refuses some. After that, it forwards nothing of that connection, or it
- * resets it.
+ * A proxy that forwards messages of a client until `passes` refuses one. After that, it forwards nothing of that
+ * connection, or it resets it.
  */
 export async function startProxy(
   url: string,
@@ -28,9 +28,11 @@ export async function startProxy(
     sockets.push(client, upstream);
     for (const socket of [client, upstream]) socket.on('error', () => undefined);
     client.on('data', (chunk) => {
-      stuck ||= !passes(chunk.toString('latin1'), connection);
-      if (!stuck) upstream.write(chunk);
-      else if (otherwise === 'reset') client.resetAndDestroy();
+      for (const message of messagesOf(chunk)) {
+        stuck ||= !passes(message.toString('latin1'), connection);
+        if (!stuck) upstream.write(message);
+      }
+      if (stuck && otherwise === 'reset') client.resetAndDestroy();
     });
     upstream.pipe(client);
     client.on('close', () => upstream.destroy());
@@ -47,4 +49,19 @@ export async function startProxy(
   proxied.hostname = '127.0.0.1';
   proxied.port = String((server.address() as { port: number }).port);
   return { url: proxied.href, cut, connections: () => connections };
+}
+
+/** Splits what a client sends at once into messages of the protocol: a type, and a length that includes itself. */
+function messagesOf(chunk: Buffer): Buffer[] {
+  const messages: Buffer[] = [];
+  let from = 0;
+  while (from < chunk.length) {
+    // The first message of a connection has no type; its length begins with 0.
+    const head = chunk[from] === 0 ? 0 : 1;
+    const length = from + head + 4 <= chunk.length ? chunk.readInt32BE(from + head) : chunk.length;
+    const to = Math.min(from + head + Math.max(length, 4), chunk.length);
+    messages.push(chunk.subarray(from, to));
+    from = to;
+  }
+  return messages;
 }
