@@ -11,7 +11,6 @@ const settings: DispatcherSettings = {
   mode: choiceSetting('MILLRACE_DISPATCH_MODE', ['auto', 'loop', 'tick']),
   pollIntervalMs: durationSetting('MILLRACE_POLL_INTERVAL', '1s') * 1000,
   windowMs: durationSetting('MILLRACE_DISPATCH_WINDOW', '125s') * 1000,
-  retentionSeconds: durationSetting('MILLRACE_RETENTION', '7d'),
 };
 const deps = {
   db: openConfiguredDatabase({ max: 1, name: 'millrace-dispatcher', log: processLog }),
@@ -30,5 +29,5 @@ interface DispatcherEvent {
 /** The Lambda that the schedule invokes every minute. A nudge runs one or two rounds beside the current run. */
 export const handler = (event: DispatcherEvent | null, context: LambdaContext): Promise<Dispatched | undefined> => {
   nameInvocation(context);
-  return event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);
+  return event?.nudge ? runOnce(deps, event.again) : runDispatcher(deps, settings).then(() => undefined);
 };

@@ -8,6 +8,7 @@ import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import type { Invocation } from '../core/run/batch.ts';
 import { runBatch } from '../core/run/run-batch.ts';
 import type { BatchResponse, SqsEvent } from '../core/run/sqs-event.ts';
+import { openUncaughtErrors } from '../core/run/uncaught-errors.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {
@@ -22,6 +23,7 @@ const deps = {
   log: processLog,
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
+  uncaught: openUncaughtErrors(process),
   exit: () => process.exit(),
 };
 

@@ -7,6 +7,7 @@ import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
 import { migrate } from '../core/postgres/migrate.ts';
+import { withoutMark } from '../core/text.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
@@ -81,11 +82,12 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
+  // Read again at each reload, so that a saved .env file applies.
+  const readEnvironment = async () => ({ ...(await readDotEnv(project)), ...environment });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const handlerEnvironment = { ...(await readDotEnv(project)), ...environment };
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: handlerEnvironment });
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: readEnvironment });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -124,7 +126,7 @@ function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string
 
 /** Reads the variables of the project's handlers from the `.env` file beside its package.json, if it exists. */
 async function readDotEnv(project: string): Promise<Record<string, string>> {
-  const text = await readFile(join(project, '.env'), 'utf8').catch(() => '');
+  const text = withoutMark(await readFile(join(project, '.env'), 'utf8').catch(() => ''));
   return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
 }
 

@@ -8,8 +8,9 @@ import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
 import { insertSamples, type Samples } from './samples.ts';
 import { banner } from './screen/banner.ts';
-import { eventLine } from './screen/event-lines.ts';
+import { openEventPrinter } from './screen/event-printer.ts';
 import { parseLogLine } from './screen/log-line.ts';
+import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
@@ -65,23 +66,25 @@ export async function up(options: UpOptions): Promise<number> {
 async function live(options: UpOptions, children: Children, requests: StopRequests): Promise<number> {
   const project = options.cwd;
   let starting: Promise<Stack | undefined> | undefined;
+  let isStarted = false;
   const reload = async (): Promise<void> => {
     const stack = await starting;
     if (stack === undefined) return;
     await stack.handlers.sync();
     await publishState(project, stack);
   };
+  const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
   // Before the files are read for the first time, so that a file saved during the start is not missed.
-  const endWatch = await watchSources(join(project, 'functions'), reload, printLine);
+  const endWatch = await watchSources(watched, reload, printLine);
+  requests.stop.addEventListener('abort', () => printLine(stopping(requests.stop.reason, !isStarted)), { once: true });
   try {
     starting = start(options, children, requests).catch((error: unknown) => {
       if (requests.stop.aborted) return undefined;
       throw error;
     });
     if ((await starting) === undefined) return EXIT_INTERRUPTED;
+    isStarted = true;
     await fired(requests.stop);
-    const time = new Date().toTimeString().slice(0, 8);
-    printLine(`${time}  stopping: ${requests.stop.reason}; waiting for running jobs (Ctrl-C again stops at once)`);
   } finally {
     await endWatch();
   }
@@ -90,18 +93,25 @@ async function live(options: UpOptions, children: Children, requests: StopReques
   return 0;
 }
 
+/** Returns the line that confirms a request to stop, at once: during a start, the stop can take seconds. */
+function stopping(reason: unknown, isStarting: boolean): string {
+  const time = `${new Date().toISOString().slice(11, 19)}Z`;
+  const what = isStarting ? 'undoing the start' : 'waiting for running jobs';
+  return `${time}  stopping: ${reason}; ${what} (Ctrl-C again stops at once)`;
+}
+
 async function start(
   { cwd: project, fastRetries }: UpOptions,
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
+  const printEvent = openEventPrinter(printLine);
   const failed = new Set<unknown>();
   let samples: Samples | undefined;
   const createLateImage = () => samples && failed.has(samples.late) && void samples.createLateImage();
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
-    const line = eventLine(event, new Date());
-    if (line !== undefined) printLine(line);
+    printEvent(event);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
     if (log?.event !== 'job_failed') return;
     failed.add(log.job_id);
@@ -113,7 +123,7 @@ async function start(
   createLateImage();
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  printLine(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
+  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
   return stack;
 }
 
@@ -177,10 +187,10 @@ function exitSoon(): void {
 }
 
 function refuse(code: number, sentence: string): number {
-  process.stderr.write(`${sentence}\n`);
+  writeLine('stderr', sentence);
   return code;
 }
 
-function printLine(line: string): void {
-  process.stdout.write(`${line}\n`);
+function printLine(...parts: readonly Part[]): void {
+  writeLine('stdout', ...parts);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { elapsedTime } from './support/architecture/elapsed-time.ts';
-import { environmentReader } from './support/architecture/environment.ts';
+import { environmentReader, terminalWriter } from './support/architecture/environment.ts';
 import { crowdedFolders, importsAllowed, roomsOf, sharedNames } from './support/architecture/rooms.ts';
 import { RULES } from './support/architecture/rules.ts';
 import { readTree } from './support/architecture/source-file.ts';
@@ -35,6 +35,16 @@ const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reaso
     rule: environmentReader.name,
     path: 'local/lambda/bootstrap.mjs',
     reason: 'is a Lambda runtime, which receives its parameters in the environment',
+  },
+  {
+    rule: terminalWriter.name,
+    path: 'cli/millrace.js',
+    reason: 'is plain JavaScript for any Node, and writes its own sentences before it can load other modules',
+  },
+  {
+    rule: terminalWriter.name,
+    path: 'cli/set-up.js',
+    reason: 'is plain JavaScript for any Node, and runs before any package is installed',
   },
   {
     rule: elapsedTime.name,

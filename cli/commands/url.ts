@@ -10,7 +10,7 @@ export function addUrl(program: Command): void {
   program
     .command('url')
     .description('print the address of the database, with its password')
-    .addHelpText('before', `${examples('url')}  $ psql "$(npx millrace url)"\n`)
+    .addHelpText('after', `${examples('url')}\n  $ psql "$(npx millrace url)"`)
     .action(
       action(async (options: GlobalOptions) => {
         const { url } = await findDatabase(options);

@@ -1,6 +1,19 @@
 import type { Queryable } from '../postgres/database.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
+/** What a redrive was started for, in the form in which the API accepts it. */
+export interface RedriveFilter {
+  readonly job_type?: readonly string[] | undefined;
+  readonly routing_key?: string | undefined;
+  readonly id?: readonly string[] | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly error?: string | undefined;
+  readonly group?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly all?: boolean | undefined;
+}
+
 /** A redrive by filter and its progress. */
 export interface RedriveOperation {
   readonly id: string;
@@ -13,6 +26,7 @@ export interface RedriveOperation {
   readonly done: number;
   /** At the end: number of matching dead letters that it did not move, because they have no job or no handler. */
   readonly skipped: number;
+  readonly filter: RedriveFilter;
   readonly requestedBy: string;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
@@ -38,7 +52,12 @@ export async function startRedrive(
 
 const STEP_REDRIVE = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped,
+         jsonb_strip_nulls(jsonb_build_object('job_type', filter -> 'job_types', 'id', filter -> 'job_ids',
+           'routing_key', filter -> 'routing_key', 'since', filter -> 'since', 'until', filter -> 'until',
+           'error', filter -> 'error', 'group', filter -> 'group', 'limit', filter -> 'limit',
+           'all', filter -> 'all')) as filter,
+         requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
@@ -50,7 +69,12 @@ export async function stepRedrive(db: Queryable, id: string, most: number): Prom
 
 const READ_REDRIVES = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped,
+         jsonb_strip_nulls(jsonb_build_object('job_type', filter -> 'job_types', 'id', filter -> 'job_ids',
+           'routing_key', filter -> 'routing_key', 'since', filter -> 'since', 'until', filter -> 'until',
+           'error', filter -> 'error', 'group', filter -> 'group', 'limit', filter -> 'limit',
+           'all', filter -> 'all')) as filter,
+         requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
@@ -87,7 +111,7 @@ export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<Re
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
-/** Cancels a redrive; jobs already moved are not moved back. Returns false if it was not running. */
+/** Cancels a redrive; moved jobs are not moved back. Returns false if it was not running or had moved everything. */
 export async function cancelRedrive(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ cancelled: boolean }>(CANCEL_REDRIVE, [id]);
   return rows[0]?.cancelled === true;

@@ -1,3 +1,5 @@
+import { nearestTime } from '../time.ts';
+
 type Parse = (text: string) => unknown;
 
 const TIME = /^(\d{4,})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?( BC)?$/;
@@ -25,13 +27,14 @@ export const COLUMN_VALUES = { getTypeParser: (oid: number) => PARSERS.get(oid) 
 /** Leaves every column as Postgres' text. */
 export const COLUMN_TEXTS = { getTypeParser: () => asIs } as never;
 
-/** Reads a `timestamptz` in ISO style, cut to milliseconds. */
-function toTime(text: string): Date | number {
-  if (text === 'infinity') return Number.POSITIVE_INFINITY;
-  if (text === '-infinity') return Number.NEGATIVE_INFINITY;
+/** Reads a `timestamptz` in ISO style, cut to milliseconds, so that no odd time breaks a list. */
+function toTime(text: string): Date {
   const found = TIME.exec(text);
-  if (found === null) throw new Error(`expected a time in ISO style, got ${text}`);
-  const [, years, months, days, hours, minutes, seconds, fraction = '', sign, ...rest] = found;
+  if (found === null && !text.endsWith('infinity')) throw new Error(`expected a time in ISO style, got ${text}`);
+  return nearestTime(text, found && timeOf(found));
+}
+
+function timeOf([, years, months, days, hours, minutes, seconds, fraction = '', sign, ...rest]: RegExpExecArray): Date {
   const [offsetHours = 0, offsetMinutes = 0, offsetSeconds = 0] = rest.slice(0, 3).map((part) => Number(part ?? 0));
   const offset = (offsetHours * 3600 + offsetMinutes * 60 + offsetSeconds) * (sign === '-' ? -1 : 1);
   const time = new Date(0);

@@ -1,4 +1,4 @@
-import { readdir, rename } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readState } from '../../local/state.ts';
@@ -30,6 +30,7 @@ beforeAll(async () => {
     'throws.ts': THROWS,
     'wrong-name.ts': WRONG_NAME,
     'no-export.ts': 'export const nothing = 1;\n',
+    'wrong-retry.ts': handlerSource('wrong_retry', 'return 1;', 'retry: 3 as never,'),
     'missing-import.ts': `import { nothing } from './not-there.ts';\nexport default nothing;\n`,
     'fails-later.ts': `void Promise.reject(new Error('not awaited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
@@ -50,10 +51,14 @@ it('npm start skips broken handler files, and names each with its line and reaso
   expect(output).toMatch(/functions\/handlers\/broken-syntax\.ts:\d+: SyntaxError/);
   expect(output).toMatch(/functions\/handlers\/wrong-name\.ts: defines other_name: rename the file to other-name\.ts/);
   expect(output).toMatch(/functions\/handlers\/no-export\.ts: has no default export/);
+  expect(output).toMatch(
+    /functions\/handlers\/wrong-retry\.ts:\d+: SettingError: wrong_retry: retry: expected a policy/,
+  );
+  expect(output).toMatch(/not loaded: functions\/handlers\/wrong-retry\.ts:\d+: .*; correct it and save it again\n/);
   expect(output).toMatch(/functions\/handlers\/missing-import\.ts:1: .*not-there/);
   expect(output).toMatch(/fails-later\.ts:1/);
   expect(output).toMatch(
-    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends, refuses, spins, steady, waits_too_long\n/,
+    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends,\s+refuses, spins, steady, waits_too_long\n/,
   );
   await expectSuccess('steady', 'first');
 });
@@ -111,6 +116,18 @@ it('functions do not inherit the environment of npm start', async () => {
   expect(result).toContain('DATABASE_URL');
   expect(result).not.toContain('HOME');
   expect((result as string[]).filter((name) => /^(npm_|VITEST)/.test(name))).toEqual([]);
+});
+
+it('a saved .env file applies to the next job', async () => {
+  await project.writeHandler('greets.ts', handlerSource('greets', 'return process.env.GREETING;'));
+  const before = await insertJob(stack, 'greets', {});
+  await untilJob(stack, before, { status: 'succeeded', result: null });
+
+  await writeFile(join(project.folder, '.env'), 'GREETING=hello');
+  await eventually(() => expect(stack.output()).toContain('greets was reloaded'), { timeout: RELOAD_MS });
+  const after = await insertJob(stack, 'greets', {});
+
+  await untilJob(stack, after, { status: 'succeeded', result: 'hello' });
 });
 
 it('WEB-05 npm start prints a password only in the banner, and no payload', async () => {

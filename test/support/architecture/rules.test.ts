@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { clientMaker } from './client-makers.ts';
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
@@ -24,7 +24,6 @@ const PLANTED: Case[] = [
   [importDirection, 'local/up.ts', "import '../cli/main.ts';"],
   [importDirection, 'cli/main.ts', "let url: import('../test/support/database.ts').Url;"],
   [moduleOwner, 'core/jobs/claim.ts', "import type { Pool } from 'pg';"],
-  [moduleOwner, 'functions/api.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
   [moduleOwner, 'core/aws/queues.ts', "import { LambdaClient } from '@aws-sdk/client-lambda';"],
   [clientMaker, 'core/postgres/database.ts', "import pg from 'pg';"],
   [clientMaker, 'local/up.ts', "const { LambdaClient } = await import('@aws-sdk/client-lambda');"],
@@ -37,7 +36,6 @@ const PLANTED: Case[] = [
     "import { send } from '../aws/queues.ts';\nconst COUNT = 'select count(*) from jobs';",
   ],
   [keptApart, 'infra/stack.ts', "import { openDatabase } from '../core/postgres/database.ts';"],
-  [keptApart, 'infra/stack.ts', "import { connect } from 'node:net';"],
   [keptApart, 'infra/plan/alarms.ts', "import { Duration } from 'aws-cdk-lib';"],
   [keptApart, 'infra/settings/settings.ts', "import type { Api } from '../constructs/api.ts';"],
   [keptApart, 'infra/settings/settings.ts', "import type { MillraceProps } from '../millrace.ts';"],
@@ -78,6 +76,8 @@ const PLANTED: Case[] = [
   [environmentReader, 'core/claim.ts', 'f(process.env.PATH);'],
   [consoleWriter, 'core/claim.ts', "console.log('claimed');"],
   [consoleWriter, 'functions/api.ts', "console.error('failed');"],
+  [terminalWriter, 'cli/commands/sql.ts', 'process.stdout.write(notice);'],
+  [terminalWriter, 'local/screen/banner.ts', "f(process['stdout']);"],
   [modeWords, 'core/claim.ts', 'if (isLocal) f();'],
   [modeWords, 'core/claim.ts', "if (stage === 'test') f();"],
   [modeWords, 'infra/stack.ts', 'const EMULATOR_URL = 1;'],
@@ -107,9 +107,7 @@ const RIGHT: Case[] = [
   [importDirection, 'cli/main.ts', "const { up } = await import('../local/up.ts');"],
   [importDirection, 'test/life/kill.test.ts', "import { up } from '../../local/up.ts';"],
   [clientMaker, 'core/postgres/connect.ts', "import pg from 'pg';"],
-  [clientMaker, 'core/aws/queues.ts', "import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';"],
   [moduleOwner, 'core/postgres/database.ts', "import pg from 'pg';"],
-  [moduleOwner, 'local/sqs/main.ts', "import { SQSClient } from '@aws-sdk/client-sqs';"],
   [moduleOwner, 'infra/stack.ts', "import { Stack } from 'aws-cdk-lib';"],
   [moduleOwner, 'core/text.ts', "const text = `import pg from 'pg'`; // import 'pg'"],
   [keptApart, 'infra/plan/alarms.ts', "import { timingOf } from '../../core/handler/timing.ts';"],
@@ -145,10 +143,12 @@ const RIGHT: Case[] = [
   [environmentReader, 'local/postgres/launch.ts', "const env = { PATH: process.env.PATH ?? '' };"],
   [environmentReader, 'local/lambda/pool.ts', 'const { env } = settings;'],
   [consoleWriter, 'core/log.ts', 'console.log(line);'],
-  [consoleWriter, 'cli/main.ts', "console.log('usage');"],
+  [consoleWriter, 'bench/main.ts', "console.log('usage');"],
+  [terminalWriter, 'local/screen/writers.ts', 'process.stdout.write(visible(text));'],
   [modeWords, 'core/claim.ts', "const latest = /x/.test('y'); const attempt = 1;"],
   [modeWords, 'core/postgres/migrate.ts', 'const BECOME_OWNER = `set local role millrace_owner`;'],
   [modeWords, 'functions/addresses.ts', "const LINK_LOCAL = 'a link-local address'; // link-local"],
+  [modeWords, 'core/run/owner.ts', 'const owners = new AsyncLocalStorage<Owner>();'],
   [modeWords, 'local/up.ts', 'const isLocal = true;'],
   [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
   [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],

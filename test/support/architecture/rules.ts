@@ -1,6 +1,6 @@
 import { clientMaker } from './client-makers.ts';
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
@@ -28,6 +28,7 @@ export const RULES: readonly Rule[] = [
   roomDirection,
   environmentReader,
   consoleWriter,
+  terminalWriter,
   modeWords,
   elapsedTime,
 ];
