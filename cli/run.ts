@@ -55,7 +55,7 @@ const EXAMPLES = examples(
   'jobs show 1',
   'dlq',
   'redrive --job-type send_reminder --dry-run',
-  'sql "select count(*) from millrace.jobs" --database-url postgres://…',
+  'sql "select count(*) from millrace.jobs" --database-url postgres://user@host/name',
   'stats --api-url https://…',
 );
 const COMPLETION =

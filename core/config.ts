@@ -55,6 +55,17 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
 }
 
 /**
+ * Returns the address of a service outside AWS; undefined for the service of AWS itself, whose client reads region,
+ * credentials and endpoint from the environment.
+ */
+export function serviceAddress(service: 'SQS' | 'LAMBDA') {
+  const endpoint = optionalSetting(`MILLRACE_${service}_ENDPOINT`);
+  // Servers outside AWS check no signature, and a client refuses to send without one.
+  const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
+  return endpoint === undefined ? undefined : { endpoint, region: 'us-east-1', credentials };
+}
+
+/**
  * Returns the Secrets Manager secret that holds the database login; undefined when the process uses `DATABASE_URL`.
  * @throws SettingError when the setting for its certificates is missing.
  */

@@ -1,6 +1,6 @@
 import definition from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
-import { metricSettings, setting } from '../core/config.ts';
+import { metricSettings, serviceAddress, setting } from '../core/config.ts';
 import { HANDLER_WAIT_MS } from '../core/handler/timing.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
@@ -18,7 +18,7 @@ const deps = {
     ...{ max: 1, name: 'millrace-handler', log: processLog },
     ...{ connectTimeoutMs: HANDLER_WAIT_MS, statementTimeoutMs: HANDLER_WAIT_MS },
   }),
-  queues: openQueues(),
+  queues: openQueues(serviceAddress('SQS')),
   time: systemTime,
   log: processLog,
   random: Math.random,

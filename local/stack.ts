@@ -118,8 +118,9 @@ function closeApi(api: Api): Promise<void> {
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
   return {
     ...bundleEnvironment,
-    AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint,
-    AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint,
+    // The same twice: for the function itself, and for clients that a handler opens.
+    ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
+    ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
     SMTP_URL: urls.smtpUrl,
     THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { elapsedTime } from './support/architecture/elapsed-time.ts';
 import { environmentReader, terminalWriter } from './support/architecture/environment.ts';
-import { moduleOwner } from './support/architecture/imports.ts';
 import { loopbackServers } from './support/architecture/listeners.ts';
 import { crowdedFolders, importsAllowed, roomsOf, sharedNames } from './support/architecture/rooms.ts';
 import { RULES } from './support/architecture/rules.ts';
@@ -13,11 +12,6 @@ const ROOT = new URL('../', import.meta.url).pathname;
 
 /** Exceptions from the rules, each with its reason. A test fails for an exception that is no longer necessary. */
 const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reason: string }[] = [
-  {
-    rule: moduleOwner.name,
-    path: 'local/postgres/ready.ts',
-    reason: 'checks whether a server answers before the database and its configuration exist',
-  },
   {
     rule: sqlHome.name,
     path: 'local/postgres/ready.ts',

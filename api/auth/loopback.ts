@@ -1,5 +1,5 @@
-import { findStranger } from '../../core/access/loopback.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
+import { findStranger } from '../../core/loopback.ts';
 import type { Authenticate } from '../caller.ts';
 
 const REFUSED = {

@@ -21,15 +21,7 @@ export function addDoctor(program: Command): void {
       '--handlers <folder>',
       'with --stage: the folder of its handler files; default the nearest functions/handlers',
     )
-    .addHelpText(
-      'after',
-      examples(
-        'doctor',
-        'doctor --json',
-        'doctor --stage prod --database-url postgres://…',
-        'doctor --api-url https://…',
-      ),
-    )
+    .addHelpText('after', examples('doctor', 'doctor --json', 'doctor --stage prod', 'doctor --api-url https://…'))
     .action(
       action(async (options: DoctorOptions) => {
         const findings = await examine(options);

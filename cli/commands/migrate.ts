@@ -14,7 +14,7 @@ export function addMigrate(program: Command): void {
   const command = program
     .command('migrate')
     .description('migrate the database to the schema of this release')
-    .addHelpText('after', examples('migrate --database-url postgres://…', 'migrate status'))
+    .addHelpText('after', examples('migrate', 'migrate status'))
     .action(action(runMigrate));
   command
     .command('status')

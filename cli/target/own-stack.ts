@@ -1,4 +1,4 @@
-import type { AwsAddress } from '../../core/aws/batches.ts';
+import type { AwsAddress } from '../../core/aws/clients.ts';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { functionName } from '../../core/handler/naming.ts';
 import { CREDENTIALS, type DevState, type FoundState, findState, isRunning, REGION, STAGE } from '../../local/state.ts';

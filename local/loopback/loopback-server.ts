@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { findStranger } from '../../core/access/loopback.ts';
+import { findStranger } from '../../core/loopback.ts';
 
 // An import of node:http also loads the WebSocket client, which costs 30 ms and 10 MB at the start.
 const { createServer } = process.getBuiltinModule('node:http');

@@ -10,6 +10,8 @@ const LONGEST_TEXT = 300;
 /** Longest line, which includes such a text. */
 const LONGEST_LINE = 400;
 const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
+/** SQLSTATE with which the server ends an idle session; its message may be in any language. */
+const IDLE_SESSION_TIMEOUT = '57P05';
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** Describes an event of the stack in one line; undefined for an event that is not shown. */
@@ -59,7 +61,7 @@ function isBounce({ event, step }: LogLine): boolean {
 
 /** The database ends the sessions of idle functions, and the next job opens another: nothing is wrong. */
 function isIdleEnd(log: LogLine): boolean {
-  return log.event === 'database_connection_lost' && errorText(log).includes('idle-session timeout');
+  return log.event === 'database_connection_lost' && log.sqlstate === IDLE_SESSION_TIMEOUT;
 }
 
 function line(now: Date, who: string, text: string, level: LogLine['level']): readonly Part[] {

@@ -16,7 +16,7 @@ const PLAIN_WORDS = `
   ahead answer applied batch by connection covered created database died dlq done error expires filter finished
   first given http id in last lost maintain make message messages metrics migration migrations missing movable move
   moved name no not nudge of ours prepared queue rate redriven refused request rescued scopes send sent share snoozed
-  state status tasks timeout unexpected unhandled unknown unreadable unstarted up used visible`;
+  state status tasks timeout unexpected unhandled unknown unreadable unstarted up used visible waiting`;
 const plain: readonly string[] = PLAIN_WORDS.match(/[a-z]+/g) ?? [];
 
 function paragraph(start: string): string {

@@ -125,7 +125,7 @@ describe('CLI-01: dlq discard', () => {
     await eventually(
       async () => {
         const { rows } = await pool.query(
-          `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock'`,
+          `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock' and datname = current_database()`,
         );
         expect(rows).toHaveLength(1);
       },

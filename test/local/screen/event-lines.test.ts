@@ -116,13 +116,21 @@ it.each([
 });
 
 it.each([
-  ['terminating connection due to idle-session timeout', ''],
+  ['57P05', 'Verbindung wird abgebrochen wegen Zeitüberschreitung inaktiver Sitzung', ''],
+  ['57P05', 'terminating connection due to idle-session timeout', ''],
   [
+    '57P01',
     'terminating connection due to administrator command',
     'lost an idle database connection; the next job opens another: terminating connection due to administrator command',
   ],
-])('a lost connection is shown only if it was not merely idle: %s', (message, expected) => {
-  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error: { name: 'error', message } };
+  [
+    undefined,
+    'the proxy lost it: idle-session timeout',
+    'lost an idle database connection; the next job opens another: the proxy lost it: idle-session timeout',
+  ],
+])('a lost connection is shown only if it was not merely idle: %s %s', (sqlstate, message, expected) => {
+  const error = { name: 'error', message };
+  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error, sqlstate };
 
   const line = lineOf(JSON.stringify(log));
 

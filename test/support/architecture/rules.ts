@@ -1,3 +1,4 @@
+import { clientMaker } from './client-makers.ts';
 import { elapsedTime } from './elapsed-time.ts';
 import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
@@ -13,6 +14,7 @@ import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 export const RULES: readonly Rule[] = [
   importDirection,
   moduleOwner,
+  clientMaker,
   keptApart,
   importSuffix,
   noFetchInInfra,
