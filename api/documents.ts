@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Id, Job, JobDetail } from './schemas.ts';
+import { Id, Job, JobDetail, RedriveFilter } from './schemas.ts';
 
 const HandlerNumbers = z.object({
   handler: z.string(),
@@ -59,6 +59,7 @@ export const Redrive = z
     expected: z.number().int(),
     done: z.number().int(),
     skipped: z.number().int(),
+    filter: RedriveFilter,
     requested_by: z.string(),
     created_at: z.iso.datetime(),
     finished_at: z.iso.datetime().nullable(),
@@ -135,7 +136,7 @@ export const Preview = z
       z.object({
         job_type: z.string().nullable(),
         routing_key: z.string().nullable(),
-        verdict: z.enum(['movable', 'no_handler', 'stray', 'not_dead']),
+        verdict: z.enum(['movable', 'no_handler', 'stray']),
         paused: z
           .boolean()
           .meta({ description: 'Whether the handler is paused; redriven jobs then wait until it is resumed.' }),

@@ -1,6 +1,6 @@
 import type { Dispatched } from '../core/aws/functions.ts';
 import { openQueues } from '../core/aws/queues.ts';
-import { choiceSetting, durationSetting, metricSettings } from '../core/config.ts';
+import { choiceSetting, durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
@@ -11,11 +11,10 @@ const settings: DispatcherSettings = {
   mode: choiceSetting('MILLRACE_DISPATCH_MODE', ['auto', 'loop', 'tick']),
   pollIntervalMs: durationSetting('MILLRACE_POLL_INTERVAL', '1s') * 1000,
   windowMs: durationSetting('MILLRACE_DISPATCH_WINDOW', '125s') * 1000,
-  retentionSeconds: durationSetting('MILLRACE_RETENTION', '7d'),
 };
 const deps = {
   db: openConfiguredDatabase({ max: 1, name: 'millrace-dispatcher', log: processLog }),
-  queues: openQueues(),
+  queues: openQueues(serviceAddress('SQS')),
   log: processLog,
   time: systemTime,
   random: Math.random,
@@ -30,5 +29,5 @@ interface DispatcherEvent {
 /** The Lambda that the schedule invokes every minute. A nudge runs one or two rounds beside the current run. */
 export const handler = (event: DispatcherEvent | null, context: LambdaContext): Promise<Dispatched | undefined> => {
   nameInvocation(context);
-  return event?.nudge ? runOnce(deps, settings, event.again) : runDispatcher(deps, settings).then(() => undefined);
+  return event?.nudge ? runOnce(deps, event.again) : runDispatcher(deps, settings).then(() => undefined);
 };

@@ -9,7 +9,7 @@ grant usage on schema millrace to millrace_app, millrace_operator, millrace_runt
 -- The only clock: every statement reads the time here, so that a test can replace one function.
 create function millrace.clock() returns timestamptz
   language sql stable parallel safe
-  as $$ select statement_timestamp() $$;
+  return statement_timestamp();
 revoke execute on function millrace.clock() from public;
 grant execute on function millrace.clock() to millrace_app, millrace_operator, millrace_runtime;
 
@@ -67,4 +67,4 @@ end $$;
 revoke execute on function millrace.renew_epoch() from public;
 grant execute on function millrace.renew_epoch() to millrace_runtime;
 
-grant select on millrace.migrations to millrace_runtime;
+grant select on millrace.migrations to millrace_runtime, millrace_operator;

@@ -28,6 +28,16 @@ create table millrace.handlers (
 grant select, insert, update, delete on millrace.handlers to millrace_runtime;
 grant select on millrace.handlers to millrace_operator;
 
+-- When a handler left the registry, until it returns: its jobs die a day later, regardless of how long they waited.
+create table millrace.removed_handlers (
+  job_type text not null,
+  routing_key text not null,
+  removed_at timestamptz not null default millrace.clock(),
+  primary key (job_type, routing_key)
+);
+grant select, insert, update, delete on millrace.removed_handlers to millrace_runtime;
+grant select on millrace.removed_handlers to millrace_operator;
+
 -- The highest claim number that has started. A table of its own, because the claim locks the rows of `handlers`.
 create table millrace.handler_starts (
   job_type text not null,

@@ -21,7 +21,6 @@ create table millrace.job_attempts (
 create index job_attempts_job on millrace.job_attempts (job_id);
 create unique index job_attempts_once_a_claim on millrace.job_attempts (job_id, claim_no)
   where outcome in ('failed', 'dead_letter', 'skipped', 'cancelled');
-create index job_attempts_finished on millrace.job_attempts (finished_at);
 grant select, insert, delete on millrace.job_attempts to millrace_runtime;
 grant select on millrace.job_attempts to millrace_operator;
 
@@ -52,11 +51,15 @@ create table millrace.dead_letters (
 );
 create unique index dead_letters_one_open_a_job on millrace.dead_letters (job_id) where status = 'open';
 create unique index dead_letters_one_a_stray on millrace.dead_letters (queue_name, message_id) where job_id is null;
-create index dead_letters_open on millrace.dead_letters (job_type, routing_key, died_at, id) where status = 'open';
+-- With the columns that counts of many dead letters read, so that they need not read the rows with their stack traces.
+create index dead_letters_open on millrace.dead_letters (job_type, routing_key, died_at, id) include (job_id)
+  where status = 'open';
 -- A redrive reads the open ones in the order of their ids.
 create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
 create index dead_letters_job on millrace.dead_letters (job_id);
+-- The mirror asks whether a dead letter of a queue was resolved since its last sweep.
+create index dead_letters_resolved on millrace.dead_letters (queue_name, resolved_at) where status <> 'open';
 grant select, insert, update, delete on millrace.dead_letters to millrace_runtime;
 grant select on millrace.dead_letters to millrace_operator;
 
@@ -65,6 +68,8 @@ grant select on millrace.dead_letters to millrace_operator;
 create table millrace.dead_letter_queues (
   queue_url text primary key,
   depth bigint not null default 0,
+  -- Messages that the last sweep left in the queue; null before the first sweep.
+  seen bigint,
   checked_at timestamptz not null default millrace.clock(),
   swept_at timestamptz,
   complete_at timestamptz,

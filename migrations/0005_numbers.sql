@@ -55,14 +55,18 @@ create table millrace.job_timing_totals (
 -- Upper bounds of the buckets, in seconds; the last bucket has none. A Lambda function runs for at most 900 s.
 create function millrace.timing_bounds() returns double precision[]
   language sql immutable parallel safe
-  as $$ select array[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]::double precision[] $$;
+  return array[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]::double precision[];
 
--- The latest count of live jobs. Counting millions takes a second, so a reader gets what the mirror counted last.
+-- The latest count of live jobs. Counting millions takes seconds, so the upkeep counts them in parts: it adds to the
+-- next count, which replaces the latest one at the end of a pass.
 create table millrace.job_counts (
   status text not null,
   job_type text not null,
   routing_key text not null default '',
-  count bigint not null,
+  count bigint not null default 0,
+  due bigint not null default 0,
+  next_count bigint not null default 0,
+  next_due bigint not null default 0,
   counted_at timestamptz not null default millrace.clock(),
   primary key (status, job_type, routing_key)
 ) with (fillfactor = 50);

@@ -11,7 +11,7 @@ create function millrace.finish(
 ) returns setof bigint
   -- One probe of a key per job, also with a plan that Postgres made while the tables were small. Where a sequential
   -- scan is the only way, its penalty would make Postgres 15 to 17 compile the statement.
-  language plpgsql
+  language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin
@@ -91,7 +91,7 @@ create function millrace.die(
   job_ids bigint[], error_names text[], messages text[], stacks text[] default null, fingerprints text[] default null,
   suspects boolean default null, lost boolean default false
 ) returns setof bigint
-  language plpgsql
+  language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin

@@ -73,11 +73,13 @@ create table millrace.operations (
   filter jsonb not null,
   rate_per_second double precision check (rate_per_second > 0),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
-  -- The last dead letter that a step examined.
+  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
+  -- because their rows were locked.
   cursor_id bigint not null default 0,
+  walk_locked bigint not null default 0,
   expected_count bigint not null default 0,
   done_count bigint not null default 0,
-  -- Dead letters that matched and were still open at the end: strays, or without a handler.
+  -- Dead letters that match and that this walk did not move: strays, without a handler, or locked.
   skipped_count bigint not null default 0,
   -- The rate is used up until this time.
   stepped_at timestamptz not null default millrace.clock(),
@@ -90,10 +92,10 @@ create table millrace.operations (
 -- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
 
 -- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
--- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+-- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
-  as $$
+  begin atomic
   select d.* from millrace.dead_letters d
     where d.status = 'open'
       and (filter -> 'job_types' is null
@@ -102,23 +104,25 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
       and (filter -> 'job_ids' is null
         or d.job_id in (select jsonb_array_elements_text(filter -> 'job_ids')::bigint))
       and (filter -> 'since' is null or d.died_at >= (filter ->> 'since')::timestamptz)
+      and (filter -> 'until' is null or d.died_at <= (filter ->> 'until')::timestamptz)
       and (filter -> 'error' is null or position(lower(filter ->> 'error') in lower(d.last_error)) > 0)
       and (filter -> 'group' is null or starts_with(d.fingerprint, filter ->> 'group'))
-      and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint)
-$$;
+      and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint);
+  end;
 
--- The matching dead letters that a redrive can move: their job is dead and has a handler.
+-- The matching dead letters that a redrive can move: those with a job and a handler. An open dead letter of a job means
+-- that the job is dead, because each transition changes both; step_redrive and redrive compare them once more.
 create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
-  as $$
+  begin atomic
   select d.* from millrace.matching_dead_letters(filter) d
-    where exists (select from millrace.jobs_live j where j.id = d.job_id and j.status = 'dead_letter')
-      and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key)
-$$;
+    where d.job_id is not null
+      and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key);
+  end;
 
 -- Returns whether a text is a valid time: the cast of an invalid one fails.
 create function millrace.is_time(value text) returns boolean
-  language plpgsql stable
+  language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
 begin
   return value ~ '^\d{4}-\d\d-\d\d' and value::timestamptz is not null;
@@ -128,7 +132,7 @@ end $$;
 
 -- Returns what is wrong with the filter of a redrive, or null. An empty filter is refused: it must not mean everything.
 create function millrace.redrive_filter_fault(filter jsonb) returns text
-  language plpgsql stable
+  language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
 declare
   key text;
@@ -148,10 +152,12 @@ begin
       when 'error' then 'a part of the error''s text, of 1 to 500 characters'
       when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'until' then 'a time such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
       when 'all' then 'true, or leave it out' end;
     if expected is null then
-      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
+      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, until, limit and all',
+        key);
     end if;
     fits := case
         when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
@@ -161,7 +167,7 @@ begin
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
-        when key = 'since' then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key in ('since', 'until') then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
         when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
@@ -175,7 +181,7 @@ begin
     return format('all: this means every dead letter; leave it out, or %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
   end if;
-  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
+  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'until', 'all'] then
     return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
   end if;
   return null;
@@ -209,58 +215,86 @@ begin
   return operation_id;
 end $$;
 
--- Moves the next jobs of a redrive: up to `most`, as its rate and limit allow. Returns its row. Does not wait for a
--- step that another transaction is making.
+-- Moves the next jobs of a redrive: up to `most`, as its rate and limit allow, among the next 20,000 open dead letters,
+-- so that a step is short even if nothing matches. Returns its row. Does not wait for a step that another transaction
+-- is making.
 create function millrace.step_redrive(operation_id bigint, most integer) returns setof millrace.operations
   language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 declare
+  window_size constant integer := 20000;
   o millrace.operations;
+  looked record;
   picked record;
   allowed bigint := most;
-  room bigint;
   earned_from timestamptz;
+  walked_to bigint;
+  is_full boolean;
   moved bigint := 0;
+  unmoved bigint;
 begin
   select * into o from millrace.operations
     where id = operation_id and kind = 'redrive' and status = 'running' for update skip locked;
   if found then
     -- After a break, the redrive makes up for at most five seconds, or one job, so that no burst follows.
     earned_from := greatest(o.stepped_at, millrace.clock() - make_interval(secs => greatest(5, 1 / o.rate_per_second)));
-    allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)));
-    room := (o.filter ->> 'limit')::bigint - o.done_count;
+    -- At its limit, a redrive only counts the rest.
+    is_full := coalesce(o.done_count >= (o.filter ->> 'limit')::bigint, false);
+    allowed := least(allowed, floor(o.rate_per_second * extract(epoch from millrace.clock() - earned_from)),
+      (o.filter ->> 'limit')::bigint - o.done_count);
+    select count(*) as rows, coalesce(max(w.id), o.cursor_id) as last_id into looked
+      from (select d.id from millrace.dead_letters d
+              where d.status = 'open' and d.id > o.cursor_id and d.id <= (o.filter ->> 'until_id')::bigint
+              order by d.id limit window_size) w;
     select count(*) as jobs, max(d.id) as last_id, array_agg(d.job_id) as job_ids, array_agg(d.claim_no) as claim_nos
       into picked
-      from (select * from millrace.redrivable_dead_letters(o.filter) r where r.id > o.cursor_id
-              order by r.id limit least(allowed, room)) d;
+      from (select * from millrace.redrivable_dead_letters(o.filter) r
+              where r.id > o.cursor_id and r.id <= looked.last_id
+                and exists (select from millrace.jobs_live j where j.id = r.job_id and j.status = 'dead_letter')
+              order by r.id limit allowed) d;
+    -- With as many jobs as allowed, others of this window may be left for the next step.
+    walked_to := case when is_full or picked.jobs < allowed then looked.last_id else coalesce(picked.last_id, o.cursor_id) end;
+    unmoved := (select count(*) from millrace.matching_dead_letters(o.filter) m
+                  where m.id > o.cursor_id and m.id <= walked_to);
     if picked.jobs > 0 then
       moved := (select count(*) from millrace.redrive(picked.job_ids, picked.claim_nos,
         format('redrive %s of %s', o.id, o.requested_by)));
     end if;
     update millrace.operations u
-      set done_count = o.done_count + moved, updated_at = millrace.clock(),
-          cursor_id = coalesce(picked.last_id, case when allowed > 0 then 0 else o.cursor_id end),
-          stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock())
-      where u.id = o.id;
-    -- A walk that starts at 0 and moves nothing is the last: earlier ones may have skipped rows that were locked.
-    if room - moved <= 0 or (picked.jobs = 0 and allowed > 0 and o.cursor_id = 0) then
-      update millrace.operations u
-        set status = 'done', finished_at = millrace.clock(),
-            skipped_count = (select count(*) from millrace.matching_dead_letters(o.filter))
-        where u.id = o.id;
+      set done_count = o.done_count + moved, cursor_id = walked_to, skipped_count = o.skipped_count + unmoved - moved,
+          walk_locked = o.walk_locked + picked.jobs - moved,
+          stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock()),
+          updated_at = millrace.clock()
+      where u.id = o.id
+      returning * into o;
+    if (is_full or picked.jobs < allowed) and looked.rows < window_size then
+      -- The end of a walk. Another one follows for the rows that were locked.
+      if o.walk_locked > 0 and not is_full then
+        update millrace.operations u
+          set cursor_id = 0, skipped_count = 0, walk_locked = 0 where u.id = o.id;
+      else
+        update millrace.operations u set status = 'done', finished_at = millrace.clock() where u.id = o.id;
+      end if;
     end if;
   end if;
   return query select * from millrace.operations u where u.id = operation_id;
 end $$;
 
--- Ends a redrive; jobs already moved are not moved back. Returns false if it was not running.
+-- Ends a redrive; jobs already moved are not moved back. Returns false if it had moved everything or was not running.
 create function millrace.cancel_redrive(operation_id bigint) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
+declare
+  outcome text;
 begin
-  update millrace.operations o set status = 'cancelled', finished_at = millrace.clock(), updated_at = millrace.clock()
-    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running';
-  if not found then
+  -- One that has moved everything is done: only the step that finds nothing more has not been made.
+  update millrace.operations o
+    set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
+        finished_at = millrace.clock(), updated_at = millrace.clock()
+    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
+    returning o.status into outcome;
+  if outcome is distinct from 'cancelled' then
     return false;
   end if;
   insert into millrace.audit_log (action, details)

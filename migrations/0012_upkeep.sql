@@ -1,28 +1,34 @@
--- Retention and statistics. The dispatcher calls both functions, once an hour.
+-- Retention and statistics, which the function of the mirror maintains.
 
--- Empties a slot of the ring if its newest row is older than the retention; returns whether it did. Gives up after 50
--- ms, so that other transactions do not queue behind it: late pruning loses nothing.
+-- Where the next part of a step continues, and when its last pass ended. A pass under way has a position.
+create table millrace.upkeep (
+  step text primary key,
+  position text,
+  passed_at timestamptz
+) with (fillfactor = 50);
+grant select, insert, update on millrace.upkeep to millrace_runtime;
+grant select on millrace.upkeep to millrace_operator;
+
+-- Empties a slot of the ring if its last day ended before the retention; returns whether it did. It reads no row: a
+-- slot contains one day in 32, and what is left of an earlier one is older still. Gives up after 50 ms, so that other
+-- transactions do not queue behind it: late pruning loses nothing.
 create function millrace.prune_slot(slot smallint, retention interval) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
   as $$
 declare
   leaf text := 'millrace.jobs_finished_' || lpad(slot::text, 2, '0');
-  young boolean;
+  today bigint := floor(extract(epoch from millrace.clock()) / 86400);
+  last_day bigint := today - (millrace.slot_of(millrace.clock()) - slot + 32) % 32;
 begin
   if retention > interval '30 days' or retention < interval '1 hour' then
     raise exception 'retention: expected 1 hour to 30 days, got %', retention using errcode = 'invalid_parameter_value';
   end if;
-  -- Jobs that finish now go into today's slot: its first row could arrive between the check below and the lock. A
-  -- transaction that began before midnight may still write into yesterday's.
-  if slot in (millrace.slot_of(millrace.clock()), millrace.slot_of(millrace.clock() - interval '1 day')) then
+  -- Jobs that finish now go into today's slot. A transaction that began before midnight may still write into
+  -- yesterday's.
+  if last_day >= today - 1 or to_timestamp((last_day + 1) * 86400) > millrace.clock() - retention then
     return false;
   end if;
   if pg_relation_size(leaf) = 0 then
-    return false;
-  end if;
-  execute format('select exists (select from %s where finished_at > millrace.clock() - $1)', leaf)
-    into young using retention;
-  if young then
     return false;
   end if;
   execute format('truncate %s', leaf);

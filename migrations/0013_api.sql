@@ -21,4 +21,5 @@ create table millrace.idempotency_keys (
   created_at timestamptz not null default millrace.clock(),
   primary key (caller, key)
 );
+create index idempotency_keys_created on millrace.idempotency_keys (created_at);
 grant select, insert, update, delete on millrace.api_keys, millrace.idempotency_keys to millrace_runtime;

@@ -23,5 +23,6 @@ create table millrace.schedule_ticks (
   created_at timestamptz not null default millrace.clock(),
   primary key (schedule, tick_at)
 );
+create index schedule_ticks_created on millrace.schedule_ticks (created_at);
 grant select, insert, update, delete on millrace.schedules, millrace.schedule_ticks to millrace_runtime;
 grant select on millrace.schedules, millrace.schedule_ticks to millrace_operator;

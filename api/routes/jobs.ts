@@ -107,8 +107,9 @@ export function jobDocument({ job, attempts, waiting }: ShownJob, { scopes }: Ca
     ...snakeCase(rest),
     result: result === null ? null : exactJson(result),
     waiting,
-    ...(readable && { payload: exactJson(payload) }),
+    ...(readable && { payload: payload === null ? null : exactJson(payload) }),
     payload_restricted: !readable,
+    ...(payload === null && { payload_too_large: true }),
     ...(scopes.has('jobs:read') && { attempt_history: attempts.map(snakeCase) }),
   };
 }

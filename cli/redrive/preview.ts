@@ -74,7 +74,6 @@ const MOVES: Readonly<Record<RedriveVerdict, string>> = {
   movable: 'yes',
   no_handler: 'no: deploy its handler first',
   stray: 'no: a message without a job',
-  not_dead: 'no: no longer dead',
 };
 
 /** Returns the preview as two tables: by handler, and by kind of error. */
@@ -109,8 +108,6 @@ function obstacle(handler: PreviewedHandler): string | undefined {
       return `${jobs} without a handler: deploy ${jobOf(handler)} first`;
     case 'stray':
       return `${counted(handler.jobs, 'message')} without a job: npx millrace dlq discard --stray N, with N from npx millrace dlq list`;
-    case 'not_dead':
-      return `${jobs} of ${jobOf(handler)}: no longer dead`;
   }
 }
 

@@ -3,7 +3,6 @@ import type { DeadLetterQueues, MoveTask, QueueState } from '../aws/dead-letter-
 import type { Queues } from '../aws/queues.ts';
 import { queueNameOf } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
-import { countJobs } from '../numbers/count-jobs.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
@@ -26,6 +25,8 @@ const SWEEP_EVERY_SECONDS = 15 * 60;
 /** Longest time that one run receives; messages are hidden for 60 s, and must be visible again before that. */
 const WINDOW_MS = 40_000;
 const QUEUES_AT_ONCE = 4;
+/** Time after the window in which the search for missing messages may continue. */
+const CARRY_MS = 5_000;
 
 /**
  * Mirrors every dead-letter queue in the table. It deletes only messages whose job is no longer dead under the
@@ -39,13 +40,7 @@ export async function mirror(deps: MirrorDeps): Promise<void> {
       deps.log.error('mirror_failed', { queue: queueNameOf(queue.url), error });
     }),
   );
-  await carry(deps);
-  // The mirror counts and not the dispatcher, because the count reads the whole table and would delay due jobs.
-  const counted = await countJobs(deps.db).catch((error: unknown) => {
-    deps.log.warn('jobs_not_counted', { error });
-    return [];
-  });
-  for (const { jobType, due } of counted) deps.metrics?.put({ DueJobs: due }, jobType);
+  await carry(deps, until + CARRY_MS);
 }
 
 async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number): Promise<void> {
@@ -74,7 +69,7 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const swept = await sweep(deps, { url, name, until });
   // Without the list of move tasks, no message can be called missing.
   const complete = swept.covered && swept.found >= depth && tasks !== undefined;
-  await storeSweep(db, { url, name, begunAt, complete, retentionSeconds });
+  await storeSweep(db, { url, name, begunAt, complete, left: swept.left, retentionSeconds });
   if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
 }
 

@@ -5,27 +5,27 @@ export interface MirroredQueue {
   readonly url: string;
   /** Job type of its handler. */
   readonly jobType: string;
-  /** Number of open dead letters that the last sweep saw in it. */
+  /** Number of messages that the last sweep left in it. */
   readonly seen: number;
   /** Number of messages at the last count of SQS. */
   readonly depth: number;
-  /** Whether it must be swept regardless of its depth: its last sweep is too old, or it was never swept. */
+  /**
+   * Whether it must be swept regardless of its depth: it was never swept, its last sweep is too old, or one of its
+   * dead letters was resolved since then.
+   */
   readonly due: boolean;
 }
 
 const FIND_MIRRORED_QUEUES = `
-  with seen as (
-    select q.queue_url, count(*) as count from millrace.dead_letter_queues q
-      join millrace.dead_letters d on d.queue_name = substring(q.queue_url from '[^/]+$')
-      where d.status = 'open' and d.last_seen_at >= q.swept_at group by q.queue_url
-  )
-  select h.dead_letter_queue_url as url, h.job_type as "jobType", coalesce(s.count, 0)::integer as seen,
+  select h.dead_letter_queue_url as url, h.job_type as "jobType", coalesce(q.seen, 0)::integer as seen,
          coalesce(q.depth, 0)::integer as depth,
-         coalesce(q.swept_at < millrace.clock() - make_interval(secs => $1), true) as due
+         coalesce(q.swept_at < millrace.clock() - make_interval(secs => $1), true) or exists (
+           select from millrace.dead_letters d
+             where d.queue_name = substring(q.queue_url from '[^/]+$') and d.status <> 'open'
+               and d.resolved_at >= q.swept_at) as due
     from (select distinct on (dead_letter_queue_url) dead_letter_queue_url, job_type from millrace.handlers
             order by dead_letter_queue_url, job_type) h
     left join millrace.dead_letter_queues q on q.queue_url = h.dead_letter_queue_url
-    left join seen s on s.queue_url = q.queue_url
     order by q.swept_at nulls first, url`;
 
 /** Returns all dead-letter queues of the registry, those with the oldest sweep first. */
@@ -63,6 +63,8 @@ export interface Sweep {
   readonly begunAt: Date;
   /** Whether it saw as many messages as SQS counted. */
   readonly complete: boolean;
+  /** Number of messages that it left in the queue. */
+  readonly left: number;
   readonly retentionSeconds: number;
 }
 
@@ -70,7 +72,7 @@ export interface Sweep {
 const NOTE_SWEEP = `
   with noted as (
     update millrace.dead_letter_queues q
-      set swept_at = $3, complete_before_at = case when $4 then q.complete_at else q.complete_before_at end,
+      set swept_at = $3, seen = $6, complete_before_at = case when $4 then q.complete_at else q.complete_before_at end,
           complete_at = case when $4 then $3 else q.complete_at end
       where q.queue_url = $1
       returning q.complete_before_at, q.moved_at
@@ -90,6 +92,6 @@ const NOTE_SWEEP = `
 
 /** Stores a sweep, and closes the strays that are no longer in the queue. */
 export async function storeSweep(db: Database, sweep: Sweep): Promise<void> {
-  const { url, name, begunAt, complete, retentionSeconds } = sweep;
-  await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds]);
+  const { url, name, begunAt, complete, left, retentionSeconds } = sweep;
+  await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds, left]);
 }

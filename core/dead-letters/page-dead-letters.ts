@@ -38,3 +38,15 @@ export async function pageDeadLetters(
   const deadLetters = rows.slice(0, limit);
   return { deadLetters, next: rows.length > limit ? deadLetters.at(-1)?.id : end };
 }
+
+/** Returns the newest open dead letters that match, up to `limit`, page by page. */
+export async function listDeadLetters(db: Queryable, filter: PinnedFilter, limit: number): Promise<ListedDeadLetter[]> {
+  const found: ListedDeadLetter[] = [];
+  let before: string | undefined;
+  do {
+    const page = await pageDeadLetters(db, filter, { before, limit: limit - found.length });
+    found.push(...page.deadLetters);
+    before = page.next;
+  } while (before !== undefined && found.length < limit);
+  return found;
+}

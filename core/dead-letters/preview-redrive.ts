@@ -8,9 +8,7 @@ export type RedriveVerdict =
   /** The job has no registered handler. */
   | 'no_handler'
   /** The message has no job. */
-  | 'stray'
-  /** The job is no longer dead. */
-  | 'not_dead';
+  | 'stray';
 
 /** The number of dead letters with one handler and verdict. */
 export interface PreviewedHandler {
@@ -23,19 +21,16 @@ export interface PreviewedHandler {
 }
 
 const PREVIEW_REDRIVE = `
-  with meant as materialized (
-    select d.job_id, d.job_type, d.routing_key,
-           d.job_id is null or exists (select from millrace.jobs_live j
-             where j.id = d.job_id and j.status = 'dead_letter') as is_dead
-      from millrace.matching_dead_letters($1::jsonb) d
+  with counted as (
+    select d.job_type, d.routing_key, d.job_id is null as is_stray, count(*)::integer as jobs
+      from millrace.matching_dead_letters($1::jsonb) d group by 1, 2, 3
   )
-  select m.job_type as "jobType", m.routing_key as "routingKey",
-         case when m.job_id is null then 'stray' when not m.is_dead then 'not_dead'
-           when h.job_type is null then 'no_handler' else 'movable' end as verdict,
-         h.paused_at is not null as paused, count(*)::integer as jobs
-    from meant m
-    left join millrace.handlers h on h.job_type = m.job_type and h.routing_key = m.routing_key
-    group by 1, 2, 3, 4 order by jobs desc, 1, 2`;
+  select c.job_type as "jobType", c.routing_key as "routingKey",
+         case when c.is_stray then 'stray' when h.job_type is null then 'no_handler' else 'movable' end as verdict,
+         h.paused_at is not null as paused, c.jobs
+    from counted c
+    left join millrace.handlers h on h.job_type = c.job_type and h.routing_key = c.routing_key
+    order by c.jobs desc, 1, 2`;
 
 /** Returns what a redrive of the filter would and would not move, one row for each handler and verdict. */
 export async function previewRedrive(db: Queryable, filter: PinnedFilter): Promise<PreviewedHandler[]> {

@@ -23,6 +23,8 @@ interface SweptQueue {
 export interface Swept {
   /** Number of messages that were received. */
   readonly found: number;
+  /** Number of these that it did not delete. */
+  readonly left: number;
   /** Whether the sweep continued until it received nothing new. */
   readonly covered: boolean;
 }
@@ -61,7 +63,7 @@ export async function sweep(deps: SweepDeps, queue: SweptQueue): Promise<Swept> 
   const counts = Object.groupBy(received.verdicts, (verdict) => verdict);
   const fields = Object.fromEntries(Object.entries(counts).map(([verdict, of]) => [verdict, of.length]));
   log.info('mirrored', { queue: queue.name, ...fields });
-  return { found: received.kept.size + received.done.size, covered };
+  return { found: received.kept.size + received.done.size, left: received.kept.size, covered };
 }
 
 /** Returns whether every message was seen. */

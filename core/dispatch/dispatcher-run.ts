@@ -46,28 +46,3 @@ export async function storeRound(db: Database, worked: boolean): Promise<RunStat
   const { rows } = await db.query<RunState>(STORE_ROUND, [worked]);
   return rows[0] ?? { runNo: '0', active: false, paced: false };
 }
-
-const TAKE_HOURLY_WORK = `
-  update millrace.dispatcher_runs set last_hourly_at = millrace.clock()
-    where last_hourly_at is null or last_hourly_at < millrace.clock() - interval '1 hour'
-    returning run_no`;
-
-/** Returns true to one caller an hour. */
-export async function takeHourlyWork(db: Database): Promise<boolean> {
-  const { rowCount } = await db.query(TAKE_HOURLY_WORK);
-  return rowCount === 1;
-}
-
-const RETURN_HOURLY_WORK = `update millrace.dispatcher_runs set last_hourly_at = null`;
-
-/** Makes `takeHourlyWork` return true to the next caller, because work is left. */
-export async function returnHourlyWork(db: Database): Promise<void> {
-  await db.query(RETURN_HOURLY_WORK);
-}
-
-const ANALYZE_JOBS = `select millrace.analyze_jobs()`;
-
-/** Updates the statistics of the partitioned table, which autovacuum does not analyze. */
-export async function analyzeJobs(db: Database): Promise<void> {
-  await db.query(ANALYZE_JOBS);
-}

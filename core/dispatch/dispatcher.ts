@@ -1,6 +1,5 @@
 import type { Dispatched } from '../aws/functions.ts';
 import type { Queues } from '../aws/queues.ts';
-import { SettingError } from '../errors.ts';
 import { openFloors } from '../jobs/claim-floors.ts';
 import { releaseUnconfirmed } from '../jobs/release.ts';
 import type { Log } from '../log.ts';
@@ -37,12 +36,8 @@ export interface DispatcherSettings {
   readonly pollIntervalMs: number;
   /** Duration of one run, in milliseconds: longer than the 119 s that can separate two ticks. */
   readonly windowMs: number;
-  /** Retention of finished jobs: an hour to 30 days, because they are stored in a ring of 32 daily partitions. */
-  readonly retentionSeconds: number;
 }
 
-const LEAST_RETENTION_SECONDS = 3600;
-const LONGEST_RETENTION_SECONDS = 30 * 86_400;
 const CLAIM_LIMIT = 1000;
 const UNCONFIRMED_AFTER_SECONDS = 60;
 const MAINTAIN_EVERY_MS = 10_000;
@@ -66,12 +61,11 @@ interface Run extends DispatchDeps, MaintainDeps {
  * @throws the last error when the window ends before the run could register.
  */
 export async function runDispatcher(deps: DispatcherDeps, settings: DispatcherSettings): Promise<void> {
-  checkRetention(settings);
   const end = deps.time.now() + settings.windowMs;
   let registered: Registered | undefined;
   for (let pause = settings.pollIntervalMs; ; ) {
     try {
-      registered ??= { run: openRun(deps, settings), runNo: await registerRun(deps.db) };
+      registered ??= { run: openRun(deps), runNo: await registerRun(deps.db) };
       if (await isDone(deps, settings, registered)) return;
       pause = settings.pollIntervalMs;
     } catch (error) {
@@ -108,9 +102,8 @@ async function isDone(
  * Runs one round outside any run, for a nudge. It does no upkeep: otherwise a nudge for each job would repeat the
  * upkeep. `again` adds a round a second later, for the jobs of callers that nudge at most once a second.
  */
-export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings, again = false): Promise<Dispatched> {
-  checkRetention(settings);
-  const run = openRun(deps, settings);
+export async function runOnce(deps: DispatcherDeps, again = false): Promise<Dispatched> {
+  const run = openRun(deps);
   const { dispatched: first } = await round(deps, run);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
@@ -118,15 +111,10 @@ export async function runOnce(deps: DispatcherDeps, settings: DispatcherSettings
   return { claimed: first.claimed + second.claimed, sent: first.sent + second.sent };
 }
 
-function checkRetention({ retentionSeconds }: DispatcherSettings): void {
-  if (retentionSeconds >= LEAST_RETENTION_SECONDS && retentionSeconds <= LONGEST_RETENTION_SECONDS) return;
-  throw new SettingError('retention', '1h to 30d', `${retentionSeconds}s`);
-}
-
-function openRun(deps: DispatcherDeps, { retentionSeconds }: DispatcherSettings): Run {
+function openRun(deps: DispatcherDeps): Run {
   const { db, queues, log, random, metrics } = deps;
   return {
-    ...{ db, queues, log, random, retentionSeconds, ...(metrics && { metrics }) },
+    ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
     refusals: new Map(),
     reported: new Set(),
@@ -151,7 +139,7 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
 async function keepUp({ time }: DispatcherDeps, run: Run): Promise<void> {
   if (time.now() - run.maintainedAt < MAINTAIN_EVERY_MS) return;
   await storeMetrics(run);
-  await maintain(run).catch((error: unknown) => run.log.error('maintain_failed', { error }));
+  await maintain(run);
   run.maintainedAt = time.now();
 }
 

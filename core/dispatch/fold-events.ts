@@ -24,9 +24,13 @@ const FOLD_EVENTS = `
       select event, job_type, status, count from sums
       on conflict (event, job_type, status) do update set count = t.count + excluded.count
   )
-  select event, job_type as "jobType", sum(count)::float8 as count from sums group by event, job_type`;
+  select event, job_type as "jobType", sum(count)::float8 as count from sums s
+    where exists (select from millrace.handlers h where h.job_type = s.job_type) group by event, job_type`;
 
-/** Adds the rows of the counters to their totals, and returns the events that it added. */
+/**
+ * Adds the rows of the counters to their totals, and returns the events that it added for job types with a handler: a
+ * mistyped job type must not create a metric.
+ */
 export async function foldEvents(db: Database): Promise<FoldedEvents[]> {
   const { rows } = await db.query<FoldedEvents>(FOLD_EVENTS, [20_000]);
   return rows;

@@ -1,40 +1,39 @@
 import { handlerName } from '../handler/naming.ts';
 import { applyCancelRequests } from '../jobs/cancel.ts';
-import { dieUnhandled, findUnhandled } from '../jobs/die-unhandled.ts';
+import { dieUnhandled } from '../jobs/die-unhandled.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
 import { readOldestDue } from '../numbers/stats.ts';
 import type { Database } from '../postgres/database.ts';
-import { analyzeJobs, returnHourlyWork, takeHourlyWork } from './dispatcher-run.ts';
+import { advance } from '../postgres/step.ts';
 import { type FoldedEvents, foldEvents, foldTimings } from './fold-events.ts';
-import { pruneFinished, pruneHistory } from './prune.ts';
 
 export interface MaintainDeps {
   readonly db: Database;
   readonly log: Log;
-  /** Retention of finished jobs and their attempts, in seconds. */
-  readonly retentionSeconds: number;
   /** Addresses already reported as unhandled, so that each is logged once. */
   readonly reported: Set<string>;
   readonly metrics?: Metrics;
 }
 
-const UNHANDLED_FOR_SECONDS = 24 * 3600;
 const CANCEL_LIMIT = 1000;
+const UNHANDLED = { name: 'unhandled', everySeconds: 0 };
+const UNHANDLED_LIMITS = { afterSeconds: 24 * 3600, addresses: 500, jobs: 1000 };
+/** Addresses that one line of the log names. */
+const MOST_NAMED = 3;
 
-/** Does the upkeep: applies cancel requests, adds up counters, ends jobs without a handler, deletes old rows. */
+/** Applies cancel requests, adds up counters and ends jobs without a handler. Each of them fails alone. */
 export async function maintain(deps: MaintainDeps): Promise<void> {
-  await applyCancelRequests(deps.db, CANCEL_LIMIT);
-  await publish(deps, await foldEvents(deps.db));
-  await foldTimings(deps.db);
-  await reportUnhandled(deps);
-  if (!(await takeHourlyWork(deps.db))) return;
-  const slots = await pruneFinished(deps.db, deps.retentionSeconds);
-  const { rows, more } = await pruneHistory(deps.db, deps.retentionSeconds);
-  deps.log.info('pruned', { days: slots, history_rows: rows });
-  // A full batch means that rows are left: the next upkeep continues, and the last one updates the statistics.
-  await (more ? returnHourlyWork : analyzeJobs)(deps.db);
+  const steps: readonly (() => Promise<unknown>)[] = [
+    () => applyCancelRequests(deps.db, CANCEL_LIMIT),
+    async () => publish(deps, await foldEvents(deps.db)),
+    () => foldTimings(deps.db),
+    () => reportUnhandled(deps),
+  ];
+  for (const step of steps) {
+    await step().catch((error: unknown) => deps.log.error('maintain_failed', { error }));
+  }
 }
 
 const PUBLISHED: Readonly<Record<string, CloudWatchName>> = {
@@ -59,11 +58,22 @@ async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEve
 }
 
 async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {
-  for (const address of await findUnhandled(db)) {
-    const name = handlerName(address);
-    if (!reported.has(name)) log.warn('no_handler', { job_type: address.jobType, reason: `no handler for ${name}` });
-    reported.add(name);
-    const died = await dieUnhandled(db, address, UNHANDLED_FOR_SECONDS);
-    if (died > 0) log.error('unhandled_jobs_dead', { job_type: address.jobType, jobs: died });
-  }
+  const part = await advance(db, UNHANDLED, (tx, position) => dieUnhandled(tx, position, UNHANDLED_LIMITS));
+  const unhandled = (part?.unhandled ?? []).map((one) => ({ ...one, name: handlerName(one) }));
+  const unreported = unhandled.filter(({ name }) => !reported.has(name));
+  if (unreported.length > 0) log.warn('no_handler', whom(unreported));
+  for (const { name } of unreported) reported.add(name);
+  const emptied = unhandled.filter(({ died }) => died > 0);
+  const jobs = emptied.reduce((sum, { died }) => sum + died, 0);
+  if (jobs > 0) log.error('unhandled_jobs_dead', { ...whom(emptied), jobs });
+}
+
+/** Names the first addresses and counts the others: a producer can mistype a job type in thousands of ways. */
+function whom(addresses: readonly { readonly jobType: string; readonly name: string }[]) {
+  const names = addresses.slice(0, MOST_NAMED).map(({ name }) => name);
+  const others = addresses.length - names.length;
+  return {
+    job_type: addresses.length === 1 ? addresses[0]?.jobType : undefined,
+    reason: `no handler for ${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`,
+  };
 }

@@ -23,14 +23,17 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
   return moved;
 }
 
-/** Advances a redrive. Without jobs left it takes the two last steps at once, so that it is done without a delay. */
+/** Steps of a redrive in one round while they find no job to move: each is as short as a probe of 20,000 rows. */
+const MOST_STEPS = 10;
+
+/** Advances a redrive, past dead letters that do not match, so that it ends without a delay. */
 async function step(
   db: Database,
   { id, done, ratePerSecond }: RedriveOperation,
 ): Promise<RedriveOperation | undefined> {
   let now = await stepRedrive(db, id, REDRIVE_STEP);
-  const isLast = now !== undefined && ratePerSecond === null && now.done - done < REDRIVE_STEP;
-  for (let more = 0; isLast && more < 2 && now?.status === 'running'; more += 1) {
+  for (let steps = 1; steps < MOST_STEPS && now?.status === 'running'; steps += 1) {
+    if (ratePerSecond !== null || now.done - done >= REDRIVE_STEP) break;
     now = await stepRedrive(db, id, REDRIVE_STEP);
   }
   return now;

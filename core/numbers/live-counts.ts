@@ -27,7 +27,7 @@ const READ_COUNTS = `
     from millrace.jobs_live where (select yes from few) group by status, job_type, routing_key
   union all
   select status, job_type, routing_key, count::float8, counted_at from millrace.job_counts
-    where not (select yes from few)
+    where count > 0 and not (select yes from few)
   union all
   select null, '', '', 0, millrace.clock() from few where yes
   order by 1 nulls last, 2, 3`;

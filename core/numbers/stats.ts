@@ -35,7 +35,8 @@ export interface Stats {
   readonly dispatcherLastRoundAt: Date | null;
 }
 
-// A loose scan of the claim's index: one step for each address and priority, regardless of the number of jobs.
+// Ten probes of the claim's index for each handler. For jobs without a handler, a loose scan of that index: one step
+// for each address and priority, up to 1,000, because any producer may insert any number of job types.
 const READ_OLDEST_DUE = `
   with recursive waiting as (
     (select job_type, routing_key, priority, due_at from millrace.jobs_live where due_at is not null
@@ -45,9 +46,16 @@ const READ_OLDEST_DUE = `
       select j.job_type, j.routing_key, j.priority, j.due_at from millrace.jobs_live j
         where j.due_at is not null and (j.job_type, j.routing_key, j.priority) > (w.job_type, w.routing_key, w.priority)
         order by j.job_type, j.routing_key, j.priority, j.due_at limit 1) n
+  ), handled as (
+    select h.job_type, first.due_at from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
+      select j.due_at from millrace.jobs_live j
+        where j.job_type = h.job_type and j.routing_key = h.routing_key and j.priority = p.priority::smallint
+          and j.due_at is not null order by j.due_at limit 1) first
+  ), looked as (
+    select job_type, due_at from handled union all (select job_type, due_at from waiting limit 1000)
   )
   select job_type as "jobType", extract(epoch from millrace.clock() - min(due_at))::float8 as seconds
-    from waiting group by job_type having min(due_at) <= millrace.clock() order by job_type`;
+    from looked group by job_type having min(due_at) <= millrace.clock() order by job_type`;
 
 const READ_THROUGHPUT = `
   with recent as (
@@ -67,11 +75,17 @@ export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
   return rows;
 }
 
+/** Returns how often each event happened in the last 5 minutes and the last hour. */
+export async function readThroughput(db: Queryable): Promise<Throughput[]> {
+  const { rows } = await db.query<Throughput>(READ_THROUGHPUT);
+  return rows;
+}
+
 /** Returns the statistics, in a few reads that are bounded regardless of the size of the tables. */
 export async function readStats(db: Queryable): Promise<Stats> {
   const { counts, countedAt } = await readLiveCounts(db);
   const oldestDue = await readOldestDue(db);
-  const { rows: throughput } = await db.query<Throughput>(READ_THROUGHPUT);
+  const throughput = await readThroughput(db);
   const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
   return {
     asOf: rounds[0]?.asOf ?? new Date(0),

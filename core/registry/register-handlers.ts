@@ -40,10 +40,16 @@ const REGISTER_HANDLERS = `
     insert into millrace.handler_starts (job_type, routing_key, claim_no)
       select job_type, routing_key, 0 from input
       on conflict do nothing
+  ), removed as (
+    delete from millrace.handlers h
+      where not exists (select from input i where i.job_type = h.job_type and i.routing_key = h.routing_key)
+      returning h.job_type, h.routing_key
+  ), returned as (
+    delete from millrace.removed_handlers r
+      where exists (select from input i where i.job_type = r.job_type and i.routing_key = r.routing_key)
   )
-  delete from millrace.handlers h
-    where not exists (select from input i where i.job_type = h.job_type and i.routing_key = h.routing_key)
-    returning h.job_type`;
+  insert into millrace.removed_handlers (job_type, routing_key) select job_type, routing_key from removed
+    on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at`;
 
 /**
  * Makes the registry equal to the deployed handlers. Other handlers are removed: their jobs wait, and the dispatcher

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pruneFinished } from '../../core/dispatch/prune.ts';
+import { pruneFinished } from '../../core/upkeep/prune.ts';
 import { createClient } from '../support/database.ts';
 import { deploy, insertJobs, openEngine, shiftClock } from '../support/runtime-engine.ts';
 
@@ -80,7 +80,7 @@ describe('prune', () => {
   it('empties the days past the retention and no other', async () => {
     await pool.query('truncate millrace.jobs_finished');
     const left: number[] = [];
-    for (const day of [0, 1, 2, 8.5]) {
+    for (const day of [0, 1, 2, 9]) {
       await shiftClock(pool, day * DAY);
       await finish(3);
       await pruneFinished(db, 7 * DAY);
@@ -122,9 +122,9 @@ describe('prune', () => {
 
     const pruning = pruneFinished(db, 7 * DAY);
     await Promise.all([finish(1), pool.query(`select * from millrace.enqueue('mail')`)]);
-    const pruned = await pruning;
+    const { rows: pruned } = await pruning;
     await reader.query('rollback');
-    const later = await pruneFinished(db, 7 * DAY);
+    const { rows: later } = await pruneFinished(db, 7 * DAY);
     await shiftClock(pool, 0);
 
     expect([pruned, later]).toEqual([0, 1]);
@@ -141,7 +141,7 @@ describe('prune', () => {
     await reader.query('begin');
     await reader.query(`select from ${rows[0].leaf}`);
 
-    const pruned = await pruneFinished(db, 7 * DAY);
+    const { rows: pruned } = await pruneFinished(db, 7 * DAY);
     await shiftClock(pool, 0);
 
     expect([pruned, await finished()]).toEqual([1, 2]);
@@ -152,6 +152,6 @@ describe('prune', () => {
   });
 
   it.each([30 * DAY, 3600])('accepts a retention of %d seconds', async (seconds) => {
-    await expect(pruneFinished(db, seconds)).resolves.toBe(0);
+    await expect(pruneFinished(db, seconds)).resolves.toEqual({ position: null, rows: 0 });
   });
 });

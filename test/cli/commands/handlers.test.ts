@@ -44,7 +44,7 @@ it('handlers does not count a large table, and prints the counts of the mirror',
 
   const uncounted = await run('handlers');
   const [before] = await list();
-  await countJobs(engine.db);
+  await countJobs(engine.db, null);
   await engine.sql(FILL);
   const after = await list();
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { groupDeadLetters } from '../../../core/dead-letters/group-dead-letters.ts';
-import { listDeadLetters } from '../../../core/dead-letters/list-dead-letters.ts';
+import { listDeadLetters } from '../../../core/dead-letters/page-dead-letters.ts';
 import { previewRedrive } from '../../../core/dead-letters/preview-redrive.ts';
 import { exportDeadLetters } from '../../../core/dead-letters/show-dead-letter.ts';
 import type { Database } from '../../../core/postgres/database.ts';

@@ -11,7 +11,6 @@ const settings: DispatcherSettings = {
   mode: 'loop',
   pollIntervalMs: 1000,
   windowMs: 125_000,
-  retentionSeconds: 7 * 86_400,
 };
 
 let queues = memoryQueues();
@@ -19,9 +18,7 @@ const depsWith = (time: DispatcherDeps['time']): DispatcherDeps => ({ db, queues
 
 beforeEach(async () => {
   await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
-  await pool.query(
-    'update millrace.dispatcher_runs set last_active_at = millrace.clock(), last_hourly_at = millrace.clock()',
-  );
+  await pool.query('update millrace.dispatcher_runs set last_active_at = millrace.clock()');
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;

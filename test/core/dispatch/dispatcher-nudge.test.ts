@@ -1,16 +1,11 @@
 import { afterAll, expect, it } from 'vitest';
-import { type DispatcherDeps, type DispatcherSettings, runOnce } from '../../../core/dispatch/dispatcher.ts';
+import { type DispatcherDeps, runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { deploy, insertJobs, memoryQueues, openEngine } from '../../support/runtime-engine.ts';
 import { stillTime } from '../jobs/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
-
-const settings: DispatcherSettings = {
-  ...{ mode: 'tick', pollIntervalMs: 1000, windowMs: 125_000 },
-  retentionSeconds: 7 * 86_400,
-};
 
 it('makes a second round a second later, which sends jobs enqueued in between', async () => {
   await deploy(db, { jobType: 'mail' });
@@ -26,7 +21,7 @@ it('makes a second round a second later, which sends jobs enqueued in between', 
   };
   const queues = memoryQueues();
 
-  const round = await runOnce({ db, queues, log, time, random: () => 0.5 }, settings, true);
+  const round = await runOnce({ db, queues, log, time, random: () => 0.5 }, true);
 
   expect(waits).toEqual([1000]);
   expect(round).toEqual({ claimed: 5, sent: 5 });

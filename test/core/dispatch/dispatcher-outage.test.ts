@@ -7,7 +7,7 @@ import { stillTime } from '../jobs/still-time.ts';
 const { pool, db, log, close } = await openEngine();
 afterAll(() => close());
 
-const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 30_000, retentionSeconds: 86_400 };
+const settings: DispatcherSettings = { mode: 'loop', pollIntervalMs: 1000, windowMs: 30_000 };
 
 /** A database that refuses statements while `isAway` returns true. */
 function unsteady(isAway: () => boolean): Database {

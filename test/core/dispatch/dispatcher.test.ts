@@ -17,7 +17,6 @@ const settings: DispatcherSettings = {
   mode: 'loop',
   pollIntervalMs: 1000,
   windowMs: 125_000,
-  retentionSeconds: 7 * 86_400,
 };
 
 let queues = memoryQueues();
@@ -26,9 +25,7 @@ const runRow = async () => (await pool.query('select * from millrace.dispatcher_
 
 beforeEach(async () => {
   await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
-  await pool.query(
-    'update millrace.dispatcher_runs set last_active_at = millrace.clock(), last_hourly_at = millrace.clock()',
-  );
+  await pool.query('update millrace.dispatcher_runs set last_active_at = millrace.clock()');
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;
@@ -78,11 +75,11 @@ describe('a run in mode loop', () => {
   it('rescues before it claims, so that rescued jobs are sent in the same round', async () => {
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 2);
-    await runOnce(depsWith(stillTime()), settings);
+    await runOnce(depsWith(stillTime()));
     await pool.query(`update millrace.jobs_live set lease_expires_at = now() - interval '1 s'`);
     queues.sent.length = 0;
 
-    await runOnce(depsWith(stillTime()), settings);
+    await runOnce(depsWith(stillTime()));
 
     expect(queues.sent).toHaveLength(2);
     expect(log.events('rescued')).toMatchObject([{ releases: 2, attempts: 0, unconfirmed: 0 }]);
@@ -127,7 +124,7 @@ describe('a nudge', () => {
     const time = stillTime(async (n) => {
       if (n !== 2) return;
       await insertJobs(pool, 'mail', 1);
-      await runOnce(depsWith(stillTime()), settings);
+      await runOnce(depsWith(stillTime()));
     });
 
     await runDispatcher(depsWith(time), { ...settings, windowMs: 5000 });
@@ -137,17 +134,16 @@ describe('a nudge', () => {
   });
 
   it('leaves upkeep to the runs', async () => {
-    await pool.query('delete from millrace.job_events; update millrace.dispatcher_runs set last_hourly_at = null');
+    await pool.query('delete from millrace.job_events');
     await deploy(db, { jobType: 'mail' });
     await insertJobs(pool, 'mail', 1);
     const unfolded = async () => (await pool.query('select from millrace.job_events')).rowCount;
 
-    await runOnce(depsWith(stillTime()), settings);
-    const nudged = [await unfolded(), (await runRow()).last_hourly_at];
+    await runOnce(depsWith(stillTime()));
+    const nudged = await unfolded();
     await runDispatcher(depsWith(stillTime()), { ...settings, mode: 'tick' });
 
-    expect(nudged).toEqual([1, null]);
-    expect([await unfolded(), (await runRow()).last_hourly_at]).toEqual([0, expect.any(Date)]);
+    expect([nudged, await unfolded()]).toEqual([1, 0]);
   });
 });
 
@@ -165,15 +161,3 @@ it('sends jobs while upkeep fails, and logs the failure', async () => {
   expect(queues.sent).toHaveLength(3);
   expect(log.events('maintain_failed')[0]).toMatchObject({ level: 'error', error: { message: 'no space' } });
 });
-
-it.each([31 * 86_400, 30 * 86_400 + 1, 3599, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-  'refuses a retention of %d seconds before it registers',
-  async (retentionSeconds) => {
-    const before = await runRow();
-
-    const outcome = runDispatcher(depsWith(stillTime()), { ...settings, retentionSeconds });
-
-    await expect(outcome).rejects.toThrow('retention: expected 1h to 30d');
-    expect(await runRow()).toEqual(before);
-  },
-);

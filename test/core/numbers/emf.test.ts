@@ -115,7 +115,7 @@ it('the dispatcher publishes every event once, and the age of the oldest due job
   await engine.run((await engine.deliver(2)).records);
   const { db, queues } = engine;
   const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random, metrics };
-  const settings = { mode: 'tick', pollIntervalMs: 10, windowMs: 1000, retentionSeconds: 86_400 } as const;
+  const settings = { mode: 'tick', pollIntervalMs: 10, windowMs: 1000 } as const;
 
   await runDispatcher(deps, settings);
   await runDispatcher(deps, settings);
@@ -140,7 +140,7 @@ it('a nudge publishes the messages that SQS did not accept', async () => {
   const queues = { ...engine.queues, send };
   const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random, metrics };
 
-  await runOnce(deps, { mode: 'tick', pollIntervalMs: 10, windowMs: 1000, retentionSeconds: 86_400 });
+  await runOnce(deps);
 
   expect(published(lines)).toEqual([['DispatchErrors', 2, undefined]]);
 });

@@ -138,7 +138,7 @@ it('reads stored counts of many jobs, and counts few at once', async () => {
     `insert into millrace.jobs_live (job_type, run_at) select 'work', now() from generate_series(1, 50001)`,
   );
   const uncounted = await readStats(engine.db);
-  await countJobs(engine.db);
+  await countJobs(engine.db, null);
 
   const many = await readStats(engine.db);
 
@@ -168,7 +168,7 @@ it('counts the rounds of a dispatcher and its sent messages', async () => {
   const { db, queues } = engine;
   const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random };
 
-  await runOnce(deps, { mode: 'tick', pollIntervalMs: 10, windowMs: 1000, retentionSeconds: 86_400 });
+  await runOnce(deps);
 
   const after = await scrape();
   const grown = (name: string) => after.get(name)! - (before.get(name) ?? 0);

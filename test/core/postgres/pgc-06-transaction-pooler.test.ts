@@ -104,7 +104,7 @@ describe('PGC-06', () => {
     await deploy(db, { jobType: 'mail' });
     const ids = await insertJobs(pool, 'mail', 30);
     const queues = memoryQueues();
-    const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1, windowMs: 1, retentionSeconds: 86_400 };
+    const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1, windowMs: 1 };
 
     await cancel(db, ids[0]!);
     await runDispatcher({ db, queues, log: recordLog(), time: systemTime, random: () => 0.5 }, settings);

@@ -115,7 +115,7 @@ export function manyScans(jpeg: Buffer): Buffer {
 
 /** Splits a JPEG at its markers; a scan includes its data. */
 function segmentsOf(jpeg: Buffer): { marker: number; at: number; end: number }[] {
-  const starts = [];
+  const starts: { marker: number; at: number }[] = [];
   for (let at = 2; at < jpeg.length; ) {
     const marker = jpeg[at + 1] ?? 0;
     const isMarker = jpeg[at] === 255 && ![0, 255].includes(marker) && (marker < 0xd0 || marker > 0xd7);

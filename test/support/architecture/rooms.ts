@@ -27,6 +27,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   registry: ['handler', 'postgres', 'aws', 'numbers'],
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
   dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters'],
+  upkeep: ['postgres', 'numbers'],
 };
 
 /** The public interface of the package, which may import from every folder. */

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { pruneFinished } from '../../../../core/dispatch/prune.ts';
+import { pruneFinished } from '../../../../core/upkeep/prune.ts';
 import { createClient } from '../../../support/database.ts';
 import { bodyFor, type Column, meet, NO_JOB, receiveOne, returns, type Scene, type Way } from './arrivals.ts';
 import { bringTo, claimJob, drain, failOnce, loseTenTimes, removeRedrivePolicy, type Status } from './job-states.ts';

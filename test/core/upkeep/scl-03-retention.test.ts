@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { pruneFinished, pruneHistory } from '../../../core/dispatch/prune.ts';
+import { pruneFinished } from '../../../core/upkeep/prune.ts';
 import { pagesOf } from '../../support/plans.ts';
-import { openEngine, shiftClock } from '../../support/runtime-engine.ts';
+import { openEngine } from '../../support/runtime-engine.ts';
+import { pruneHistory } from './prune-history.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;
@@ -30,7 +31,7 @@ describe('SCL-03', () => {
     const idle = await prune(30);
 
     const pages = await prune(7);
-    await pruneHistory(db, 7 * DAY);
+    await pruneHistory(engine, 7 * DAY);
 
     const { rows } = await pool.query(`select (select count(*)::int from millrace.jobs_finished) as finished,
       (select count(*)::int from millrace.jobs_live) as live,
@@ -46,19 +47,5 @@ describe('SCL-03', () => {
     const pages = await prune(7);
 
     expect(pages).toBeLessThan(ROWS / 10);
-  });
-
-  it('deletes history in batches, each in its own transaction, until none is left', async () => {
-    await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
-      select 1000000 + n, 1, 'failed', now() - interval '8 days' from generate_series(1, 11000) n`);
-    const left = async () => Number((await pool.query('select count(*) from millrace.job_attempts')).rows[0].count);
-    await shiftClock(pool, 0);
-
-    const counts = [];
-    do counts.push((await pruneHistory(db, 7 * DAY)).more);
-    while (counts.at(-1));
-
-    expect(counts).toEqual([true, true, false]);
-    expect(await left()).toBe(0);
   });
 });

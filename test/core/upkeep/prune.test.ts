@@ -1,10 +1,9 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { maintain } from '../../../core/dispatch/maintain.ts';
-import { pruneHistory } from '../../../core/dispatch/prune.ts';
-import { insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
+import { insertJobs, openEngine } from '../../support/runtime-engine.ts';
+import { pruneHistory } from './prune-history.ts';
 
 const engine = await openEngine();
-const { pool, db, log } = engine;
+const { pool } = engine;
 afterAll(() => engine.close());
 
 const DAY = 86_400;
@@ -30,7 +29,7 @@ it('deletes attempts of pruned jobs after the retention, and all after ninety da
   await remember(live!, 8);
   await remember(live!, 91);
 
-  const { rows } = await pruneHistory(db, 7 * DAY);
+  const rows = await pruneHistory(engine, 7 * DAY);
 
   const left = await pool.query('select job_id from millrace.job_attempts order by id');
   expect([rows, left.rows]).toEqual([2, [{ job_id: '999' }, { job_id: live }]]);
@@ -42,7 +41,7 @@ it('deletes closed dead letters after ninety days, and never an open one', async
     (2, 'redriven', now() - interval '89 days', now() - interval '99 days'),
     (3, 'open', null, now() - interval '999 days')`);
 
-  await pruneHistory(db, 7 * DAY);
+  await pruneHistory(engine, 7 * DAY);
 
   const left = await pool.query('select job_id from millrace.dead_letters order by 1');
   expect(left.rows).toEqual([{ job_id: '2' }, { job_id: '3' }]);
@@ -53,7 +52,7 @@ it('deletes confirmed and released dispatches after a day, and never an unconfir
     (1, now() - interval '25 hours', now(), null), (2, now() - interval '25 hours', null, now()),
     (3, now() - interval '25 hours', null, null), (4, now() - interval '23 hours', now(), null)`);
 
-  await pruneHistory(db, 7 * DAY);
+  await pruneHistory(engine, 7 * DAY);
 
   const left = await pool.query('select claimed_count from millrace.dispatches order by 1');
   expect(left.rows).toEqual([{ claimed_count: 3 }, { claimed_count: 4 }]);
@@ -66,7 +65,7 @@ it('keeps the audit log for four hundred days, and idempotency keys for one', as
   await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at) values
     ('c', 'old', '', '{}', now() - interval '25 hours'), ('c', 'new', '', '{}', now())`);
 
-  await pruneHistory(db, 7 * DAY);
+  await pruneHistory(engine, 7 * DAY);
 
   expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
 });
@@ -79,7 +78,7 @@ it('deletes operations that ended ninety days ago, and never a running one', asy
     ('redrive', '{}', 'done', 'slow', now() - interval '99 days', now(), now() - interval '89 days'),
     ('redrive', '{}', 'running', 'running', now() - interval '99 days', now() - interval '99 days', null)`);
 
-  await pruneHistory(db, 7 * DAY);
+  await pruneHistory(engine, 7 * DAY);
 
   const left = await pool.query('select requested_by from millrace.operations order by id');
   expect(left.rows.map(({ requested_by }) => requested_by)).toEqual(['slow', 'running']);
@@ -90,36 +89,7 @@ it('deletes ticks of schedules after ninety days, and keeps one that was caught 
     ('a', now() - interval '91 days', now() - interval '91 days'), ('a', now() - interval '92 days', now()),
     ('b', now() - interval '91 days', now() - interval '91 days')`);
 
-  const { rows } = await pruneHistory(db, 7 * DAY);
+  const rows = await pruneHistory(engine, 7 * DAY);
 
   expect([rows, await count('schedule_ticks')]).toEqual([2, 1]);
-});
-
-it('deletes idempotency keys in batches', async () => {
-  await pool.query(`insert into millrace.idempotency_keys (caller, key, request_sha256, response, created_at)
-    select 'c', n::text, '', '{}', now() - interval '25 hours' from generate_series(1, 7000) n`);
-
-  const first = await pruneHistory(db, 7 * DAY);
-  const second = await pruneHistory(db, 7 * DAY);
-
-  expect([first, second]).toEqual([
-    { rows: 5000, more: true },
-    { rows: 2000, more: false },
-  ]);
-});
-
-it('continues at the next upkeep while more than a batch is left', async () => {
-  await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
-    select n, 1, 'failed', now() - interval '8 days' from generate_series(1, 12000) n`);
-  await pool.query('update millrace.dispatcher_runs set last_hourly_at = null');
-  await shiftClock(pool, 0);
-  const deps = { db, log, retentionSeconds: 7 * DAY, reported: new Set<string>() };
-  const left: number[] = [];
-
-  for (let round = 0; round < 4; round++) {
-    await maintain(deps);
-    left.push(await count('job_attempts'));
-  }
-
-  expect(left).toEqual([7000, 2000, 0, 0]);
 });

@@ -1,0 +1,126 @@
+import type { Queryable } from '../postgres/database.ts';
+import type { UpkeepPart } from './run-upkeep.ts';
+
+const PRUNE_SLOT = `select millrace.prune_slot($1::smallint, make_interval(secs => $2)) as pruned`;
+const SLOTS = 32;
+
+/** Empties the daily partitions of finished jobs that are older than the retention; `rows` is their number. */
+export async function pruneFinished(db: Queryable, retentionSeconds: number): Promise<UpkeepPart> {
+  let pruned = 0;
+  for (let slot = 1; slot <= SLOTS; slot++) {
+    const { rows } = await db.query<{ pruned: boolean }>(PRUNE_SLOT, [slot, retentionSeconds]);
+    if (rows[0]?.pruned) pruned++;
+  }
+  return { position: null, rows: pruned };
+}
+
+/** Rows that one part of a prune looks at: few enough that it takes milliseconds. */
+const BATCH = 5000;
+const DAY = 86_400;
+
+// Each statement looks at the next rows in the order of the key, which is the order of time, and continues there. It
+// ends a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on
+// statistics. Parameters: position, retention in seconds, number of rows.
+const PRUNE_ATTEMPTS = `
+  with looked as materialized (
+    select a.id, a.finished_at < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.job_attempts a where a.id > coalesce($1::bigint, 0) order by a.id limit $3
+  ), gone as (
+    delete from millrace.job_attempts a where a.id = any(array(select id from looked where old))
+      and (a.finished_at < millrace.clock() - interval '90 days'
+        or not exists (select from millrace.jobs_live j where j.id = a.job_id))
+      returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+const PRUNE_DISPATCHES = `
+  with looked as materialized (
+    select d.claim_no, d.claimed_at < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.dispatches d where d.claim_no > coalesce($1::bigint, 0) order by d.claim_no limit $3
+  ), gone as (
+    delete from millrace.dispatches d where d.claim_no = any(array(select claim_no from looked where old))
+      and (d.sent_at is not null or d.released_at is not null)
+      returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when count(*) = $3 and bool_and(old) then max(claim_no)::text end as position from looked`;
+const PRUNE_DEAD_LETTERS = `
+  with looked as materialized (
+    select d.id, d.died_at < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.dead_letters d where d.id > coalesce($1::bigint, 0) order by d.id limit $3
+  ), gone as (
+    delete from millrace.dead_letters d where d.id = any(array(select id from looked where old))
+      and d.status <> 'open' and d.resolved_at < millrace.clock() - make_interval(secs => $2)
+      returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+const PRUNE_AUDIT = `
+  with looked as materialized (
+    select l.id, l.at < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.audit_log l where l.id > coalesce($1::bigint, 0) order by l.id limit $3
+  ), gone as (
+    delete from millrace.audit_log l where l.id = any(array(select id from looked where old)) returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+const PRUNE_OPERATIONS = `
+  with looked as materialized (
+    select o.id, o.created_at < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.operations o where o.id > coalesce($1::bigint, 0) order by o.id limit $3
+  ), gone as (
+    delete from millrace.operations o where o.id = any(array(select id from looked where old))
+      and o.status <> 'running'
+      and coalesce(o.finished_at, o.updated_at) < millrace.clock() - make_interval(secs => $2)
+      returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+
+// The keys of these tables are not in the order of time, so each has an index on its time.
+const PRUNE_IDEMPOTENCY_KEYS = `
+  with gone as (
+    delete from millrace.idempotency_keys k where k.ctid = any(array(
+      select l.ctid from millrace.idempotency_keys l
+        where l.created_at < millrace.clock() - make_interval(secs => $2) order by l.created_at limit $3))
+      returning 1
+  )
+  select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+const PRUNE_SCHEDULE_TICKS = `
+  with gone as (
+    delete from millrace.schedule_ticks t where t.ctid = any(array(
+      select u.ctid from millrace.schedule_ticks u
+        where u.created_at < millrace.clock() - make_interval(secs => $2) order by u.created_at limit $3))
+      returning 1
+  )
+  select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+const PRUNE_EVENT_MINUTES = `
+  with gone as (
+    delete from millrace.job_event_minutes m where m.ctid = any(array(
+      select n.ctid from millrace.job_event_minutes n
+        where n.minute < millrace.clock() - make_interval(secs => $2) order by n.minute limit $3))
+      returning 1
+  )
+  select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+
+/** Returns a prune that deletes the rows of one table after `retentionSeconds`, a batch in each part. */
+function prune(text: string, retentionSeconds: number) {
+  return async (db: Queryable, position: string | null): Promise<UpkeepPart> => {
+    const { rows } = await db.query<UpkeepPart>(text, [position, retentionSeconds, BATCH]);
+    return rows[0] ?? { position: null, rows: 0 };
+  };
+}
+
+/** Returns the prune of each table of history. Attempts have the retention of finished jobs. */
+export function historyPrunes(retentionSeconds: number) {
+  return {
+    attempts: prune(PRUNE_ATTEMPTS, retentionSeconds),
+    dispatches: prune(PRUNE_DISPATCHES, DAY),
+    dead_letters: prune(PRUNE_DEAD_LETTERS, 90 * DAY),
+    audit: prune(PRUNE_AUDIT, 400 * DAY),
+    operations: prune(PRUNE_OPERATIONS, 90 * DAY),
+    idempotency_keys: prune(PRUNE_IDEMPOTENCY_KEYS, DAY),
+    schedule_ticks: prune(PRUNE_SCHEDULE_TICKS, 90 * DAY),
+    event_minutes: prune(PRUNE_EVENT_MINUTES, 2 * 3600),
+  };
+}

@@ -1,0 +1,146 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import type { Metrics } from '../../../core/numbers/emf.ts';
+import { readLiveCounts } from '../../../core/numbers/live-counts.ts';
+import { systemTime } from '../../../core/time.ts';
+import { runUpkeep, type UpkeepStep } from '../../../core/upkeep/run-upkeep.ts';
+import { doUpkeep, upkeepSteps } from '../../../core/upkeep/upkeep.ts';
+import { createClient } from '../../support/database.ts';
+import { deploy, insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
+
+const engine = await openEngine({ connections: 4 });
+const { pool, db, log } = engine;
+afterAll(() => engine.close());
+
+const DAY = 86_400;
+const FOR_EVER = Number.POSITIVE_INFINITY;
+const deps = { db, log, time: systemTime };
+const attempts = async () => (await pool.query('select from millrace.job_attempts')).rowCount;
+
+beforeEach(async () => {
+  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_attempts; delete from millrace.upkeep;
+    delete from millrace.job_counts`);
+  await shiftClock(pool, 0);
+  log.lines.length = 0;
+});
+
+it('runs each step once an hour across callers', async () => {
+  const pass = async () => {
+    await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
+      values (1, 1, 'failed', millrace.clock() - interval '8 days')`);
+    await Promise.all(Array.from({ length: 4 }, () => doUpkeep(deps, upkeepSteps(7 * DAY), FOR_EVER)));
+    return attempts();
+  };
+
+  const first = await pass();
+  await shiftClock(pool, 3500);
+  const second = await pass();
+  await shiftClock(pool, 3700);
+  const third = await pass();
+
+  expect([first, second, third]).toEqual([0, 1, 0]);
+  expect(log.events('pruned').map(({ history_rows }) => history_rows)).toEqual([1, 2]);
+});
+
+it.each([
+  ['attempts whose job is dead', 12_000, `status = 'dead_letter', claim_no = 1`],
+  ['attempts whose job runs', 7_000, `status = 'running', claim_no = 1, lease_expires_at = now(), started_at = now()`],
+  ['attempts of jobs that are gone, behind them', 5_001, `attempts = 0`],
+])('walks past what it keeps, in parts that a later run continues: %s', async (_name, kept, change) => {
+  await insertJobs(pool, 'mail', 1);
+  await pool.query(`update millrace.jobs_live set ${change}`);
+  await pool.query(
+    `insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
+       select (select id from millrace.jobs_live), 1, 'failed', now() - interval '8 days' from generate_series(1, $1);`,
+    [kept],
+  );
+  await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
+    select 0, 1, 'failed', now() - interval '8 days' from generate_series(1, 6000)`);
+  const parts: number[] = [];
+  const steps = upkeepSteps(7 * DAY).filter(({ name }) => name === 'prune_attempts');
+
+  let runs = 0;
+  // Each run has time for one part only.
+  do {
+    let now = 0;
+    const done = await runUpkeep({ ...deps, time: { ...systemTime, now: () => now++ } }, steps, 1);
+    parts.push(done.get('prune_attempts') ?? -1);
+    runs += 1;
+  } while ((await pool.query('select from millrace.upkeep where position is not null')).rowCount);
+
+  expect(await attempts()).toBe(kept);
+  expect(runs).toBe(Math.floor((kept + 6000) / 5000) + 1);
+  expect(Math.max(...parts)).toBeLessThanOrEqual(5000);
+});
+
+it('goes on with the other steps when one fails, and repeats that one in the next run', async () => {
+  const ran: string[] = [];
+  let broken = true;
+  const step = (name: string, run?: UpkeepStep['run']): UpkeepStep => ({
+    name,
+    everySeconds: 3600,
+    run: run ?? (async () => succeed(name)),
+  });
+  const succeed = (name: string) => {
+    ran.push(name);
+    return { position: null, rows: 1 };
+  };
+  const failing = step('failing', async (tx) => {
+    if (broken) await tx.query('select 1 / 0');
+    return succeed('failing');
+  });
+  const steps = [step('before'), failing, step('after')];
+
+  await runUpkeep(deps, steps, FOR_EVER);
+  broken = false;
+  await runUpkeep(deps, steps, FOR_EVER);
+
+  expect(ran).toEqual(['before', 'after', 'failing']);
+  expect(log.events('upkeep_failed')).toMatchObject([
+    { upkeep_step: 'failing', error: { message: 'division by zero' } },
+  ]);
+});
+
+it.each([31 * DAY, 30 * DAY + 1, 3599, 0, -1, Number.NaN, FOR_EVER])(
+  'refuses a retention of %d seconds',
+  (retentionSeconds) => {
+    expect(() => upkeepSteps(retentionSeconds)).toThrow('retention: expected 1h to 30d');
+  },
+);
+
+it('skips the statistics while another transaction has locked a table', async () => {
+  const analyze = upkeepSteps(7 * DAY).filter(({ name }) => name === 'analyze_jobs');
+  const busy = await createClient(engine.test.url);
+  await busy.query('begin; lock table millrace.jobs_live in share update exclusive mode');
+  await runUpkeep(deps, analyze, FOR_EVER);
+  await busy.query('rollback');
+  await insertJobs(pool, 'mail', 5);
+  await pool.query('delete from millrace.upkeep');
+  await runUpkeep(deps, analyze, FOR_EVER);
+
+  const { rows } = await pool.query(`select reltuples::int as n from pg_class where oid = 'millrace.jobs'::regclass`);
+  expect(rows[0].n).toBeGreaterThanOrEqual(5);
+});
+
+it('counts unfinished jobs in parts, and replaces and publishes the counts at the end of a pass', async () => {
+  await deploy(db, { jobType: 'mail' });
+  await pool.query(`insert into millrace.jobs (job_type, run_at)
+    select case when n % 2 = 0 then 'mail' else 'typo_x' end,
+           now() + case when n % 4 < 2 then interval '-1 hour' else interval '1 hour' end
+      from generate_series(1, 250000) n`);
+  await pool.query(`insert into millrace.job_counts (status, job_type, count) values ('pending', 'gone', 7)`);
+  const steps = upkeepSteps(7 * DAY).filter(({ name }) => name === 'count_jobs');
+  const published: unknown[] = [];
+  const metrics: Metrics = { put: (values, jobType) => void published.push([values, jobType]) };
+  let now = 0;
+  await runUpkeep({ ...deps, time: { ...systemTime, now: () => now++ } }, steps, 1);
+  const during = await readLiveCounts(db);
+
+  await doUpkeep({ ...deps, metrics }, steps, FOR_EVER);
+
+  expect(during.counts).toMatchObject([{ jobType: 'gone', count: 7 }]);
+  expect((await readLiveCounts(db)).counts).toMatchObject([
+    { status: 'pending', jobType: 'mail', count: 125_000 },
+    { status: 'pending', jobType: 'typo_x', count: 125_000 },
+  ]);
+  expect(published).toEqual([[{ DueJobs: 62_500 }, 'mail']]);
+});
