@@ -5,7 +5,7 @@ const HEAD_BYTES = 256;
 
 const FIRST_BYTES: Readonly<Record<ImageFormat, RegExp>> = {
   JPEG: /^\xff\xd8\xff/,
-  PNG: /^\x89PNG\r\n\x1a\n/,
+  PNG: /^\x89PNG\r\n\cZ\n/,
   WebP: /^RIFF.{4}WEBP/s,
   GIF: /^GIF8[79]a/,
   // The first box: its length, its type, the major brand, a version, and any number of compatible brands.

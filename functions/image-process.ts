@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { optionalSetting } from '../core/config.ts';
 
 /** What the process receives. */
 export interface ImageOrder {
@@ -39,22 +40,31 @@ const LIMITS: ImageLimits = { processorSeconds: 40, memoryMb: 1_600 };
  * @throws DecoderEnded when a limit or a fault ended the process; Error when it cannot start, or the signal aborts.
  */
 export function decodeApart(order: ImageOrder, signal: AbortSignal, limits = LIMITS): Promise<ImageAnswer> {
-  const { processorSeconds, memoryMb } = limits;
   const sharp = createRequire(import.meta.url).resolve('sharp');
   const script = `(${answerOrder})(require(${JSON.stringify(sharp)}))`;
-  const limited = `ulimit -t ${processorSeconds} && ulimit -d ${memoryMb * 1024} && exec "$0" "$@"`;
-  const child = spawn('/bin/sh', ['-c', limited, process.execPath, '-e', script], {
-    ...{ env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' },
-    ...{ signal, killSignal: 'SIGKILL' },
-  });
+  // Soft limits: at a hard limit of processor time, the kernel sends SIGKILL instead of SIGXCPU.
+  const limited = 'ulimit -S -t "$0" && ulimit -S -d "$1" && shift && exec "$@"';
+  const { processorSeconds, memoryMb } = limits;
+  const child = spawn(
+    '/bin/sh',
+    ['-c', limited, `${processorSeconds}`, `${memoryMb * 1024}`, process.execPath, '-e', script],
+    {
+      // Lambda's Node finds its libraries by this variable. Nothing else is known to the process: no credentials.
+      env: { LD_LIBRARY_PATH: optionalSetting('LD_LIBRARY_PATH') },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      serialization: 'advanced',
+      signal,
+      killSignal: 'SIGKILL',
+    },
+  );
   return new Promise((resolve, reject) => {
-    child.once('error', reject);
+    child.on('error', reject);
     child.once('exit', (code, ended) => reject(failure(code, ended, limits)));
     child.once('message', (answer) => {
       resolve(answer as ImageAnswer);
       child.kill('SIGKILL');
     });
-    // A process that has ended cannot receive: its end tells the reason.
+    // The exit of a process that can no longer receive has the reason.
     child.send(order, () => undefined);
   });
 }

@@ -74,7 +74,7 @@ describe('makeThumbnail with an image that expands in the decoder', () => {
 it('the decoder has less memory than its function, which also holds the source', async () => {
   const order = { source: await avif(8), width: 320, mostPixels: 50_000_000, quality: 80 };
 
-  const answer = await decodeApart(order, never, { processorSeconds: 40, memoryMb: makeThumbnailHandler.memoryMb / 4 });
+  const answer = await decodeApart(order, never, { processorSeconds: 40, memoryMb: makeThumbnailHandler.memoryMb / 2 });
 
   expect(answer).toHaveProperty('reason', expect.stringMatching(/memory|alloc/i));
 });

@@ -99,7 +99,8 @@ export function twoFrames(jpeg: Buffer): Buffer {
 /** Adds almost 900 valid scans to the first component of a progressive JPEG; each passes over the whole image. */
 export function manyScans(jpeg: Buffer): Buffer {
   const segments = segmentsOf(jpeg);
-  const scan = segments.findIndex(({ marker, at }) => marker === 0xda && (jpeg[at + 7] ?? 0) > 0 && jpeg[at + 9]! < 16);
+  // The first scan of only one component: later ones refine it.
+  const scan = segments.findIndex(({ marker, at }) => marker === 0xda && jpeg[at + 4] === 1);
   const first = segments.find(({ marker }) => marker === 0xda)!;
   const [table, { at, end }] = [segments[scan - 1]!, segments[scan]!];
   const parts = [jpeg.subarray(0, first.end), jpeg.subarray(table.at, table.end)];
