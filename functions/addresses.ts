@@ -2,7 +2,7 @@ import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
-/** Where a cloud machine finds its own credentials, which a job must not reach; with the translations of IPv4 to IPv6. */
+/** Where a cloud machine finds its own credentials, which a job must not reach; with IPv4 translated to IPv6. */
 const LINK_LOCAL = blockList([
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32'],
   ...['::169.254.0.0/112', '::ffff:0:169.254.0.0/112', '64:ff9b::169.254.0.0/112', '2002:a9fe::/32'],

@@ -19,7 +19,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
 ]);
 const MOST_CODINGS = 5;
 
-/** Value of `Accept-Encoding`. Without this header, a server may send any coding; S3 sends the stored one in any case. */
+/** Value of `Accept-Encoding`. Without this header, a server may send any coding. S3 always sends the stored one. */
 export const acceptedCodings = 'gzip, deflate, br, zstd';
 
 /**

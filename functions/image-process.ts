@@ -35,8 +35,8 @@ export interface ImageLimits {
 const LIMITS: ImageLimits = { processorSeconds: 40, memoryMb: 1_600 };
 
 /**
- * Decodes an image in a process of its own, without the environment of this one. Only the end of a process stops a
- * decoder: a JPEG of 200 kB with 900 scans, or a WebP with a million frames, would block it for minutes.
+ * Decodes an image in a process of its own (docs/decisions/0029). Only the end of a process stops a decoder: a JPEG of
+ * 200 kB with 900 scans, or a WebP with a million frames, would block it for minutes.
  * @throws DecoderEnded when a limit or a fault ended the process; Error when it cannot start, or the signal aborts.
  */
 export function decodeApart(order: ImageOrder, signal: AbortSignal, limits = LIMITS): Promise<ImageAnswer> {

@@ -1,14 +1,14 @@
 import { domainToASCII } from 'node:url';
 
 /** Limits of RFC 5321, in octets. */
-const LONGEST_LOCAL = 64;
+const LONGEST_NAME = 64;
 const LONGEST_ADDRESS = 254;
 
 /**
  * A character of the part before the `@`: `atext` and the dot, and outside of ASCII (RFC 6531) all but controls, spaces
  * and surrogates. The joiners are part of words in some scripts.
  */
-const LOCAL_CHARACTER = /^(?:[\w.!#$%&'*+/=?^`{|}~-]|[^\0-\x7f\p{Cc}\p{Cf}\p{Cs}\p{Z}]|[\u200c\u200d])$/u;
+const NAME_CHARACTER = /^(?:[\w.!#$%&'*+/=?^`{|}~-]|[^\0-\x7f\p{Cc}\p{Cf}\p{Cs}\p{Z}]|[\u200c\u200d])$/u;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 /** A hyphen at an end of a label, which the conversion to ASCII would hide; with the dots that it converts. */
@@ -20,18 +20,18 @@ const OUTER_HYPHEN = /(?:^|[.。．｡])-|-(?:[.。．｡]|$)/u;
  * a browser, names in quotes and addresses in brackets are refused.
  */
 export function faultOfAddress(address: string): string | undefined {
-  const [local = '', domain, ...others] = address.split('@');
+  const [name = '', domain, ...others] = address.split('@');
   if (domain === undefined || others.length > 0) return 'must contain one @, as in ada@example.com';
-  if (local === '') return 'must have a name before the @';
-  const wrong = [...local].find((character) => !LOCAL_CHARACTER.test(character));
+  if (name === '') return 'must have a name before the @';
+  const wrong = [...name].find((character) => !NAME_CHARACTER.test(character));
   if (wrong !== undefined) return `must not contain ${JSON.stringify(wrong)} before the @`;
-  const localBytes = Buffer.byteLength(local);
-  if (localBytes > LONGEST_LOCAL) return `must have at most ${LONGEST_LOCAL} bytes before the @, has ${localBytes}`;
+  const nameBytes = Buffer.byteLength(name);
+  if (nameBytes > LONGEST_NAME) return `must have at most ${LONGEST_NAME} bytes before the @, has ${nameBytes}`;
   const ascii = toAscii(domain);
   if (OUTER_HYPHEN.test(domain) || !ascii.split('.').every((label) => LABEL.test(label))) {
     return 'must have a domain after the @: letters, digits and inner hyphens, at most 63 between two dots';
   }
-  const bytes = localBytes + 1 + ascii.length;
+  const bytes = nameBytes + 1 + ascii.length;
   return bytes > LONGEST_ADDRESS ? `must have at most ${LONGEST_ADDRESS} bytes, has ${bytes}` : undefined;
 }
 

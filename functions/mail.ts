@@ -74,7 +74,7 @@ function smtpUrl(): string {
 
 const WITHOUT_TLS = 'for a server without TLS, add ?requireTLS=false to SMTP_URL';
 
-/** Whether the server refused STARTTLS; without a response, the negotiation failed, such as by an unknown certificate. */
+/** Returns whether the server refused STARTTLS; without a response, the negotiation failed. */
 function isWithoutTls(error: unknown): error is NodemailerError {
   const { code, command, response } = error as NodemailerError;
   return code === 'ETLS' && command === 'STARTTLS' && typeof response === 'string';

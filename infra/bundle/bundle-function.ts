@@ -84,7 +84,7 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
   }
 }
 
-/** Returns the packages that a bundle needs to be loaded: `run` imports the others, if they are not imported statically. */
+/** Returns the packages that loading a bundle imports; `run` imports the others. */
 function importedAtStart({ outputs }: Metafile, names: readonly string[]): string[] {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
   const atStart = imports.filter(({ external, kind }) => external && kind !== 'dynamic-import');

@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import { chunksOf, toPng } from './odd-images.ts';
 
 /** Almost as many pixels as the handler accepts. */
-export const WIDTH = 7_000;
-export const HEIGHT = 7_100;
+const WIDTH = 7_000;
+const HEIGHT = 7_100;
 
 const ZEROS = deflateRawSync(Buffer.alloc(1_000_000), { finishFlush: constants.Z_FULL_FLUSH });
 

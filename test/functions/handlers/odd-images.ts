@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 /** Returns a chunk of a PNG. */
-export function chunk(type: string, body: Uint8Array): Buffer {
+function chunk(type: string, body: Uint8Array): Buffer {
   const content = Buffer.concat([Buffer.from(type, 'latin1'), body]);
   const frame = Buffer.alloc(8);
   frame.writeUInt32BE(body.length, 0);
@@ -27,7 +27,7 @@ export function toPng(chunks: readonly { type: string; body: Uint8Array }[]): Bu
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 /** Returns the body of IHDR for RGB with 8 bits. */
-export function header(width: number, height: number, interlaced = false): Buffer {
+function header(width: number, height: number, interlaced = false): Buffer {
   const body = Buffer.from([...Array(8).fill(0), 8, 2, 0, 0, Number(interlaced)]);
   body.writeUInt32BE(width, 0);
   body.writeUInt32BE(height, 4);

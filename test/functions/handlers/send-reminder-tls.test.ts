@@ -111,3 +111,17 @@ it.each([
   expect(envelope?.rcptTo.map(({ address }) => address)).toEqual([to.replace('xn--bcher-kva', 'bücher')]);
   expect(Object.keys((envelope?.mailFrom || undefined)?.args ?? {}).includes('SMTPUTF8')).toBe(utf8);
 });
+
+it('send_reminder throws DeadLetter with the response of a server that refuses a name outside of ASCII', async () => {
+  const response = '553 5.6.7 SMTPUTF8 is not supported';
+  const refused = Object.assign(new Error('5.6.7 SMTPUTF8 is not supported'), { responseCode: 553 });
+  const { mails } = await startMailServer({
+    hideSMTPUTF8: true,
+    onRcptTo: ({ address }, _session, answer) => answer(/^\p{ASCII}*$/u.test(address) ? null : refused),
+  });
+
+  const attempt = runHandler(sendReminder, { payload: { ...MAIL, to: 'jörg@example.com' } });
+
+  await expect(attempt).rejects.toThrow(new DeadLetter(`jörg@example.com: ${response}`));
+  expect(mails).toEqual([]);
+});
