@@ -1,10 +1,9 @@
-import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Architecture, Code } from 'aws-cdk-lib/aws-lambda';
+import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type Metafile } from 'esbuild';
-import { SettingError } from '../../core/errors.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { installNative } from './native-modules.ts';
 import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
 
 export interface FunctionBundle {
@@ -23,7 +22,6 @@ export interface FunctionBundle {
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const LONGEST_INSTALL_MS = 300_000;
 
 /** Describes the bundle of a function that knows every handler: it imports the handler files and their imports. */
 export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
@@ -113,44 +111,4 @@ function withoutFolder(map: string, folder: string): string {
 function copy(from: string, to: string): void {
   if (statSync(from).isDirectory()) cpSync(from, to, { recursive: true });
   else copyFileSync(from, to);
-}
-
-/**
- * Installs packages with native code into the folder of a bundle, in the versions of the project and for the platform
- * of Lambda. No other part of the synthesis uses the network.
- */
-export function installNative(
-  folder: string,
-  project: string,
-  names: readonly string[],
-  architecture: Architecture,
-): void {
-  const dependencies = Object.fromEntries(names.map((name) => [name, versionOf(project, name)]));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
-  const cpu = architecture.name === Architecture.ARM_64.name ? 'arm64' : 'x64';
-  const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc'];
-  const quiet = ['--omit=dev', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', '--loglevel=error'];
-  const options: ExecFileSyncOptions = {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    timeout: LONGEST_INSTALL_MS,
-  };
-  try {
-    execFileSync('npm', ['install', '--prefer-offline', ...target, ...quiet], options);
-  } catch (cause) {
-    throw new Error(
-      `nativeModules: ${names.join(', ')} could not be installed for linux ${cpu}; see the output of npm above`,
-      {
-        cause,
-      },
-    );
-  }
-  // This file contains the time and the version of npm, so it would make every asset different.
-  rmSync(join(folder, 'node_modules', '.package-lock.json'), { force: true });
-}
-
-function versionOf(project: string, name: string): string {
-  const manifest = join(project, 'node_modules', name, 'package.json');
-  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
-  throw new SettingError('nativeModules', `installed packages; run npm install ${name}`, name);
 }

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SOURCES = ['api', 'core', 'functions', 'infra', 'migrations', 'package.json', 'cdk.json'];
+const SOURCES = ['api', 'core', 'functions', 'infra', 'migrations', 'package.json', 'package-lock.json', 'cdk.json'];
 
-/** A clone after `npm ci`, on a machine without network, Docker and credentials. */
+/** A clone after `npm ci`, on a machine without network, Docker and credentials, with what npm has in this cache. */
 export interface Clone {
   readonly folder: string;
   run(command: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }>;
@@ -17,7 +17,7 @@ export interface Clone {
  * clone: a symbolic link would lead the bundler out of it.
  * @throws Error of `unshare` where the machine does not allow such a namespace.
  */
-export async function makeClone(folder: string): Promise<Clone> {
+export async function makeClone(folder: string, cache: string): Promise<Clone> {
   const packages = join(folder, 'node_modules');
   const home = join(folder, '.home');
   await mkdir(packages, { recursive: true });
@@ -25,7 +25,7 @@ export async function makeClone(folder: string): Promise<Clone> {
   for (const name of SOURCES) await cp(join(ROOT, name), join(folder, name), { recursive: true });
   const env = {
     ...{ PATH: `${join(packages, '.bin')}:/usr/bin:/bin`, HOME: home, TMPDIR: home },
-    ...{ CDK_DOCKER: '/bin/false', CI: 'true', NO_COLOR: '1' },
+    ...{ CDK_DOCKER: '/bin/false', CI: 'true', NO_COLOR: '1', npm_config_cache: cache },
   };
   const inside = 'mount --bind "$0" node_modules && cd "$PWD" && exec "$@"';
   const namespaces = ['--net', '--mount', '--map-root-user'];

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { Architecture } from 'aws-cdk-lib/aws-lambda';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import makeThumbnail from '../../functions/handlers/make-thumbnail.ts';
+import { installNative } from '../../infra/bundle/native-modules.ts';
 import { contentsOf, makeClone } from './clone.ts';
 
 interface Assets {
@@ -18,14 +21,20 @@ interface LambdaFunction {
   readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> };
 }
 
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly version: string }>>;
+}
+
 interface Template {
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: LambdaFunction }>>;
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-synth-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
-const one = await makeClone(join(folder, 'one'));
-const other = await makeClone(join(folder, 'another', 'and-deeper'));
+const cache = join(folder, 'npm-cache');
+await fillCache(join(folder, 'filled'));
+const one = await makeClone(join(folder, 'one'), cache);
+const other = await makeClone(join(folder, 'another', 'and-deeper'), cache);
 // Outside the clones, so that no package.json determines the module type of the assets.
 const out = join(folder, 'cdk.out');
 const printed = await one.run('cdk', 'synth', '--quiet', '--output', out);
@@ -79,6 +88,22 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(migrations).toContain('0001_foundation.sql');
   });
 
+  it('installs native packages, as locked, only in the function that runs them', async () => {
+    const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as Lock;
+    const asset = /^(asset\.[^/]+)\/(?:(.+)\/)?package\.json$/;
+
+    const manifests = Object.entries(await assembled(out)).flatMap(([path, text]) => {
+      const [, of = '', name] = asset.exec(path) ?? [];
+      const { version } = JSON.parse(name === undefined ? '{}' : decode(text)) as { version?: string };
+      return name === undefined || !(name in packages) ? [] : [{ of, name, version }];
+    });
+
+    const locked = manifests.map((manifest) => ({ ...manifest, version: packages[manifest.name]?.version }));
+    expect(manifests).toEqual(locked);
+    expect(manifests.map(({ name }) => name)).toContain('node_modules/@img/sharp-linux-arm64');
+    expect(new Set(manifests.map(({ of }) => of)).size).toBe(1);
+  });
+
   it('produces functions that load and export their handler', async () => {
     const { Resources } = await readJson<Template>(`${STACK}.template.json`);
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
@@ -89,6 +114,14 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(exported.filter(([, type]) => type !== 'function')).toEqual([]);
   });
 });
+
+/** Installs the native packages of the handlers with network, so that npm's cache contains them. */
+async function fillCache(installed: string): Promise<void> {
+  await mkdir(installed);
+  vi.stubEnv('npm_config_cache', cache);
+  installNative(installed, process.cwd(), makeThumbnail.nativeModules ?? [], Architecture.ARM_64);
+  vi.unstubAllEnvs();
+}
 
 async function readJson<Content>(file: string): Promise<Content> {
   return JSON.parse(await readFile(join(out, file), 'utf8')) as Content;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { expect, it } from 'vitest';
-import { bundleFunction, catalogBundle, installNative } from '../../../infra/bundle/bundle-function.ts';
+import { bundleFunction, catalogBundle } from '../../../infra/bundle/bundle-function.ts';
+import { installNative } from '../../../infra/bundle/native-modules.ts';
 import { apiEntry, handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
 import type { HandlerPlan } from '../../../infra/plan/handler-plan.ts';
 
