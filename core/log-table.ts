@@ -93,6 +93,8 @@ export const LOG_EVENTS = {
   message_unreadable: [...MESSAGE, 'reason'],
   batch_failed: ['job_type', 'queue', 'error'],
   uncaught_error: ['job_type', 'queue', 'error'],
+  batch_blocked: ['job_type', 'queue', 'reason'],
+  watchdog_failed: ['error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_refused: ['job_id', 'outcome', 'sqlstate', 'error'],
