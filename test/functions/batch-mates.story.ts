@@ -127,7 +127,12 @@ it.each([
   await engine.advance(3600);
   await engine.rescue();
 
-  const lost = { status: 'failed', attempts: 1, suspect: true, last_error: expect.stringMatching(/^lease expired/) };
+  const lost = {
+    status: 'failed',
+    attempts: 1,
+    suspect: true,
+    last_error: expect.stringMatching(/^its process did not report back within \d+ s: /),
+  };
   expect(await states()).toMatchObject([done, lost, lost]);
 });
 
