@@ -26,8 +26,7 @@ const CREATED = `
 
 async function created(url: string): Promise<unknown[]> {
   const client = await createClient(url);
-  await client.query(`set search_path = pg_catalog; set quote_all_identifiers = off;
-    set datestyle = iso; set timezone = 'UTC'; set intervalstyle = postgres; set extra_float_digits = 1`);
+  await client.query('set search_path = pg_catalog');
   const { rows } = await client.query(CREATED);
   return rows;
 }
@@ -53,6 +52,7 @@ it.each([
 
   const { applied } = await migrate({ connectionString: hostile.url, log: recordLog() });
 
+  await owner.query(`alter database ${rows[0].name} reset all`);
   expect(applied.length).toBeGreaterThan(5);
   expect(await created(hostile.url)).toEqual(await created(friendly.url));
 });
