@@ -80,6 +80,8 @@ function failure(code: number | null, ended: string | null, { processorSeconds, 
  * for which esbuild would insert a call of its own.
  */
 function answerOrder(sharp: typeof import('sharp').default): void {
+  // The function's process has ended. Another way to exit would wait for the decoder.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   process.once('message', async ({ source, width, mostPixels, quality }: ImageOrder) => {
     try {
       // An image is read once and alone: a cache or more threads would only use memory.
