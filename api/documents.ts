@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { partlySeen } from './redact.ts';
 import { Id, Job, JobDetail } from './schemas.ts';
 
 const HandlerNumbers = z.object({
@@ -41,12 +42,14 @@ export const StatsDocument = z
   })
   .meta({ id: 'Stats' });
 
-export const Enqueued = z.object({ ...Job.shape, deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+export const Enqueued = z.object({ ...partlySeen(Job.shape), deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+
+export const TrackedJob = z.object(partlySeen(JobDetail.shape)).meta({ id: 'TrackedJob' });
 
 export const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
 
 export const Retried = z
-  .object({ ...JobDetail.shape, answer: z.enum(['redriven', 'due']) })
+  .object({ ...TrackedJob.shape, answer: z.enum(['redriven', 'due']) })
   .meta({ description: 'redriven: the job was dead and has fresh attempts. due: the job had failed and is due now.' });
 
 export const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
@@ -170,6 +173,7 @@ export const Handler = z
       .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
   })
   .meta({ id: 'Handler' });
+export const ChangedHandler = z.object(partlySeen(Handler.shape)).meta({ id: 'ChangedHandler' });
 
 export const ShownGroup = z
   .object({

@@ -111,7 +111,10 @@ export const JobDetail = z
     claim_no: z.string().nullable(),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
-    result: z.unknown().meta({ description: 'The value that the handler returned; null for none.' }),
+    result: z
+      .unknown()
+      .optional()
+      .meta({ description: 'The value that the handler returned; null for none. Only for callers with payload:read.' }),
     waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),

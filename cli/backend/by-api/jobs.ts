@@ -74,7 +74,7 @@ async function listJobs(client: Client, { statuses, jobTypes, since, limit }: Li
 }
 
 async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
-  const answered = await orRefusal(client.request(`/jobs/${id}`, JobDetail), { 'not-found': undefined });
+  const answered = await orRefusal(client.request(`/admin/jobs/${id}`, JobDetail), { 'not-found': undefined });
   if (answered === undefined) return undefined;
   const { attempt_history: attempts = [], waiting, ...document } = answered.document;
   const texts = memberTexts(answered.text);
