@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { partlySeen } from './redact.ts';
-import { Id, Job, JobDetail } from './schemas.ts';
+import { Id, Job, JobDetail, RedriveFilter } from './schemas.ts';
 
 const HandlerNumbers = z.object({
   handler: z.string(),
@@ -62,6 +62,7 @@ export const Redrive = z
     expected: z.number().int(),
     done: z.number().int(),
     skipped: z.number().int(),
+    filter: RedriveFilter,
     requested_by: z.string(),
     created_at: z.iso.datetime(),
     finished_at: z.iso.datetime().nullable(),

@@ -1,16 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { messageOf } from '../core/failure.ts';
-import { DEEPEST_JSON, jsonPointer, parseExactly } from '../core/json.ts';
+import { DEEPEST_JSON, jsonDepth, jsonPointer } from '../core/json.ts';
+import { walkMembers } from '../core/json-text.ts';
 import { invalidBody, Problem } from './problem.ts';
 
-/** The largest body, in bytes. */
-const MOST_BODY_BYTES = 1_048_576;
+/** The largest body, in bytes: a payload of 1 MiB, with room for its escapes and the other members. */
+const MOST_BODY_BYTES = 2_097_152;
+/** The objects and arrays around a payload: the body, and for several jobs their array and the job. */
+const AROUND_PAYLOAD = 3;
 
 /** A parsed body: as a JavaScript value, and as JSON text with every digit. */
 export interface JsonBody {
   readonly value: unknown;
-  /** Returns the JSON text of a part, with the digits that were sent; `path` has the form of zod's. */
-  textOf(path: readonly PropertyKey[]): string | undefined;
+  /** Returns the JSON text of the payload of the body, or of the job at this path; undefined without one. */
+  payloadOf(path: readonly PropertyKey[]): string | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -45,20 +48,17 @@ function parseBody(text: string, bytes: Uint8Array): JsonBody {
   const parsed = parseJson(text);
   if ('fault' in parsed) throw new Problem('malformed-request', `the body is not JSON: ${parsed.fault}`);
   const { value } = parsed;
-  refuseDuplicateKeys(text);
-  let exact: unknown;
-  return {
-    value,
-    bytes,
-    textOf: (path) => {
-      exact ??= parseExactly(text);
-      const part = path.reduce<unknown>(
-        (whole, key) => (whole as Record<PropertyKey, unknown> | undefined)?.[key],
-        exact,
-      );
-      return part === undefined ? undefined : JSON.stringify(part);
-    },
-  };
+  const most = DEEPEST_JSON + AROUND_PAYLOAD;
+  if (jsonDepth(text) > most) throw invalidBody('', `is nested more than ${most} deep`);
+  const payloads = new Map<string, string>();
+  walkMembers(text, (member) => {
+    // JSON.parse keeps the last of several, silently.
+    if (member.isDuplicate) throw invalidBody(jsonPointer(member.path()), 'is a duplicate key: send it once');
+    if (member.key === 'payload' && member.depth <= AROUND_PAYLOAD) {
+      payloads.set(jsonPointer(member.path()), member.text());
+    }
+  });
+  return { value, bytes, payloadOf: (path) => payloads.get(jsonPointer([...path, 'payload'])) };
 }
 
 function parseJson(text: string): { value: unknown } | { fault: string } {
@@ -67,50 +67,4 @@ function parseJson(text: string): { value: unknown } | { fault: string } {
   } catch (error) {
     return { fault: messageOf(error) };
   }
-}
-
-/** An open object or array; only an object has `keys`. */
-interface Open {
-  readonly keys: Set<string> | undefined;
-  /** Whether the next string is a key. */
-  isKeyNext: boolean;
-  /** Key or index of the current part. */
-  at: string | number;
-}
-
-/** Walks valid JSON and refuses duplicate keys, of which JSON.parse would keep only the last, silently. */
-function refuseDuplicateKeys(text: string): void {
-  const open: Open[] = [];
-  for (let at = 0; at < text.length; at++) {
-    const top = open.at(-1);
-    const sign = text[at];
-    if (sign === '{') open.push({ keys: new Set(), isKeyNext: true, at: '' });
-    else if (sign === '[') open.push({ keys: undefined, isKeyNext: false, at: 0 });
-    else if (sign === '}' || sign === ']') open.pop();
-    else if (sign === ',' && top) step(top);
-    else if (sign === '"') {
-      const end = endOfString(text, at);
-      if (top?.isKeyNext) addKey(open, top, JSON.parse(text.slice(at, end + 1)) as string);
-      at = end;
-    }
-    if (open.length > DEEPEST_JSON) throw invalidBody('', `is nested more than ${DEEPEST_JSON} deep`);
-  }
-}
-
-function step(top: Open): void {
-  if (typeof top.at === 'number') top.at += 1;
-  else top.isKeyNext = true;
-}
-
-function addKey(open: readonly Open[], top: Open, key: string): void {
-  top.isKeyNext = false;
-  top.at = key;
-  if (top.keys?.has(key)) throw invalidBody(jsonPointer(open.map(({ at }) => at)), 'is a duplicate key: send it once');
-  top.keys?.add(key);
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
 }

@@ -3,8 +3,9 @@ import { DURATION } from '../core/duration.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
 import { handlerName } from '../core/handler/naming.ts';
-import { parsePayload, payloadJson } from '../core/handler/payload.ts';
-import { checkOptions, type NewJob } from '../core/jobs/enqueue.ts';
+import { checkPayloadText } from '../core/handler/payload.ts';
+import type { NewJob } from '../core/jobs/enqueue.ts';
+import { checkOptions } from '../core/jobs/enqueue-options.ts';
 import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
@@ -81,10 +82,8 @@ export async function checkNewJob(
     return { kind: 'unknown', fault: { in: 'body', pointer: `${place}/job_type`, detail } };
   }
   try {
-    if (body.payload !== undefined) payloadJson(body.payload);
-    const payload = json.textOf([...path, 'payload']) ?? '{}';
-    const definition = definitions.get(name);
-    if (definition !== undefined) await parsePayload(payload, definition.payload);
+    const payload = json.payloadOf(path) ?? '{}';
+    await checkPayloadText(payload, definitions.get(name)?.payload);
     const job = toNewJob(body, address, payload);
     checkOptions(job, '');
     return { kind: 'valid', job };

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
 import { LARGEST_ID } from '../core/job.ts';
+import { isStorable } from '../core/text.ts';
+import { isInYears } from '../core/time.ts';
 import { MOST_SKIPPED } from './paging.ts';
 
 /** A bigint of the database, as a string, since a JavaScript number loses digits. */
@@ -11,7 +13,12 @@ export const Id = z
   .meta({ description: 'A decimal number, as a string.', example: '42' });
 export const IdParams = z.strictObject({ id: Id });
 
-export const Time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-11-28T09:30:00Z' });
+export const Time = z.iso
+  .datetime({ offset: true, error: 'expected a time such as 2026-11-28T09:30:00Z' })
+  .refine((text) => {
+    const time = new Date(text);
+    return Number.isNaN(time.getTime()) || isInYears(time);
+  }, 'expected a time in the years 1 to 9999');
 const TimeOrNull = z.iso.datetime().nullable();
 
 export const JobTypeName = z
@@ -27,8 +34,10 @@ export const RoutingKeyName = z
 export const Words = z
   .string()
   .min(1, 'expected at least one character')
-  .max(500, 'expected at most 500 characters')
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'contains a NUL or half a surrogate pair');
+  // Postgres counts code points, zod UTF-16 units.
+  .refine((text) => [...text].length <= 500, 'expected at most 500 characters')
+  .refine(isStorable, 'contains a NUL or half a surrogate pair')
+  .meta({ maxLength: 500 });
 
 export const Status = z.enum([
   'pending',
@@ -118,6 +127,9 @@ export const JobDetail = z
     waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
+    payload_too_large: z.boolean().optional().meta({
+      description: 'True when the payload has more than 1 MiB: it is not shown, and the job does not run.',
+    }),
     attempt_history: z
       .array(Attempt)
       .optional()
@@ -152,3 +164,12 @@ export const NewApiKey = z.object({
   ...API_KEY,
   secret: z.string().meta({ description: 'The secret; no other response contains it.' }),
 });
+
+export const RedriveFilter = z
+  .object({
+    ...{ job_type: z.array(z.string()).optional(), routing_key: z.string().optional() },
+    ...{ id: z.array(Id).optional(), since: z.string().optional(), until: z.string().optional() },
+    ...{ error: z.string().optional(), group: z.string().optional() },
+    ...{ limit: z.number().int().optional(), all: z.boolean().optional() },
+  })
+  .meta({ id: 'RedriveFilter', description: 'What the redrive was started for, as its request had it.' });

@@ -59,7 +59,8 @@ export async function bundlePackage(dist: string): Promise<void> {
  * that names the others is written last.
  */
 export async function keepBundle(): Promise<string> {
-  mkdirSync(KEPT, { recursive: true });
+  // The folder of the stack's data is above; only the current user can open it.
+  mkdirSync(KEPT, { recursive: true, mode: 0o700 });
   accessSync(KEPT, constants.W_OK);
   const begun = Date.now();
   // Only Node with --enable-source-maps reads the source maps: reading them makes a command a fifth slower.

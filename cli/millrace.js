@@ -75,18 +75,18 @@ function refuse(sentence) {
   process.exitCode = 2;
 }
 
-/** Finds the Node that npm installed beside this package, or in the project in the current folder. */
+/**
+ * Finds the Node that npm installed beside this package, which it depends on. It is not searched from the current
+ * folder: in a folder above, any account of the machine may have put one.
+ */
 function findNode() {
-  for (const from of [file, join(process.cwd(), 'package.json')]) {
-    try {
-      const manifest = createRequire(from).resolve(`node-${process.platform}-${process.arch}/package.json`);
-      const node = join(dirname(manifest), 'bin', 'node');
-      if (existsSync(node)) return node;
-    } catch {
-      // Not installed there.
-    }
+  try {
+    const manifest = createRequire(file).resolve(`node-${process.platform}-${process.arch}/package.json`);
+    const node = join(dirname(manifest), 'bin', 'node');
+    return existsSync(node) ? node : undefined;
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 /**

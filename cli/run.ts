@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../core/failure.ts';
+import { onWriteError, write } from '../local/screen/writers.ts';
 import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -12,6 +13,7 @@ import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addProcess } from './commands/process.ts';
+import { addPsql } from './commands/psql.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addRedrives } from './commands/redrives.ts';
 import { addSql } from './commands/sql.ts';
@@ -20,6 +22,7 @@ import { addUp } from './commands/up.ts';
 import { addUrl } from './commands/url.ts';
 import type { GlobalOptions } from './global-options.ts';
 import { examples, explainSubcommands } from './options/action.ts';
+import { refuseReplaced } from './options/input.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
 import { printError, printMessage } from './screen/terminal.ts';
@@ -28,6 +31,7 @@ import { printError, printMessage } from './screen/terminal.ts';
 const COMMANDS: readonly ((program: Command) => void)[] = [
   addUp,
   addUrl,
+  addPsql,
   addSql,
   addEnqueue,
   addJobs,
@@ -51,7 +55,7 @@ const EXAMPLES = examples(
   'jobs show 1',
   'dlq',
   'redrive --job-type send_reminder --dry-run',
-  'sql "select count(*) from millrace.jobs" --database-url postgres://…',
+  'sql "select count(*) from millrace.jobs" --database-url postgres://user@host/name',
   'stats --api-url https://…',
 );
 const COMPLETION =
@@ -60,10 +64,27 @@ const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 usage error, 3 not found, 4 not permitted, 5 wrong state,\n' +
   '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
 
+const SHORT_HELP = `Usage: npx millrace <command>
+
+  up                      run everything on this machine
+  enqueue <type> [json]   insert a job and print its id
+  jobs list               list jobs, newest first
+  dlq                     count dead letters by kind of error
+  redrive                 make dead jobs pending again
+  doctor                  find what keeps jobs from running
+
+All commands: npx millrace --help`;
+
 /** Runs a command line and sets the exit code of the process. */
 export async function run(args: readonly string[]): Promise<void> {
   endWithReader();
+  if (args.length === 0) {
+    printMessage(SHORT_HELP);
+    process.exitCode = EXIT.usage;
+    return;
+  }
   try {
+    refuseReplaced(args);
     await openProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
@@ -80,11 +101,16 @@ export function openProgram(): Command {
     .option('--json', 'print one JSON document to standard output')
     .exitOverride()
     .hook('preAction', (_program, command) => refuseApi(command))
-    // `up` handles Ctrl-C itself.
-    .hook('preAction', (_program, command) => (command.name() === 'up' ? undefined : endOnInterrupt()))
+    .hook('preAction', (_program, command) =>
+      HANDLE_INTERRUPT.includes(command.name()) ? undefined : endOnInterrupt(),
+    )
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())) })
-    .addHelpText('before', EXAMPLES)
+    .configureOutput({
+      writeOut: (text) => void write('stdout', text),
+      writeErr: (text) => void write('stderr', text),
+      outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
+    })
+    .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
     .addHelpText('after', COMPLETION);
   for (const add of COMMANDS) add(program);
@@ -92,6 +118,9 @@ export function openProgram(): Command {
   refuseJsonLines(program);
   return program;
 }
+
+/** Commands that handle Ctrl-C themselves. */
+const HANDLE_INTERRUPT = ['up', 'psql'];
 
 /** Commands for the stack on this machine, which no API provides. */
 const ON_THIS_MACHINE = ['up', 'mail'];
@@ -124,7 +153,7 @@ function report(error: unknown): ExitCode {
 
 /** Ends quietly when `millrace jobs list | head -1` closes the pipe early, and reports a full disk. */
 function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  onWriteError((error) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.done);
     printError(`cannot write to standard output: ${error.code === 'ENOSPC' ? 'the disk is full' : error.message}`);
     process.exit(EXIT.failed);

@@ -17,6 +17,11 @@ export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
+/** Returns the environment of this process with other variables added, for a child process. */
+export function environmentWith(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...added };
+}
+
 /** Returns the words of a comma-separated setting; an empty list when it is missing. */
 export function listSetting(name: string): string[] {
   const words = optionalSetting(name)?.split(',') ?? [];
@@ -47,6 +52,17 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
     byJobType: choiceSetting('MILLRACE_METRICS_BY_JOB_TYPE', ['on', 'off']) === 'on',
     stage: optionalSetting('MILLRACE_STAGE'),
   };
+}
+
+/**
+ * Returns the address of a service outside AWS; undefined for the service of AWS itself, whose client reads region,
+ * credentials and endpoint from the environment.
+ */
+export function serviceAddress(service: 'SQS' | 'LAMBDA') {
+  const endpoint = optionalSetting(`MILLRACE_${service}_ENDPOINT`);
+  // Servers outside AWS check no signature, and a client refuses to send without one.
+  const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
+  return endpoint === undefined ? undefined : { endpoint, region: 'us-east-1', credentials };
 }
 
 /**

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /**
  * The closed list of errors that Millrace raises. Each has a `name`, a stable `code`, and a message that states what to
  * do. `handler/chosen-outcome.ts` has the errors that a handler throws to choose an outcome.
@@ -20,6 +22,12 @@ export class SettingError extends MillraceError {
   ) {
     super(message);
     this.field = field;
+  }
+
+  /** Returns this error with the name of what the setting belongs to in front, if `owner` is a name. */
+  of(owner: unknown): SettingError {
+    if (typeof owner !== 'string' || !/^\w{1,60}$/.test(owner)) return this;
+    return new SettingError(this.field, '', '', `${owner}: ${this.message}`);
   }
 }
 
@@ -51,8 +59,8 @@ export class MigrationError extends MillraceError {
   readonly code = 'MILLRACE_MIGRATION';
 }
 
-/** Unfinished jobs are counted up to this number. */
-const MOST_COUNTED = 10_000;
+/** The unfinished jobs of a removed handler are counted up to this number. */
+export const MOST_COUNTED = 10_000;
 
 /** `MILLRACE_REMOVAL`: a release removes handlers that still have unfinished jobs. */
 export class HandlerRemoval extends MillraceError {
@@ -74,6 +82,12 @@ export class HandlerRemoval extends MillraceError {
 
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? JSON.stringify(value) : inLine(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** Never throws: a setting can be any value, and an object without a prototype has no text. */
+function inLine(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
 }

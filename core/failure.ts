@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
+import { fingerprint, type Traits } from './fingerprint.ts';
 import { storable } from './text.ts';
 
 /** An error in the form in which it is stored: text that Postgres accepts, cut to a limited size. */
@@ -7,24 +7,27 @@ export interface StoredError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | null;
-  /** Hash of the name, the message without its numbers, and the first frames: equal for errors of the same kind. */
+  /** Equal for errors of the same kind (`fingerprint.ts`). */
   readonly fingerprint: string;
 }
 
 const LONGEST_MESSAGE = 8_000;
 const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
-/** Characters of a message that its fingerprint includes. */
-const FINGERPRINT_PART = 500;
+/** An error and the causes that are read; more would be a circle. */
+const MOST_CAUSES = 5;
 
 /** Describes a thrown value of any kind; never throws itself. */
 export function describeFailure(thrown: unknown): StoredError {
-  const { name, message, stack } = read(thrown);
+  const chain = chainOf(thrown);
+  const first = traitsOf(thrown);
+  const { name, message } = first;
+  const stack = stackOf(chain);
   return {
     name: storable(name, LONGEST_NAME),
     message: storable(message, LONGEST_MESSAGE),
     stack: stack === null ? null : storable(stack, LONGEST_STACK),
-    fingerprint: fingerprint(name, message, stack),
+    fingerprint: fingerprint([first, ...chain.slice(1).map(traitsOf)], stack),
   };
 }
 
@@ -49,38 +52,34 @@ function labelsOf(thrown: unknown): string[] {
   return [...new Set(labels.filter((label) => label !== ''))];
 }
 
-function read(thrown: unknown): { name: string; message: string; stack: string | null } {
+function traitsOf(thrown: unknown): Traits {
   if (!isInstance(thrown, Error)) {
-    return { name: 'NotAnError', message: `${show(thrown)} was thrown, which is not an Error`, stack: null };
+    return { name: 'NotAnError', code: '', message: `${show(thrown)} was thrown, which is not an Error` };
   }
-  const message = text(() => thrown.message);
   const name = text(() => thrown.name) || 'Error';
-  return { name, message: message === '' ? `${name} without a message` : message, stack: stackOf(thrown) };
+  const message = text(() => thrown.message) || `${name} without a message`;
+  return { name, code: text(() => (thrown as { code?: unknown }).code), message };
 }
 
-/** Returns the stack with those of its causes, because the first error is often only a wrapper. */
-function stackOf(error: Error): string | null {
-  const parts: string[] = [];
-  for (let current: unknown = error; isInstance(current, Error) && parts.length < 5; ) {
+/** Returns the error and its causes, because the first error is often only a wrapper. */
+function chainOf(thrown: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (let current = thrown; isInstance(current, Error) && chain.length < MOST_CAUSES; ) {
     const holder: Error = current;
-    parts.push(text(() => holder.stack));
+    chain.push(holder);
     current = attempt(() => holder.cause);
   }
-  return parts.filter((part) => part !== '').join('\ncaused by: ') || null;
+  return chain;
+}
+
+function stackOf(chain: readonly Error[]): string | null {
+  const parts = chain.map((error) => text(() => error.stack)).filter((part) => part !== '');
+  return parts.join('\ncaused by: ') || null;
 }
 
 function show(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'an empty text' : value;
   return attempt(() => inspect(value, { depth: 2, breakLength: Number.POSITIVE_INFINITY })) ?? 'something';
-}
-
-function fingerprint(name: string, message: string, stack: string | null): string {
-  const plain = message.slice(0, FINGERPRINT_PART).replace(/[0-9a-f]{8,}|\d+/gi, '#');
-  const frames = (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  const place = frames.slice(0, 2).map((line) => line.replace(/:\d+:\d+/g, '').replace(/\?v=\w+/g, ''));
-  return createHash('md5')
-    .update([name, plain, ...place].join('\n'))
-    .digest('hex');
 }
 
 /** Returns the result of `instanceof`, or false when it throws, as it does for a revoked proxy. */

@@ -10,10 +10,10 @@ export {
   type EnqueueClient,
   type Enqueued,
   type EnqueueItem,
-  type EnqueueOptions,
   enqueue,
   enqueueMany,
   type PayloadInput,
 } from './jobs/enqueue.ts';
+export type { EnqueueOptions } from './jobs/enqueue-options.ts';
 export type { Log, LogFields } from './log.ts';
 export { type MigrateResult, migrate } from './postgres/migrate.ts';

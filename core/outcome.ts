@@ -21,6 +21,8 @@ export interface Settlement {
   readonly jobId: string;
   readonly claimNo: string;
   readonly outcome: Outcome;
+  /** Whether the attempt may have ended its process: the job then starts its next attempt alone. */
+  readonly suspect?: boolean;
 }
 
 /** The statuses that a job can have after an attempt; `pending` after a snooze. */

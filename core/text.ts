@@ -17,12 +17,57 @@ export function storableJson(json: string): string {
   });
 }
 
+/** What can control a terminal: C0, DEL, C1, and the characters that change the direction of text. */
+const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu;
+
 /**
  * Returns one line that cannot control a terminal: line breaks and tabs become spaces, other control characters become
  * U+FFFD, and text longer than `most` characters is cut and ends with `…`.
  */
 export function oneLine(text: string, most: number): string {
   const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
-  const line = cut.toWellFormed().replace(/[\t\r\n]+/g, ' ');
-  return line.replace(/\p{Cc}/gu, '\ufffd');
+  return visible(cut.toWellFormed().replace(/[\t\r\n]+/g, ' '));
+}
+
+/** Replaces what can control a terminal by U+FFFD, except tabs and line breaks, which become `\n`. */
+export function visible(text: string): string {
+  const keep = (code: string) => (code === '\n' || code === '\t' ? code : '\ufffd');
+  return text.replaceAll('\r\n', '\n').replace(CONTROLS, keep);
+}
+
+/** Returns the same JSON with escapes for what can control a terminal: JSON allows DEL, C1 and bidi controls bare. */
+export function visibleJson(json: string): string {
+  const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return json.replace(/[\u007f-\u009f\p{Bidi_Control}]/gu, escaped);
+}
+
+/** Returns whether Postgres stores the text: it refuses NUL and half a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** Returns the text without the byte order mark that some editors and shells write first. */
+export function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+/** Returns the word that differs from the given one in at most a third of its letters; undefined without one. */
+export function closest(given: string, words: readonly string[]): string | undefined {
+  const near = words.map((word) => ({ word, changes: countChanges(given, word) }));
+  const [best] = near.sort((one, other) => one.changes - other.changes);
+  return best !== undefined && best.changes * 3 <= given.length ? best.word : undefined;
+}
+
+/** Returns how many letters must be added, removed or replaced to make one word of the other. */
+function countChanges(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (let at = 1; at <= other.length; at++) {
+      const replaced = (row[at - 1] ?? 0) + (other[at - 1] === letter ? 0 : 1);
+      next.push(Math.min(replaced, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
 }

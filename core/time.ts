@@ -39,3 +39,21 @@ export async function retryUntilDone(
     await time.sleep(pause);
   }
 }
+
+/** Returns whether a time is valid and in the years 1 to 9999, for which ISO 8601 has four digits. */
+export function isInYears(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
+const FIRST_TIME = new Date('0001-01-01T00:00:00.000Z');
+const LAST_TIME = new Date('9999-12-31T23:59:59.999Z');
+
+/**
+ * Returns a time of Postgres as pg parsed it, or the nearest one in the years 1 to 9999: pg reads infinity as a number
+ * and a far year as an invalid date, and one such row must not break a list.
+ */
+export function nearestTime(text: string, parsed: unknown): Date {
+  if (parsed instanceof Date && isInYears(parsed)) return parsed;
+  return text.startsWith('-') || text.endsWith('BC') ? FIRST_TIME : LAST_TIME;
+}

@@ -3,7 +3,7 @@ import { createApp } from '../api/app.ts';
 import { readAuthentication } from '../api/auth/settings.ts';
 import { makeFirstKey } from '../api/routes/api-keys.ts';
 import { openDispatcherFunction } from '../core/aws/functions.ts';
-import { optionalSetting, setting } from '../core/config.ts';
+import { optionalSetting, serviceAddress, setting } from '../core/config.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { type HttpEvent, type HttpResult, toRequest, toResult } from './http-event.ts';
@@ -16,7 +16,7 @@ const dispatcher = setting('MILLRACE_DISPATCHER_FUNCTION', 'the function name of
 const app = createApp({
   db,
   catalog,
-  dispatcher: openDispatcherFunction(dispatcher, processLog),
+  dispatcher: openDispatcherFunction(dispatcher, processLog, serviceAddress('LAMBDA')),
   authentication: readAuthentication(db),
   log: processLog,
   version: optionalSetting('MILLRACE_VERSION') ?? 'unknown',

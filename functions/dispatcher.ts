@@ -1,6 +1,6 @@
 import type { Dispatched } from '../core/aws/functions.ts';
 import { openQueues } from '../core/aws/queues.ts';
-import { choiceSetting, durationSetting, metricSettings } from '../core/config.ts';
+import { choiceSetting, durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
 import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
@@ -14,7 +14,7 @@ const settings: DispatcherSettings = {
 };
 const deps = {
   db: openConfiguredDatabase({ max: 1, name: 'millrace-dispatcher', log: processLog }),
-  queues: openQueues(),
+  queues: openQueues(serviceAddress('SQS')),
   log: processLog,
   time: systemTime,
   random: Math.random,

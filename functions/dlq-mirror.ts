@@ -1,17 +1,17 @@
 import { openDeadLetterQueues } from '../core/aws/dead-letter-queues.ts';
 import { openQueues } from '../core/aws/queues.ts';
-import { durationSetting, metricSettings } from '../core/config.ts';
+import { durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
 import { mirror } from '../core/dead-letters/mirror.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import { systemTime } from '../core/time.ts';
-import { keepUp, upkeepSteps } from '../core/upkeep/upkeep.ts';
+import { doUpkeep, upkeepSteps } from '../core/upkeep/upkeep.ts';
 
 const deps = {
   db: openConfiguredDatabase({ max: 1, name: 'millrace-dlq-mirror', log: processLog }),
-  deadLetterQueues: openDeadLetterQueues(),
-  queues: openQueues(),
+  deadLetterQueues: openDeadLetterQueues(serviceAddress('SQS')),
+  queues: openQueues(serviceAddress('SQS')),
   log: processLog,
   time: systemTime,
   metrics: openMetrics(processLog, metricSettings()),
@@ -31,6 +31,6 @@ export const handler = async (_event: unknown, context: LambdaContext): Promise<
   try {
     await mirror(deps);
   } finally {
-    await keepUp(deps, steps, until);
+    await doUpkeep(deps, steps, until);
   }
 };

@@ -1,6 +1,6 @@
 import definition from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
-import { metricSettings, setting } from '../core/config.ts';
+import { metricSettings, serviceAddress, setting } from '../core/config.ts';
 import { HANDLER_WAIT_MS } from '../core/handler/timing.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
@@ -8,6 +8,7 @@ import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import type { Invocation } from '../core/run/batch.ts';
 import { runBatch } from '../core/run/run-batch.ts';
 import type { BatchResponse, SqsEvent } from '../core/run/sqs-event.ts';
+import { openUncaughtErrors } from '../core/run/uncaught-errors.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {
@@ -17,11 +18,12 @@ const deps = {
     ...{ max: 1, name: 'millrace-handler', log: processLog },
     ...{ connectTimeoutMs: HANDLER_WAIT_MS, statementTimeoutMs: HANDLER_WAIT_MS },
   }),
-  queues: openQueues(),
+  queues: openQueues(serviceAddress('SQS')),
   time: systemTime,
   log: processLog,
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
+  uncaught: openUncaughtErrors(process),
   exit: () => process.exit(),
 };
 

@@ -1,6 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { DeadLetter, RetryAfter } from '../core/handler/chosen-outcome.ts';
+import { retryAfterSeconds } from '../core/handler/retry-after.ts';
 import { checkLiteralAddress, guardedLookup } from './addresses.ts';
 
 export interface WebAccess {
@@ -78,9 +79,9 @@ function succeeded(response: IncomingMessage, method: string, url: URL): Incomin
   if (status >= 200 && status < 300) return response;
   response.destroy();
   const error = new HttpStatusError(url, method, status);
-  const wait = /^\d{1,9}$/.exec(response.headers['retry-after'] ?? '')?.[0];
+  const wait = retryAfterSeconds(response.headers['retry-after']);
   if (wait === undefined) throw error;
-  throw new RetryAfter(Math.min(Number(wait), LONGEST_RETRY_AFTER_SECONDS), error.message);
+  throw new RetryAfter(Math.min(wait, LONGEST_RETRY_AFTER_SECONDS), error);
 }
 
 async function read(response: IncomingMessage, mostBytes: number): Promise<Uint8Array> {

@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../core/failure.ts';
 import { isBusy } from './lock-holder.ts';
 import { endLeftovers } from './postgres/leftovers.ts';
 
@@ -25,7 +26,7 @@ const LOCK_ATTEMPTS = 8;
  * the id of the process: see `describeHolder`.
  */
 export async function lockFolder(file: string): Promise<FolderLock | undefined> {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   for (let attempt = 1; ; attempt++) {
     const lock = tryLock(file);
     if (lock !== undefined || attempt === LOCK_ATTEMPTS) return lock;
@@ -35,14 +36,16 @@ export async function lockFolder(file: string): Promise<FolderLock | undefined> 
 }
 
 function tryLock(file: string): FolderLock | undefined {
-  const database = new DatabaseSync(file, { timeout: 0 });
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file, { timeout: 0 });
     database.exec(ACQUIRE_LOCK);
-    return { release: () => database.close() };
+    const opened = database;
+    return { release: () => opened.close() };
   } catch (error) {
-    database.close();
+    database?.close();
     if (isBusy(error)) return undefined;
-    throw new Error(`${file} cannot be locked: delete it and start again.`, { cause: error });
+    throw new Error(`${file} cannot be locked (${messageOf(error)}): delete it and start again`, { cause: error });
   }
 }
 

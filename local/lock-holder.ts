@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { statePath } from './state.ts';
+import { findAbove } from './find-above.ts';
 
 const SQLITE_BUSY = 5;
 const READ_HOLDER = 'pragma user_version';
@@ -57,10 +57,8 @@ export function describeHolder(project: string): string | undefined {
   );
 }
 
-/** Describes a stack of the nearest project that runs although no valid `.millrace/dev.json` describes it. */
+/** Describes a stack of this project that runs although no valid `.millrace/dev.json` describes it. */
 export function findHiddenStack(from: string = process.cwd()): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    if ([lockPath(folder), statePath(folder)].some((file) => existsSync(file))) return describeHolder(folder);
-    if (folder === dirname(folder)) return undefined;
-  }
+  const found = findAbove(from, '.millrace/lock');
+  return found && describeHolder(found.folder);
 }

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
@@ -11,6 +9,7 @@ import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
+import { openDotEnv } from './functions/dot-env.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
@@ -39,6 +38,7 @@ export interface Stack {
   readonly services: Services;
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
+  readonly lambdaAccessKeyId: string;
   readonly smtpUrl: string;
   readonly apiUrl: string;
   readonly db: Database;
@@ -73,19 +73,24 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
-  const startLambda = (port: number) => startRunner({ children, sqsEndpoint, port, region: REGION, onEvent });
+  const lambdaAccessKeyId = randomBytes(16).toString('hex');
+  const startLambda = (port: number) =>
+    startRunner({ children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, port, region: REGION, onEvent });
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const environment = {
-    ...(await readDotEnv(project)),
+  const fixed = {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
+  const environment = { ...fixed, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
+  // Read again at each reload, so that a saved .env file applies.
+  const readDotEnv = openDotEnv(project, printLine);
+  const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment });
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: ofHandlers });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -93,7 +98,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
   const all = open.move();
   return {
-    ...{ services, databaseUrl, sqsEndpoint, smtpUrl, apiUrl: api.url, db, runner, handlers },
+    ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
   };
 }
@@ -113,18 +118,13 @@ function closeApi(api: Api): Promise<void> {
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
   return {
     ...bundleEnvironment,
-    AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint,
-    AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint,
+    // The same twice: for the function itself, and for clients that a handler opens.
+    ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
+    ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
     SMTP_URL: urls.smtpUrl,
     THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',
   };
-}
-
-/** Reads the variables of the project's handlers from the `.env` file beside its package.json, if it exists. */
-async function readDotEnv(project: string): Promise<Record<string, string>> {
-  const text = await readFile(join(project, '.env'), 'utf8').catch(() => '');
-  return Object.fromEntries(Object.entries(parseEnv(text)).filter((pair): pair is [string, string] => !!pair[1]));
 }
 
 async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { findAbove } from './find-above.ts';
 
 /** The stage in the names of queues and functions on one machine. */
 export const STAGE = 'local';
 
-/** Region and credentials for the emulators, which check neither. */
 export const REGION = 'us-east-1';
+/** Credentials for SQS, which does not check them. */
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
 export interface HandlerState {
@@ -27,6 +28,8 @@ export interface DevState {
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
   readonly lambdaEndpoint: string;
+  /** The access key that the Lambda endpoint requires; a new one at each start. */
+  readonly lambdaAccessKeyId: string;
   readonly handlers: readonly HandlerState[];
   readonly mailFolder: string;
   readonly smtpUrl: string;
@@ -53,7 +56,7 @@ export async function writeState(project: string, state: Omit<DevState, 'process
   const path = statePath(project);
   const draft = `${path}.${randomUUID()}.new`;
   const processStart = (await processStartOf(state.pid)) ?? '';
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(draft, `${JSON.stringify({ ...state, processStart }, null, 2)}\n`, { mode: 0o600 });
   await rename(draft, path);
 }
@@ -63,15 +66,13 @@ export async function removeState(project: string): Promise<void> {
 }
 
 /**
- * Returns the state of the nearest project at or above `from`, or undefined if no such project has one. The stack may
- * have stopped since: see `isRunning`. Throws if the file cannot be parsed.
+ * Returns the state of the project of `from`, or undefined if it has none. The stack may have stopped since: see
+ * `isRunning`. Throws if the file cannot be parsed, or belongs to another account.
  */
 export async function findState(from: string = process.cwd()): Promise<FoundState | undefined> {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const state = await readState(folder);
-    if (state !== undefined) return { folder, state };
-    if (folder === dirname(folder)) return undefined;
-  }
+  const found = findAbove(from, '.millrace/dev.json');
+  const state = found && (await readState(found.folder));
+  return state && found && { folder: found.folder, state };
 }
 
 /** Returns the state of this project; undefined if it has none. */
@@ -90,7 +91,8 @@ export async function readState(project: string): Promise<DevState | undefined> 
 function parse(text: string): DevState | undefined {
   try {
     const value: Partial<DevState> | null = JSON.parse(text);
-    const strings = [value?.processStart, value?.databaseUrl, value?.sqsEndpoint, value?.lambdaEndpoint];
+    const { processStart, databaseUrl, sqsEndpoint, lambdaEndpoint, lambdaAccessKeyId } = value ?? {};
+    const strings = [processStart, databaseUrl, sqsEndpoint, lambdaEndpoint, lambdaAccessKeyId];
     const complete = Number.isInteger(value?.pid) && strings.every((entry) => typeof entry === 'string');
     return complete && Array.isArray(value?.handlers) ? (value as DevState) : undefined;
   } catch {

@@ -1,15 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
+import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
-import { insertSamples, type Samples } from './samples.ts';
-import { banner } from './screen/banner.ts';
-import { eventLine } from './screen/event-lines.ts';
+import { insertSamples } from './samples.ts';
+import { banner, withoutPassword } from './screen/banner.ts';
+import { openEventPrinter } from './screen/event-printer.ts';
 import { parseLogLine } from './screen/log-line.ts';
+import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
@@ -38,10 +41,11 @@ export async function up(options: UpOptions): Promise<number> {
   if (!(await isFolder(join(project, 'functions', 'handlers')))) {
     return refuse(EXIT_NO_PROJECT, `no folder functions/handlers in ${project}: start Millrace in a project folder`);
   }
-  const data = join(project, '.millrace');
+  const data = dataPath(project);
   if (await isFile(data)) {
     return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
   }
+  await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
   const requests = listenForStop();
@@ -65,23 +69,25 @@ export async function up(options: UpOptions): Promise<number> {
 async function live(options: UpOptions, children: Children, requests: StopRequests): Promise<number> {
   const project = options.cwd;
   let starting: Promise<Stack | undefined> | undefined;
+  let isStarted = false;
   const reload = async (): Promise<void> => {
     const stack = await starting;
     if (stack === undefined) return;
     await stack.handlers.sync();
     await publishState(project, stack);
   };
+  const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
   // Before the files are read for the first time, so that a file saved during the start is not missed.
-  const endWatch = await watchSources(join(project, 'functions'), reload, printLine);
+  const endWatch = await watchSources(watched, reload, printLine);
+  requests.stop.addEventListener('abort', () => printLine(stopping(requests.stop.reason, !isStarted)), { once: true });
   try {
     starting = start(options, children, requests).catch((error: unknown) => {
       if (requests.stop.aborted) return undefined;
       throw error;
     });
     if ((await starting) === undefined) return EXIT_INTERRUPTED;
+    isStarted = true;
     await fired(requests.stop);
-    const time = new Date().toTimeString().slice(0, 8);
-    printLine(`${time}  stopping: ${requests.stop.reason}; waiting for running jobs (Ctrl-C again stops at once)`);
   } finally {
     await endWatch();
   }
@@ -90,30 +96,33 @@ async function live(options: UpOptions, children: Children, requests: StopReques
   return 0;
 }
 
+/** Returns the line that confirms a request to stop, at once: during a start, the stop can take seconds. */
+function stopping(reason: unknown, isStarting: boolean): string {
+  const time = `${new Date().toISOString().slice(11, 19)}Z`;
+  const what = isStarting ? 'undoing the start' : 'waiting for running jobs';
+  return `${time}  stopping: ${reason}; ${what} (Ctrl-C again stops at once)`;
+}
+
 async function start(
   { cwd: project, fastRetries }: UpOptions,
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
-  const failed = new Set<unknown>();
-  let samples: Samples | undefined;
-  const createLateImage = () => samples && failed.has(samples.late) && void samples.createLateImage();
+  const printEvent = openEventPrinter(printLine);
+  const lateImage = openLateImage();
   const onEvent = (event: RunnerEvent): void => {
     if (requests.halt.aborted) return;
-    const line = eventLine(event, new Date());
-    if (line !== undefined) printLine(line);
+    printEvent(event);
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;
-    if (log?.event !== 'job_failed') return;
-    failed.add(log.job_id);
-    createLateImage();
+    if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
   const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
-  samples = await insertSamples(stack);
-  createLateImage();
+  const samples = await insertSamples(stack);
+  lateImage.expect(samples);
   await publishState(project, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  printLine(banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
+  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
   return stack;
 }
 
@@ -123,6 +132,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
     databaseUrl: stack.databaseUrl,
     sqsEndpoint: stack.sqsEndpoint,
     lambdaEndpoint: stack.runner.endpoint,
+    lambdaAccessKeyId: stack.lambdaAccessKeyId,
     handlers: stack.handlers.list().map(({ definition, queueUrl, deadLetterQueueUrl }) => ({
       jobType: definition.jobType,
       routingKey: definition.routingKey,
@@ -142,10 +152,8 @@ async function describeRunning(project: string): Promise<string> {
     // The holder may have ended since.
     return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
   }
-  const database = new URL(other.databaseUrl);
-  database.password = '';
   return (
-    `Millrace already runs in this folder as process ${other.pid}: database ${database.href} ` +
+    `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +
     `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
   );
 }
@@ -177,10 +185,10 @@ function exitSoon(): void {
 }
 
 function refuse(code: number, sentence: string): number {
-  process.stderr.write(`${sentence}\n`);
+  writeLine('stderr', sentence);
   return code;
 }
 
-function printLine(line: string): void {
-  process.stdout.write(`${line}\n`);
+function printLine(...parts: readonly Part[]): void {
+  writeLine('stdout', ...parts);
 }

@@ -67,4 +67,4 @@ end $$;
 revoke execute on function millrace.renew_epoch() from public;
 grant execute on function millrace.renew_epoch() to millrace_runtime;
 
-grant select on millrace.migrations to millrace_runtime;
+grant select on millrace.migrations to millrace_runtime, millrace_operator;

@@ -50,14 +50,20 @@ create table millrace.jobs (
   constraint "routing_key is empty or lower-case letters, digits and _" check (routing_key ~ '^([a-z][a-z0-9_]*)?$'),
   constraint "job_type and routing_key have at most 60 characters together"
     check (char_length(job_type) + char_length(routing_key) <= 60),
-  constraint "payload is at most 1 MiB" check (pg_column_size(payload) <= 1048576),
+  -- The size of the text, because pg_column_size measures compressed data and 1e131071 is a short number. Every UPDATE
+  -- evaluates the checks of a row, and only applications write payloads, so a claimed job is not measured again.
+  constraint "payload is at most 1 MiB" check (
+    case when claim_no is null and slot = 0 then octet_length(payload::text) <= 1048576 else true end),
   constraint "status is one of the eight"
     check (status in ('pending', 'dispatched', 'running', 'failed', 'dead_letter', 'succeeded', 'skipped', 'cancelled')),
   constraint "priority is 0 to 9" check (priority between 0 and 9),
   constraint "max_attempts is 1 to 1000" check (max_attempts between 1 and 1000),
-  constraint "run_at is finite" check (isfinite(run_at)),
+  -- ISO 8601 has four digits for a year, and clients cannot read every later time.
+  constraint "run_at is in the years 1 to 9999"
+    check (run_at >= timestamptz '0001-01-01 00:00:00+00' and run_at < timestamptz '10000-01-01 00:00:00+00'),
   constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
   constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),
+  constraint "traceparent has at most 55 characters" check (char_length(traceparent) <= 55),
   constraint "failed has a finite next_retry_at"
     check (status <> 'failed' or (next_retry_at is not null and isfinite(next_retry_at))),
   constraint "dispatched and running have a claim and a lease"
@@ -111,6 +117,19 @@ create function millrace.slot_of(at timestamptz) returns smallint
   return (1 + floor(extract(epoch from at) / 86400)::bigint % 32)::smallint;
 revoke execute on function millrace.slot_of(timestamptz) from public;
 grant execute on function millrace.slot_of(timestamptz) to millrace_runtime, millrace_operator;
+
+-- The text of a payload for those who read it; null when it is too large for them. The constraint prevents such rows,
+-- except where an administrator has dropped it.
+create function millrace.payload_text(payload jsonb) returns text
+  language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp
+  as $$
+declare
+  printed text := payload::text;
+begin
+  return case when octet_length(printed) <= 1048576 then printed end;
+end $$;
+revoke execute on function millrace.payload_text(jsonb) from public;
+grant execute on function millrace.payload_text(jsonb) to millrace_runtime, millrace_operator;
 
 grant select, insert, update, delete on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_runtime;
 grant select on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_operator;

@@ -44,8 +44,8 @@ begin
     insert into millrace.jobs_live as j
         (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent)
       values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
-              coalesce(enqueue.priority, 5),
-              enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
+              -- Bounded, so that the constraint refuses a number that is out of range for the column too.
+              least(greatest(coalesce(enqueue.priority, 5), -1), 10), enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
               enqueue.traceparent)
       on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
       returning j.id into new_id;
@@ -66,7 +66,8 @@ begin
     using errcode = 'serialization_failure';
 end $$;
 
--- Enqueues an array of objects whose keys are the arguments of enqueue. All or none. `position` counts from 0.
+-- Enqueues an array of objects whose keys are the arguments of enqueue. All or none. `position` counts from 0. A null
+-- is a missing argument, except as the payload: the payload null stays null.
 create function millrace.enqueue_many(jobs jsonb)
   returns table ("position" bigint, id bigint, deduplicated boolean)
   -- Memoize would reuse the answer to one item for an equal item after it, and both would be new.
@@ -89,22 +90,32 @@ begin
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
                       'group_key', 'traceparent') limit 1;
   end if;
+  if unknown is null then
+    -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
+    select format('enqueue_many: job %s: %s: expected a %s, got %s', e.ord - 1, m.k, m.expected, m.got) into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
+           lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
+             from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
+               ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
+               ('traceparent', 'string')) as k(k, expected)) m
+      where m.got not in (m.expected, 'null') limit 1;
+  end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
   end if;
   -- Jobs without a key cannot collide: one statement inserts them, with ids in their order.
   return query
     with wanted as materialized (
-      select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, r.*
+      select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, e.value -> 'payload' as payload, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
-             jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz, priority integer,
-               max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text)
+             jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
+               routing_key text, unique_key text, group_key text, traceparent text)
         where e.value ->> 'unique_key' is null
     ), inserted as (
       insert into millrace.jobs_live
           (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent)
         select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
-               coalesce(w.priority, 5), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
+               least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
                w.group_key, w.traceparent
           from wanted w
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = coalesce(w.routing_key, '')
@@ -118,10 +129,9 @@ begin
               where a.value ->> 'unique_key' is not null
               order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
                        a.ord) e,
-           lateral (select * from jsonb_to_record(e.value) as r(job_type text, payload jsonb, run_at timestamptz,
-             priority integer, max_attempts integer, routing_key text, unique_key text, group_key text,
-             traceparent text)) r,
-           lateral millrace.enqueue(r.job_type, coalesce(r.payload, '{}'), r.run_at, coalesce(r.priority, 5),
+           lateral (select * from jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer,
+             max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text)) r,
+           lateral millrace.enqueue(r.job_type, coalesce(e.value -> 'payload', '{}'), r.run_at, coalesce(r.priority, 5),
              r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent) q;
 end $$;
 

@@ -4,8 +4,8 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
--- The other jobs are unchanged. One probe of a key per message, also with a plan that Postgres made while the table was
--- small.
+-- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, also with a plan
+-- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
   of_type text, of_key text, request text, with_suspects boolean
@@ -40,7 +40,8 @@ begin
           request_id = request
       from locked l, millrace.handlers h
       where j.id = l.id and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy, j.traceparent,
+      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
+                left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
     -- Only if it rises, and only if no other transaction has the row: it tells a lost message from a slow queue.
@@ -50,7 +51,7 @@ begin
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  select s.ord::integer, s.payload::text, s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+  select s.ord::integer, millrace.payload_text(s.payload), s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
     from started s;
 end $$;
 
@@ -58,17 +59,18 @@ end $$;
 create type millrace.ended_attempt as (
   id bigint, claim_no bigint, job_type text, attempts integer, started_at timestamptz, request_id text,
   wait_seconds double precision, kind text, status text, result text, error_name text, error_message text,
-  error_stack text, fingerprint text, delay double precision
+  error_stack text, fingerprint text, delay double precision, suspect boolean
 );
 
 -- Settles attempts: ends each under its claim with its outcome, and returns those that it ended. `kind` is the outcome
--- as the runtime or rescue saw it; the row's max_attempts and a request to cancel decide the status. With a request,
+-- as the runtime or rescue saw it; the row's max_attempts and a request to cancel decide the status. `suspects` marks
+-- attempts that may have ended their process: those jobs start alone next time. With a request,
 -- only attempts of that Lambda request; without one this is a rescue, and only attempts whose lease has expired. Locked
 -- jobs are skipped. Another transaction may have locked a dead letter or a request to cancel: the function then fails
 -- within 200 ms, and the caller settles row by row. A batch that has all succeeded calls millrace.finish alone.
 create function millrace.settle(
   job_ids bigint[], claim_nos bigint[], kinds text[], results text[], error_names text[], error_messages text[],
-  error_stacks text[], fingerprints text[], delays double precision[], request text
+  error_stacks text[], fingerprints text[], delays double precision[], suspects boolean[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
   language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -86,10 +88,12 @@ begin
                     when i.kind = 'snoozed' then 'pending'
                     when i.kind = 'dead_letter' or j.attempts >= j.max_attempts then 'dead_letter'
                     else 'failed' end,
-               i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay)::millrace.ended_attempt
+               i.result, i.error_name, i.error_message, i.error_stack, i.fingerprint, i.delay,
+               i.suspect)::millrace.ended_attempt
       from (select * from unnest(job_ids, claim_nos, kinds, results, error_names, error_messages, error_stacks,
-                     fingerprints, delays)
-                   as u(job_id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay)
+                     fingerprints, delays, settle.suspects)
+                   as u(job_id, claim_no, kind, result, error_name, error_message, error_stack, fingerprint, delay,
+                        suspect)
               order by job_id) i
       cross join lateral (
         select k.id, k.claim_no, k.job_type, k.attempts, k.max_attempts, k.started_at, k.request_id,
@@ -104,9 +108,9 @@ begin
       array_agg(e.kind in ('failed', 'dead_letter')), null)
     from unnest(ended) e where e.status in ('succeeded', 'skipped', 'cancelled') having count(*) > 0;
   perform millrace.die(array_agg(e.id), array_agg(e.error_name), array_agg(e.error_message), array_agg(e.error_stack),
-      array_agg(e.fingerprint), suspects => request is null)
-    from unnest(ended) e where e.status = 'dead_letter' having count(*) > 0;
-  perform millrace.wait_again(ended, suspects => request is null);
+      array_agg(e.fingerprint), suspects => e.suspect)
+    from unnest(ended) e where e.status = 'dead_letter' group by e.suspect;
+  perform millrace.wait_again(ended);
   return query
     select e.id, e.status,
            case when e.status in ('failed', 'pending') then millrace.clock() + make_interval(secs => e.delay) end
@@ -116,15 +120,16 @@ end $$;
 -- The rest of settle: jobs that failed or snoozed wait for their next attempt; every attempt that neither succeeded nor
 -- died gets its row in job_attempts; and attempts of jobs that did not finish are timed (millrace.finish times its
 -- own).
-create function millrace.wait_again(ended millrace.ended_attempt[], suspects boolean) returns void
+create function millrace.wait_again(ended millrace.ended_attempt[]) returns void
   language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin
   with waiting as (
     update millrace.jobs_live j
-      set status = e.status, last_error = e.error_message, lease_expires_at = null, updated_at = millrace.clock(),
-          suspect = suspects,
+      set status = e.status, lease_expires_at = null, updated_at = millrace.clock(), suspect = e.suspect,
+          -- A snooze is no failure: its reason is in job_attempts, and the last failure stays.
+          last_error = case when e.status = 'failed' then e.error_message else j.last_error end,
           attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
           run_at = case when e.status = 'pending' then millrace.clock() + make_interval(secs => e.delay)
                         else j.run_at end,
@@ -159,9 +164,11 @@ end $$;
 
 revoke execute on function
   millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
-  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], text),
-  millrace.wait_again(millrace.ended_attempt[], boolean) from public;
+  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], boolean[],
+    text),
+  millrace.wait_again(millrace.ended_attempt[]) from public;
 grant execute on function
   millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
-  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], text),
-  millrace.wait_again(millrace.ended_attempt[], boolean) to millrace_runtime;
+  millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], boolean[],
+    text),
+  millrace.wait_again(millrace.ended_attempt[]) to millrace_runtime;

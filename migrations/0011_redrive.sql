@@ -73,10 +73,9 @@ create table millrace.operations (
   filter jsonb not null,
   rate_per_second double precision check (rate_per_second > 0),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
-  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it moved and how many
-  -- it could not, because their rows were locked.
+  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
+  -- because their rows were locked.
   cursor_id bigint not null default 0,
-  walk_moved bigint not null default 0,
   walk_locked bigint not null default 0,
   expected_count bigint not null default 0,
   done_count bigint not null default 0,
@@ -93,7 +92,7 @@ create table millrace.operations (
 -- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
 
 -- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
--- since (a time), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+-- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -105,13 +104,14 @@ create function millrace.matching_dead_letters(filter jsonb) returns setof millr
       and (filter -> 'job_ids' is null
         or d.job_id in (select jsonb_array_elements_text(filter -> 'job_ids')::bigint))
       and (filter -> 'since' is null or d.died_at >= (filter ->> 'since')::timestamptz)
+      and (filter -> 'until' is null or d.died_at <= (filter ->> 'until')::timestamptz)
       and (filter -> 'error' is null or position(lower(filter ->> 'error') in lower(d.last_error)) > 0)
       and (filter -> 'group' is null or starts_with(d.fingerprint, filter ->> 'group'))
       and (filter -> 'until_id' is null or d.id <= (filter ->> 'until_id')::bigint);
   end;
 
 -- The matching dead letters that a redrive can move: those with a job and a handler. An open dead letter of a job means
--- that the job is dead, because each transition changes both; millrace.redrive compares them once more.
+-- that the job is dead, because each transition changes both; step_redrive and redrive compare them once more.
 create function millrace.redrivable_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -152,10 +152,12 @@ begin
       when 'error' then 'a part of the error''s text, of 1 to 500 characters'
       when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'until' then 'a time such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
       when 'all' then 'true, or leave it out' end;
     if expected is null then
-      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, limit and all', key);
+      return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, until, limit and all',
+        key);
     end if;
     fits := case
         when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
@@ -165,7 +167,7 @@ begin
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
-        when key = 'since' then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key in ('since', 'until') then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
         when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
@@ -179,7 +181,7 @@ begin
     return format('all: this means every dead letter; leave it out, or %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
   end if;
-  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'all'] then
+  if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'until', 'all'] then
     return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
   end if;
   return null;
@@ -248,7 +250,9 @@ begin
     select count(*) as jobs, max(d.id) as last_id, array_agg(d.job_id) as job_ids, array_agg(d.claim_no) as claim_nos
       into picked
       from (select * from millrace.redrivable_dead_letters(o.filter) r
-              where r.id > o.cursor_id and r.id <= looked.last_id order by r.id limit allowed) d;
+              where r.id > o.cursor_id and r.id <= looked.last_id
+                and exists (select from millrace.jobs_live j where j.id = r.job_id and j.status = 'dead_letter')
+              order by r.id limit allowed) d;
     -- With as many jobs as allowed, others of this window may be left for the next step.
     walked_to := case when is_full or picked.jobs < allowed then looked.last_id else coalesce(picked.last_id, o.cursor_id) end;
     unmoved := (select count(*) from millrace.matching_dead_letters(o.filter) m
@@ -259,16 +263,16 @@ begin
     end if;
     update millrace.operations u
       set done_count = o.done_count + moved, cursor_id = walked_to, skipped_count = o.skipped_count + unmoved - moved,
-          walk_moved = o.walk_moved + moved, walk_locked = o.walk_locked + picked.jobs - moved,
+          walk_locked = o.walk_locked + picked.jobs - moved,
           stepped_at = coalesce(earned_from + make_interval(secs => picked.jobs / o.rate_per_second), millrace.clock()),
           updated_at = millrace.clock()
       where u.id = o.id
       returning * into o;
     if (is_full or picked.jobs < allowed) and looked.rows < window_size then
-      -- The end of a walk. Another one follows for the rows that were locked, unless this one moved nothing.
-      if o.walk_locked > 0 and o.walk_moved > 0 and not is_full then
+      -- The end of a walk. Another one follows for the rows that were locked.
+      if o.walk_locked > 0 and not is_full then
         update millrace.operations u
-          set cursor_id = 0, skipped_count = 0, walk_moved = 0, walk_locked = 0 where u.id = o.id;
+          set cursor_id = 0, skipped_count = 0, walk_locked = 0 where u.id = o.id;
       else
         update millrace.operations u set status = 'done', finished_at = millrace.clock() where u.id = o.id;
       end if;
@@ -277,14 +281,20 @@ begin
   return query select * from millrace.operations u where u.id = operation_id;
 end $$;
 
--- Ends a redrive; jobs already moved are not moved back. Returns false if it was not running.
+-- Ends a redrive; jobs already moved are not moved back. Returns false if it had moved everything or was not running.
 create function millrace.cancel_redrive(operation_id bigint) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
+declare
+  outcome text;
 begin
-  update millrace.operations o set status = 'cancelled', finished_at = millrace.clock(), updated_at = millrace.clock()
-    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running';
-  if not found then
+  -- One that has moved everything is done: only the step that finds nothing more has not been made.
+  update millrace.operations o
+    set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
+        finished_at = millrace.clock(), updated_at = millrace.clock()
+    where o.id = operation_id and o.kind = 'redrive' and o.status = 'running'
+    returning o.status into outcome;
+  if outcome is distinct from 'cancelled' then
     return false;
   end if;
   insert into millrace.audit_log (action, details)

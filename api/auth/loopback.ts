@@ -1,27 +1,21 @@
-import { isLoopback } from '../../core/access/loopback.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
+import { findStranger } from '../../core/loopback.ts';
 import type { Authenticate } from '../caller.ts';
 
-/**
- * Grants every scope to requests from this machine. It refuses pages of other sites in a browser on it: they send their
- * origin, or a host name that an attacker has pointed at this machine.
- */
+const REFUSED = {
+  host: 'without authentication, the API serves only requests to a loopback address',
+  site: 'without authentication, the API refuses requests from other sites',
+} as const;
+
+/** Grants every scope to requests from programs of this machine, and refuses pages of other sites in its browsers. */
 export function loopbackAuthentication(): Authenticate {
-  return async (request) => {
-    const host = (request.headers.get('host') ?? new URL(request.url).host).replace(/:\d+$/, '');
-    if (!isLoopback(host))
-      return { refused: 'without authentication, the API serves only requests to a loopback address' };
-    if (isFromElsewhere(request)) {
-      return { refused: 'without authentication, the API refuses requests from other sites' };
-    }
+  return async ({ headers, url }) => {
+    const stranger = findStranger({
+      host: headers.get('host') ?? new URL(url).host,
+      origin: headers.get('origin') ?? undefined,
+      site: headers.get('sec-fetch-site') ?? undefined,
+    });
+    if (stranger !== undefined) return { refused: REFUSED[stranger] };
     return { name: 'loopback', id: 'loopback', scopes: new Set(SCOPES) };
   };
-}
-
-/** Current browsers send Sec-Fetch-Site; older ones send at least Origin on requests that change something. */
-function isFromElsewhere(request: Request): boolean {
-  const site = request.headers.get('sec-fetch-site') ?? 'none';
-  const origin = request.headers.get('origin');
-  const isForeign = origin !== null && URL.parse(origin)?.host !== request.headers.get('host');
-  return isForeign || (site !== 'same-origin' && site !== 'none');
 }

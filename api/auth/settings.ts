@@ -1,7 +1,7 @@
-import { isLoopback } from '../../core/access/loopback.ts';
 import { expandScopes } from '../../core/access/scopes.ts';
 import { optionalSetting, setting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
+import { isLoopback } from '../../core/loopback.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import type { Authenticate } from '../caller.ts';
 import { apiKeyAuthentication } from './api-key.ts';

@@ -19,6 +19,7 @@ export const DEAD_LETTER_FILTER = {
   routing_key: RoutingKeyName.optional(),
   id: z.array(Id).max(1000).optional().meta({ description: 'Dead letters of any of these jobs.' }),
   since: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or later.' }),
+  until: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or earlier.' }),
   error: filterOn('last_error', Words, 'Text that the error contains, case-insensitively.'),
   group: filterOn(
     'fingerprint',
@@ -29,10 +30,13 @@ export const DEAD_LETTER_FILTER = {
 
 const Filter = z.object(DEAD_LETTER_FILTER);
 
-export function toDeadLetterFilter({ job_type, routing_key, id, since, error, group }: z.output<typeof Filter>) {
-  const from = since === undefined ? undefined : new Date(since);
-  const filter: PinnedFilter = { jobTypes: job_type, routingKey: routing_key, jobIds: id, since: from, error, group };
-  return filter;
+export function toDeadLetterFilter(question: z.output<typeof Filter>): PinnedFilter {
+  const { job_type, routing_key, id, since, until, error, group } = question;
+  const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
+  return {
+    ...{ jobTypes: job_type, routingKey: routing_key, jobIds: id, error, group },
+    ...{ since: time(since), until: time(until) },
+  };
 }
 
 export const listDeadLetters = defineRoute({

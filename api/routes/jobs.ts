@@ -105,8 +105,9 @@ export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string
     ...snakeCase(rest),
     result: result === null ? null : exactJson(result),
     waiting,
-    payload: exactJson(payload),
+    payload: payload === null ? null : exactJson(payload),
     payload_restricted: false,
+    ...(payload === null && { payload_too_large: true }),
     attempt_history: attempts.map(snakeCase),
   };
 }

@@ -22,8 +22,8 @@ import type { Finding } from '../doctor/findings.ts';
 
 /** A job with everything that the caller may see. */
 export interface SeenJob {
-  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it. */
-  readonly job: Job & { readonly payload: string | undefined; readonly result: string | null };
+  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it, null when it is too large. */
+  readonly job: Job & { readonly payload: string | null | undefined; readonly result: string | null };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[];
   readonly waiting: string | null;
@@ -61,8 +61,8 @@ export interface Backend {
   pauseHandler(address: HandlerAddress): Promise<void>;
   resumeHandler(address: HandlerAddress): Promise<void>;
 
-  /** Returns the filter with a time instead of a duration. */
-  pinSince(filter: DeadLetterFilter): Promise<PinnedFilter>;
+  /** Returns the filter with times instead of durations. */
+  pinTimes(filter: DeadLetterFilter): Promise<PinnedFilter>;
   listDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly ListedDeadLetter[]>;
   showDeadLetter(wanted: { jobId: string } | { strayId: string }): Promise<SeenDeadLetter | undefined>;
   /** Reads all that match, oldest first. */
@@ -96,6 +96,9 @@ export interface Backend {
   /** Returns false when no key has this id. */
   revokeApiKey(id: string): Promise<boolean>;
 
-  /** Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. */
-  examine(expected: ExpectedStage | undefined): Promise<readonly Finding[]>;
+  /**
+   * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws
+   * when the connection fails; what was found before remains.
+   */
+  examine(expected: ExpectedStage | undefined): AsyncIterable<Finding>;
 }

@@ -1,7 +1,7 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
 import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/dead-letters/discard.ts';
 import { findGroups, groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
-import { pinSince } from '../../core/dead-letters/list-dead-letters.ts';
+import { pinTimes } from '../../core/dead-letters/list-dead-letters.ts';
 import { listDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { findMoved, previewRedrive, readNamedJobs } from '../../core/dead-letters/preview-redrive.ts';
 import {
@@ -68,7 +68,7 @@ export function backendByDatabase(db: Database): Backend {
 
 function deadLettersByDatabase(db: Database) {
   return {
-    pinSince: (filter) => pinSince(db, filter),
+    pinTimes: (filter) => pinTimes(db, filter),
     listDeadLetters: (filter, limit) => listDeadLetters(db, filter, limit),
     showDeadLetter: (wanted) => showDeadLetter(db, wanted),
     exportDeadLetters: (filter) => exportDeadLetters(db, filter),

@@ -6,11 +6,12 @@ import type { SeenDeadLetter, SeenJob } from './backend.ts';
 export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string, unknown> {
   return {
     ...snakeCase(job),
-    payload: job.payload === undefined ? undefined : exactJson(job.payload),
+    payload: typeof job.payload === 'string' ? exactJson(job.payload) : job.payload,
     result: job.result === null ? null : exactJson(job.result),
     waiting,
     attempt_history: attempts.map(snakeCase),
     ...(job.payload === undefined && { payload_restricted: true }),
+    ...(job.payload === null && { payload_too_large: true }),
   };
 }
 

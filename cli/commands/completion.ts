@@ -9,11 +9,11 @@ import { print } from '../screen/terminal.ts';
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 
-const EXAMPLES = `Examples:
+const EXAMPLES = `
+Examples:
   $ source <(npx millrace completion bash)
   $ source <(npx millrace completion zsh)
-  $ npx millrace completion fish | source
-`;
+  $ npx millrace completion fish | source`;
 
 /** `millrace completion bash | zsh | fish` */
 export function addCompletion(program: Command): void {
@@ -21,7 +21,7 @@ export function addCompletion(program: Command): void {
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .description('print a completion script for a shell; it also works for npx millrace')
-    .addHelpText('before', EXAMPLES)
+    .addHelpText('after', EXAMPLES)
     .action(
       action(async (_options: GlobalOptions, shell: keyof typeof SHELLS) => {
         print(SHELLS[shell](readPlaces(program)));

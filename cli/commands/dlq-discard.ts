@@ -15,6 +15,7 @@ import {
   toFilter,
 } from '../options/filter-options.ts';
 import { jobIds, strayNumber } from '../options/values.ts';
+import { exportFlags } from '../redrive/filter-flags.ts';
 import { type ExplainedJob, explainJobs, reportSkipped, skippedDocument } from '../redrive/named-jobs.ts';
 import { confirm } from '../screen/confirm.ts';
 import { interruptible } from '../screen/interrupt.ts';
@@ -24,6 +25,7 @@ import {
   firstLine,
   print,
   printError,
+  printHint,
   printMessage,
   printPairs,
   printRows,
@@ -47,7 +49,7 @@ export function addDlqDiscard(dlq: Command): void {
     .option('--all', 'every dead letter')
     .option('--dry-run', 'show what would be discarded, and discard nothing')
     .option('-y, --yes', 'skip the confirmation')
-    .addHelpText('before', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
+    .addHelpText('after', examples('dlq discard 42', "dlq discard --error 'no such user'", 'dlq discard --stray 3'))
     .action(
       action<DiscardOptions>(async (options, ids: string[] = []) => {
         const filter = toFilter(options, ids);
@@ -86,9 +88,13 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   }
   if (options.dryRun) {
     preview(count, await backend.groupDeadLetters(filter, 50), json);
+    suggestExport(filter);
     return reportSkipped(skipped, count);
   }
-  if (!options.yes) await confirm(`Permanently discard ${counted(count, 'dead letter')}?`, { json, count });
+  if (!options.yes) {
+    suggestExport(filter);
+    await confirm(`Permanently discard ${counted(count, 'dead letter')}?`, { json, count });
+  }
   const { discarded, left, stopped } = await interruptible((signal) =>
     discardAll(backend, { filter, untilId, count, signal }),
   );
@@ -148,6 +154,11 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
     rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
   );
   printMessage(`${counted(count, 'dead letter')} would be discarded`);
+}
+
+/** Suggests a copy before a discard, which is final. */
+function suggestExport(filter: PinnedFilter): void {
+  printHint(`To keep a copy, first run: npx millrace dlq export ${exportFlags(filter)} > dead.jsonl`);
 }
 
 interface Told {

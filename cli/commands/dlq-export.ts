@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
 import { deadLetterDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
@@ -7,14 +6,14 @@ import { addFilterOptions, type FilterOptions, pinFilter, requireChoice, toFilte
 import { toJson } from '../screen/json.ts';
 import { addJsonLines } from '../screen/json-lines.ts';
 import { counted } from '../screen/progress.ts';
-import { printHint } from '../screen/terminal.ts';
+import { printAll, printHint } from '../screen/terminal.ts';
 
 /** `millrace dlq export` */
 export function addDlqExport(dlq: Command): void {
   addJsonLines(addFilterOptions(dlq.command('export')))
     .description('print dead letters as JSON, one per line, oldest first, with payload, error and stack')
     .option('--all', 'every dead letter')
-    .addHelpText('before', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
+    .addHelpText('after', examples('dlq export --all > dead.jsonl', 'dlq export --group 7f3ac01b > dead.jsonl'))
     .addHelpText('after', '\nThe output is the same with --json, with --jsonl and without either.')
     .action(
       action<FilterOptions & { all?: boolean }>(async (options) => {
@@ -23,7 +22,7 @@ export function addDlqExport(dlq: Command): void {
         let lines = 0;
         await withBackend(options, async (backend) => {
           for await (const letter of backend.exportDeadLetters(await pinFilter(backend, filter))) {
-            await write(`${toJson(deadLetterDocument(letter))}\n`);
+            await printAll(toJson(deadLetterDocument(letter)));
             lines += 1;
           }
         });
@@ -31,9 +30,4 @@ export function addDlqExport(dlq: Command): void {
         return undefined;
       }),
     );
-}
-
-/** Waits for a reader that is slower than the database. */
-async function write(text: string): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }

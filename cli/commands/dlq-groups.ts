@@ -6,16 +6,16 @@ import { action, examples } from '../options/action.ts';
 import { addDefault } from '../options/default-command.ts';
 import {
   addAddressOptions,
-  DIED_SINCE,
+  addTimeOptions,
   type FilterOptions,
   pinFilter,
   shortGroup,
   toFilter,
 } from '../options/filter-options.ts';
-import { timeOrDuration, whole } from '../options/values.ts';
+import { whole } from '../options/values.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
 import { count, counted } from '../screen/progress.ts';
-import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
 
 interface GroupsOptions extends FilterOptions, ListOptions {
   readonly limit: number;
@@ -26,12 +26,11 @@ const HEADINGS = ['GROUP', 'JOBS', 'SHARE', 'HANDLER', 'ERROR', 'FIRST', 'LAST']
 
 /** `millrace dlq groups`, and plain `millrace dlq` */
 export function addDlqGroups(dlq: Command): void {
-  addJsonLines(addAddressOptions(addDefault(dlq, 'groups')))
+  addJsonLines(addTimeOptions(addAddressOptions(addDefault(dlq, 'groups')), 'died'))
     .description('count dead letters by kind of error, largest group first (the default subcommand)')
-    .option('--since <when>', DIED_SINCE, timeOrDuration)
     .option('--limit <n>', 'maximum number of groups', whole(1, 10_000), 50)
     .option('--fail-if-any', 'exit with code 8 if any dead letter matches')
-    .addHelpText('before', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
+    .addHelpText('after', examples('dlq', 'dlq groups --since 1h', 'dlq --fail-if-any --json'))
     .action(
       action<GroupsOptions>(async (options) => {
         const groups = await withBackend(options, async (backend) =>
@@ -58,7 +57,7 @@ function show(groups: readonly DeadLetterGroup[]): void {
     printMessage('no dead letter matches');
     return;
   }
-  printRows(HEADINGS, groups.map(toRow));
+  printTable(HEADINGS, groups.map(toRow));
   if (first.groups > groups.length)
     printMessage(`${counted(first.groups - groups.length, 'smaller group')} not shown: raise --limit`);
   if (first.fingerprint === null) suggest('npx millrace dlq list');

@@ -6,9 +6,9 @@ import { addFilterOptions, type FilterOptions, pinFilter, shortGroup, toFilter }
 import { whole } from '../options/values.ts';
 import { jobOf } from '../redrive/named-jobs.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
 
-const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN THE DLQ SINCE', 'GROUP', 'ERROR'];
+const HEADINGS = ['ID', 'HANDLER', 'ATTEMPTS', 'DIED', 'IN DLQ', 'GROUP', 'ERROR'];
 
 /** `millrace dlq list` */
 export function addDlqList(dlq: Command): void {
@@ -16,7 +16,7 @@ export function addDlqList(dlq: Command): void {
     .description('list dead letters, newest first; messages without a job are listed as strays, with a number')
     .option('--limit <n>', 'maximum number of dead letters', whole(1, 10_000), 20)
     .addHelpText(
-      'before',
+      'after',
       examples('dlq list', "dlq list --job-type send_reminder --error 'refused'", 'dlq list --since 1h --json'),
     )
     .action(
@@ -36,7 +36,7 @@ function show(letters: readonly ListedDeadLetter[]): void {
     printMessage('no dead letter matches');
     return;
   }
-  printRows(HEADINGS, letters.map(toRow));
+  printTable(HEADINGS, letters.map(toRow));
   suggest(`npx millrace dlq show ${first.jobId ?? `--stray ${first.id}`}`);
 }
 

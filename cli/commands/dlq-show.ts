@@ -26,7 +26,7 @@ export function addDlqShow(dlq: Command): void {
     .description('show one dead letter, or one group')
     .option('--group <group>', 'a group, even if it consists of digits only', groupValue)
     .option('--stray <number>', 'a message without a job (a stray), by its number in dlq list', strayNumber)
-    .addHelpText('before', examples('dlq show 42', 'dlq show 7f3ac01b', 'dlq show --stray 3', 'dlq show 42 --json'))
+    .addHelpText('after', examples('dlq show 42', 'dlq show 7f3ac01b', 'dlq show --stray 3', 'dlq show 42 --json'))
     .action(
       action<ShowOptions>(async (options, given: string | undefined) => {
         const wanted = readWanted(given, options);

@@ -9,6 +9,6 @@ import { addDlqShow } from './dlq-show.ts';
 /** `millrace dlq [groups] | list | show | discard | export` */
 export function addDlq(program: Command): void {
   const dlq = program.command('dlq').description('show, discard or export dead letters');
-  dlq.addHelpText('before', examples('dlq', 'dlq list --since 1h', 'dlq show 42', 'dlq export --all > dead.jsonl'));
+  dlq.addHelpText('after', examples('dlq', 'dlq list --since 1h', 'dlq show 42', 'dlq export --all > dead.jsonl'));
   for (const add of [addDlqGroups, addDlqList, addDlqShow, addDlqDiscard, addDlqExport]) add(dlq);
 }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { withBackend } from '../backend/open.ts';
-import { EXIT } from '../command-failure.ts';
-import { type DoctorOptions, findExpectedStage, knowsJobs } from '../doctor/expected-stage.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
+import { failedCheck } from '../doctor/attempt-check.ts';
+import { type DoctorOptions, type ExpectedStage, findExpectedStage, knowsJobs } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 import { action, examples } from '../options/action.ts';
 import { toJson } from '../screen/json.ts';
@@ -12,22 +13,15 @@ export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description(
-      'find what keeps jobs from running, and which deployed resources differ from the code; exit code 8 if a check fails',
+      'find what keeps jobs from running, and which deployed resources differ from the code; exit code 8 if a check ' +
+        'fails or cannot be made',
     )
     .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(
       '--handlers <folder>',
       'with --stage: the folder of its handler files; default the nearest functions/handlers',
     )
-    .addHelpText(
-      'before',
-      examples(
-        'doctor',
-        'doctor --json',
-        'doctor --stage prod --database-url postgres://…',
-        'doctor --api-url https://…',
-      ),
-    )
+    .addHelpText('after', examples('doctor', 'doctor --json', 'doctor --stage prod', 'doctor --api-url https://…'))
     .action(
       action(async (options: DoctorOptions) => {
         const findings = await examine(options);
@@ -53,9 +47,23 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const expected = await findExpectedStage(options);
   const known = knowsJobs(options);
   if (!known) warn('the database is not checked: name it with --database-url, or an API with --api-url');
-  const stored = known ? await withBackend(options, (backend) => backend.examine(expected)) : [];
-  if (expected === undefined) return [...stored];
+  const stored = known ? await examineJobs(options, expected) : [];
+  if (expected === undefined) return stored;
   // Loaded here: it imports three AWS clients.
   const { checkDeployment } = await import('../doctor/check-deployment.ts');
   return [...stored, ...(await checkDeployment(expected))];
+}
+
+/** Returns what is found before the connection fails, and its failure as a finding. @throws for a usage error. */
+async function examineJobs(options: DoctorOptions, expected: ExpectedStage | undefined): Promise<Finding[]> {
+  const found: Finding[] = [];
+  try {
+    await withBackend(options, async (backend) => {
+      for await (const finding of backend.examine(expected)) found.push(finding);
+    });
+  } catch (error) {
+    if (error instanceof CommandFailure && error.exitCode === EXIT.usage) throw error;
+    found.push(failedCheck('connection', error));
+  }
+  return found;
 }

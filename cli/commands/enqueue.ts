@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
-import { handlerName } from '../../core/handler/naming.ts';
+import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
+import { closest } from '../../core/text.ts';
 import type { Backend } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
@@ -32,7 +33,7 @@ export function addEnqueue(program: Command): void {
     .argument('<job_type>', 'the job type, such as send_reminder', jobName)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
-    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z', time)
+    .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z; a date alone is midnight UTC', time)
     .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
@@ -45,7 +46,7 @@ export function addEnqueue(program: Command): void {
     )
     .option('--watch', 'wait until the job ends; exit code 1 if it does not succeed')
     .addHelpText(
-      'before',
+      'after',
       examples(
         `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}'`,
         'enqueue send_reminder - --in 5m < payload.json',
@@ -61,7 +62,7 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const payload = await readPayload(given);
-  await checkPayload(address, payload);
+  await checkPayload(address, payload, options);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
   return withBackend(options, async (backend) => {
@@ -69,13 +70,19 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
     if ((await backend.isHandled(enqueued.id)) === false) {
-      warn(`no handler for ${handlerName(job)} is registered; the job waits`);
+      warn(`no handler for ${handlerName(job)} is registered; the job waits${await findSimilar(backend, address)}`);
     }
     if (options.watch) return watch(backend, enqueued, options);
     if (options.json) print(toJson(enqueued));
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
+}
+
+/** Returns a question that names the registered handler with a similar name; empty without one. */
+async function findSimilar(backend: Backend, address: HandlerAddress): Promise<string> {
+  const similar = closest(handlerName(address), (await backend.listHandlers()).map(handlerName));
+  return similar === undefined ? '' : `; did you mean ${similar}?`;
 }
 
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {

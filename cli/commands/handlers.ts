@@ -10,18 +10,21 @@ import { action, examples } from '../options/action.ts';
 import { addDefault } from '../options/default-command.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { printHint, printMessage, printRows, suggest } from '../screen/terminal.ts';
+import { timeText } from '../screen/table.ts';
+import { printHint, printMessage, printTable, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,ATTEMPTS,DEPLOYED'.split(',');
+/** What only the definition changes. */
+const OPTIONAL = ['TIMEOUT', 'ATTEMPTS'];
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 
 /** `millrace handlers [list] | pause | resume` */
 export function addHandlers(program: Command): void {
   const handlers = program.command('handlers').description('list, pause and resume handlers');
-  handlers.addHelpText('before', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
+  handlers.addHelpText('after', examples('handlers', 'handlers pause send_reminder', 'handlers resume send_reminder'));
   addJsonLines(addDefault(handlers, 'list'))
     .description('list deployed handlers with their states and job counts')
-    .addHelpText('before', examples('handlers', 'handlers --jsonl'))
+    .addHelpText('after', examples('handlers', 'handlers --jsonl'))
     .action(
       action<ListOptions>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listHandlers());
@@ -45,7 +48,7 @@ function addChange(
     .command(verb)
     .argument('<handler...>', 'handlers, such as send_reminder, or index_record.vector with a routing key', addresses)
     .description(description)
-    .addHelpText('before', examples(`handlers ${verb} send_reminder`))
+    .addHelpText('after', examples(`handlers ${verb} send_reminder`))
     .action(
       action(async (options: GlobalOptions, wanted: HandlerAddress[]) => {
         const found = await withBackend(options, async (backend) => {
@@ -67,9 +70,9 @@ function addChange(
 function printAnswer(handlers: readonly RegisteredHandler[], options: ListOptions): void {
   printList(options, handlers.map(snakeCase), () => {
     if (handlers.length === 0) printMessage('no handlers are deployed; add a file to functions/handlers');
-    else printRows(HEADINGS, handlers.map(toRow));
+    else printTable(HEADINGS, handlers.map(toRow), OPTIONAL);
     const [first] = handlers;
-    if (first) printHint(first.countedAt ? `Counted at ${first.countedAt.toISOString()}` : 'Not counted yet');
+    if (first) printHint(first.countedAt ? `Counted at ${timeText(first.countedAt)}` : 'Not counted yet');
   });
 }
 
@@ -81,8 +84,8 @@ function toRow(handler: RegisteredHandler) {
 }
 
 function stateOf({ pausedAt, heldUntil, holdReason }: RegisteredHandler): string {
-  if (pausedAt !== null) return `paused since ${pausedAt.toISOString()}`;
-  if (heldUntil !== null) return `held until ${heldUntil.toISOString()}: ${holdReason}`;
+  if (pausedAt !== null) return `paused since ${timeText(pausedAt)}`;
+  if (heldUntil !== null) return `held until ${timeText(heldUntil)}: ${holdReason}`;
   return 'open';
 }
 

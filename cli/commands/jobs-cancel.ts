@@ -19,7 +19,7 @@ export function addJobsCancel(jobs: Command): void {
     .argument('<id...>', 'job ids', jobIds)
     .description('cancel waiting, running or dead jobs')
     .option('-y, --yes', 'skip the confirmation for several jobs')
-    .addHelpText('before', examples('jobs cancel 1', 'jobs cancel 1 2 3 --yes'))
+    .addHelpText('after', examples('jobs cancel 1', 'jobs cancel 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         if (ids.length > 1 && !options.yes) await confirm(`Cancel ${ids.length} jobs?`, options);

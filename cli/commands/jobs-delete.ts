@@ -19,7 +19,7 @@ export function addJobsDelete(jobs: Command): void {
     .argument('<id...>', 'job ids', jobIds)
     .description('delete waiting, dead or finished jobs with their attempts; the audit log records the deletion')
     .option('-y, --yes', 'skip the confirmation')
-    .addHelpText('before', examples('jobs delete 1', 'jobs delete 1 2 3 --yes'))
+    .addHelpText('after', examples('jobs delete 1', 'jobs delete 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);

@@ -2,18 +2,23 @@ import { type Command, Option } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { JobStatus } from '../../core/job.ts';
-import type { ListedJob } from '../../core/look/list-jobs.ts';
+import type { ListedJob, ListFilter } from '../../core/look/list-jobs.ts';
 import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
-import { jobTypes, STATUSES, statuses, timeOrDuration, whole } from '../options/values.ts';
+import { addAddressOptions, addTimeOptions } from '../options/filter-options.ts';
+import { errorPart, key, STATUSES, statuses, whole } from '../options/values.ts';
 import { snakeCase } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { firstLine, printMessage, printRows, suggest } from '../screen/terminal.ts';
+import { firstLine, printMessage, printTable, suggest } from '../screen/terminal.ts';
 
 interface JobsOptions extends ListOptions {
   readonly status?: JobStatus[];
   readonly jobType?: string[];
+  readonly routingKey?: string;
+  readonly uniqueKey?: string;
+  readonly error?: string;
   readonly since?: Date | Duration;
+  readonly createdTo?: Date | Duration;
   readonly limit: number;
 }
 
@@ -21,29 +26,26 @@ const HEADINGS = ['ID', 'HANDLER', 'STATUS', 'ATTEMPTS', 'CREATED', 'DUE', 'LAST
 
 /** `millrace jobs list` */
 export function addJobsList(jobs: Command): void {
-  addJsonLines(jobs.command('list'))
+  addTimeOptions(addAddressOptions(addJsonLines(jobs.command('list'))), 'were created', '--created-to')
     .description('list jobs, newest first')
     .addOption(
       new Option('--status <status>', 'only these statuses; separate with commas or repeat the option')
         .choices(STATUSES)
         .argParser(statuses),
     )
-    .option('--job-type <type>', 'only these job types; separate with commas or repeat the option', jobTypes)
-    .option(
-      '--since <when>',
-      'only those created at or after this time: a time such as 2026-01-31T12:00:00Z, or a duration such as 1h for ' +
-        'the last hour',
-      timeOrDuration,
-    )
+    .option('--unique-key <key>', 'only the jobs with this unique key', key)
+    .option('--error <text>', 'only jobs whose last error contains this text, ignoring case', errorPart)
     .option('--limit <n>', 'maximum number of jobs', whole(1, 10_000), 20)
     .addHelpText(
-      'before',
+      'after',
       examples('jobs list', 'jobs list --status failed,dead_letter', 'jobs list --since 1h --jsonl'),
     )
     .action(
       action<JobsOptions>(async (options) => {
-        const { status = [], jobType = [], since, limit } = options;
-        const filter = { statuses: status, jobTypes: jobType, since, limit };
+        const { status = [], jobType = [], routingKey, uniqueKey, error, since, createdTo, limit } = options;
+        const filter: ListFilter = {
+          ...{ statuses: status, jobTypes: jobType, routingKey, uniqueKey, error, since, createdTo, limit },
+        };
         const found = await withBackend(options, (backend) => backend.listJobs(filter));
         printList(options, found.map(snakeCase), () => show(found, since !== undefined));
         return undefined;
@@ -57,7 +59,7 @@ function show(jobs: readonly ListedJob[], isLimited: boolean): void {
     printMessage(isLimited ? 'no job that was created since then matches' : 'no job matches');
     return;
   }
-  printRows(HEADINGS, jobs.map(toRow));
+  printTable(HEADINGS, jobs.map(toRow));
   suggest(`npx millrace jobs show ${first.id}`);
 }
 

@@ -20,7 +20,7 @@ export function addJobsRetry(jobs: Command): void {
     .argument('<id...>', 'job ids', jobIds)
     .description('retry jobs now: dead jobs get fresh attempts, failed jobs skip their backoff')
     .option('-y, --yes', 'skip the confirmation for several jobs')
-    .addHelpText('before', examples('jobs retry 1', 'jobs retry 1 2 3 --yes'))
+    .addHelpText('after', examples('jobs retry 1', 'jobs retry 1 2 3 --yes'))
     .action(
       action<{ yes?: boolean }>(async (options, ids: string[]) => {
         const wanted = new Set(ids);

@@ -17,7 +17,7 @@ export function addJobsShow(jobs: Command): void {
     .command('show')
     .argument('<id>', 'the job id', jobId)
     .description('show a job with its payload, its attempts and the reason it waits')
-    .addHelpText('before', examples('jobs show 1', 'jobs show 1 --json'))
+    .addHelpText('after', examples('jobs show 1', 'jobs show 1 --json'))
     .action(
       action(async (options: GlobalOptions, id: string) => {
         const shown = await withBackend(options, (backend) => backend.showJob(id));
@@ -51,9 +51,9 @@ function show({ job, attempts, waiting }: SeenJob): void {
     ['started', job.startedAt],
     ['finished', job.finishedAt],
     ['last error', job.lastError],
-    ['payload', shownPayload(job.payload)],
+    ['payload', job.payload === null ? 'not shown: more than 1 MiB' : shownPayload(job.payload)],
     ['result', shownPayload(job.result)],
-    ...attempts.map((attempt) => [`attempt ${attempt.attempt}`, attemptLine(attempt)] as const),
+    ...attempts.map((attempt) => [entryName(attempt), attemptLine(attempt)] as const),
     ['stack', attempts[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));
@@ -66,13 +66,27 @@ export function shownPayload(payload: string | null | undefined): string | null 
   return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
+/** Entries of the history that count as no attempt. */
+const OTHER_ENTRIES: Readonly<Record<string, string>> = {
+  snoozed: 'snooze',
+  lost: 'lost message',
+  redriven: 'redrive',
+  retried: 'retry',
+};
+
+/** Returns the name of an entry in the history, such as `attempt 2`, or `attempt 2/5` with the maximum. */
+export function entryName({ attempt, outcome }: ShownAttempt, max?: number): string {
+  return OTHER_ENTRIES[outcome] ?? (max === undefined ? `attempt ${attempt}` : `attempt ${attempt}/${max}`);
+}
+
 /** Returns the line that describes an attempt. */
 export function attemptLine(attempt: ShownAttempt): string {
-  const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds } = attempt;
+  const { outcome, startedAt, finishedAt, errorName, errorMessage, delaySeconds, requestId } = attempt;
   const took = startedAt === null ? '' : ` after ${finishedAt.getTime() - startedAt.getTime()} ms`;
   const error = [errorName, errorMessage].filter(Boolean).join(': ');
   const next = delaySeconds === null ? '' : `next in ${Number(delaySeconds.toFixed(3))} s`;
-  return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next].filter(Boolean).join('   ');
+  const request = requestId === null ? '' : `request ${requestId}`;
+  return [`${outcome} at ${finishedAt.toISOString()}${took}`, error, next, request].filter(Boolean).join('   ');
 }
 
 function suggestion({ id, status }: SeenJob['job']): string {

@@ -19,7 +19,7 @@ export function addJobsWait(jobs: Command): void {
     .argument('<id>', 'the job id', jobId)
     .description('wait until a job ends; exit code 0 if it succeeded, 1 if it ended otherwise, 8 after the timeout')
     .option('--timeout <duration>', 'maximum wait', duration, '5m')
-    .addHelpText('before', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
+    .addHelpText('after', examples('jobs wait 1', 'jobs wait 1 --timeout 30s --json'))
     .action(
       action<{ timeout: Duration }>(async (options, id: string) => {
         const shown = await withBackend(options, (backend) =>

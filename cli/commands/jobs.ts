@@ -10,6 +10,6 @@ import { addJobsWait } from './jobs-wait.ts';
 /** `millrace jobs list | show | wait | retry | cancel | delete` */
 export function addJobs(program: Command): void {
   const jobs = program.command('jobs').description('list, show, wait for, retry, cancel or delete jobs');
-  jobs.addHelpText('before', examples('jobs list', 'jobs show 1', 'jobs cancel 1'));
+  jobs.addHelpText('after', examples('jobs list', 'jobs show 1', 'jobs cancel 1'));
   for (const add of [addJobsList, addJobsShow, addJobsWait, addJobsRetry, addJobsCancel, addJobsDelete]) add(jobs);
 }

@@ -11,7 +11,7 @@ import { lasting, rowNumber, whole } from '../options/values.ts';
 import { confirm } from '../screen/confirm.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { print, printHint, printMessage, printPairs, printRows, suggest, warn } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printPairs, printTable, suggest, warn } from '../screen/terminal.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
 
 const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
@@ -25,7 +25,7 @@ To rotate a key, create a second one, give it to the callers, then revoke the fi
 /** `millrace keys create | list | revoke` */
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('create, list and revoke API keys');
-  keys.addHelpText('before', examples('keys create billing --scope producer --expires 90d', 'keys', 'keys revoke 3'));
+  keys.addHelpText('after', examples('keys create billing --scope producer --expires 90d', 'keys', 'keys revoke 3'));
   keys.addHelpText('after', MORE_HELP);
   addList(keys);
   addCreate(keys);
@@ -46,7 +46,7 @@ function addCreate(keys: Command): void {
     .option('--expires <duration>', 'lifetime of the key, such as 90d; default unlimited', lasting)
     .option('--stage <stage>', 'create the first key of this stage on AWS by invoking its API function')
     .addHelpText(
-      'before',
+      'after',
       examples('keys create billing --scope producer', 'keys create ops --scope admin --stage prod'),
     )
     .addHelpText('after', MORE_HELP)
@@ -78,14 +78,14 @@ function addCreate(keys: Command): void {
 function addList(keys: Command): void {
   addJsonLines(addDefault(keys, 'list'))
     .description('list keys, newest first, including expired and revoked keys')
-    .addHelpText('before', examples('keys', 'keys --jsonl'))
+    .addHelpText('after', examples('keys', 'keys --jsonl'))
     .option('--limit <n>', 'maximum number of keys', whole(1, 10_000), 50)
     .action(
       action<ListOptions & { limit: number }>(async (options) => {
         const found = await withBackend(options, (backend) => backend.listApiKeys({ limit: options.limit }));
         printList(options, found.map(snakeCase), () => {
           if (found.length === 0) printMessage('no keys exist');
-          else printRows(HEADINGS, found.map(toRow));
+          else printTable(HEADINGS, found.map(toRow));
         });
         return undefined;
       }),
@@ -98,7 +98,7 @@ function addRevoke(keys: Command): void {
     .argument('<id>', 'the id of the key, as shown by keys', rowNumber('the id of a key, a whole number such as 3'))
     .description('revoke a key immediately and permanently')
     .option('-y, --yes', 'skip the confirmation')
-    .addHelpText('before', examples('keys revoke 3'))
+    .addHelpText('after', examples('keys revoke 3'))
     .action(
       action<{ yes?: boolean }>(async (options, id: string) => {
         if (!options.yes) await confirm(`Permanently revoke key ${id}?`, { json: options.json ?? false });

@@ -8,7 +8,7 @@ import { addDefault } from '../options/default-command.ts';
 import { whole } from '../options/values.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.ts';
-import { isTable, print, printMessage, printPairs, printRows, suggest, visible } from '../screen/terminal.ts';
+import { print, printMessage, printPairs, printTable, suggest } from '../screen/terminal.ts';
 import { findStack } from '../target/target.ts';
 
 const number = whole(1, 1_000_000_000);
@@ -18,26 +18,26 @@ export function addMail(program: Command): void {
   const mail = program
     .command('mail')
     .description('read the mail that the local stack received, or stop and start its mailbox')
-    .addHelpText('before', examples('mail', 'mail show 1', 'mail stop'));
+    .addHelpText('after', examples('mail', 'mail show 1', 'mail stop'));
   addJsonLines(addDefault(mail, 'list'))
     .description('list all emails, oldest first')
-    .addHelpText('before', examples('mail', 'mail --jsonl'))
+    .addHelpText('after', examples('mail', 'mail --jsonl'))
     .action(action(list));
   mail
     .command('show')
     .argument('<n>', 'the number of the email in the list', number)
     .description('show one email')
-    .addHelpText('before', examples('mail show 1'))
+    .addHelpText('after', examples('mail show 1'))
     .action(action(show));
   mail
     .command('stop')
     .description('reject all mail, to see jobs fail and retry')
-    .addHelpText('before', examples('mail stop'))
+    .addHelpText('after', examples('mail stop'))
     .action(action((options: GlobalOptions) => turn(options, false)));
   mail
     .command('start')
     .description('accept all mail again')
-    .addHelpText('before', examples('mail start'))
+    .addHelpText('after', examples('mail start'))
     .action(action((options: GlobalOptions) => turn(options, true)));
 }
 
@@ -47,7 +47,7 @@ async function list(options: ListOptions): Promise<undefined> {
   const mails = await readMails(folder);
   const documents = mails.map((mail, index) => ({ number: index + 1, ...snakeCase(mail) }));
   printList(options, documents, () => {
-    if (mails.length > 0) printRows(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
+    if (mails.length > 0) printTable(['N', 'RECEIVED', 'FROM', 'TO', 'SUBJECT'], mails.map(toRow));
     else printMessage('no mail yet');
   });
   if (await isStopped(folder)) printMessage('the mailbox is stopped and rejects all mail: npx millrace mail start');
@@ -55,8 +55,8 @@ async function list(options: ListOptions): Promise<undefined> {
   return undefined;
 }
 
-function toRow({ receivedAt, from, to, subject }: Mail, index: number): (string | number)[] {
-  return [index + 1, receivedAt, from, to.join(', '), subject];
+function toRow({ receivedAt, from, to, subject }: Mail, index: number): (string | number | Date)[] {
+  return [index + 1, new Date(receivedAt), from, to.join(', '), subject];
 }
 
 async function show({ json }: GlobalOptions, place: number): Promise<undefined> {
@@ -81,7 +81,7 @@ function printMail(mail: OpenedMail): void {
     ['Message-ID', mail.messageId],
     ['Subject', mail.subject],
   ]);
-  print(`\n${isTable() ? visible(mail.text) : mail.text}`);
+  print(`\n${mail.text}`);
 }
 
 async function turn({ json }: GlobalOptions, on: boolean): Promise<undefined> {

@@ -14,12 +14,12 @@ export function addMigrate(program: Command): void {
   const command = program
     .command('migrate')
     .description('migrate the database to the schema of this release')
-    .addHelpText('before', examples('migrate --database-url postgres://…', 'migrate status'))
+    .addHelpText('after', examples('migrate', 'migrate status'))
     .action(action(runMigrate));
   command
     .command('status')
     .description('show which migrations are applied; exit code 1 if one is missing or has changed')
-    .addHelpText('before', examples('migrate status', 'migrate status --json'))
+    .addHelpText('after', examples('migrate status', 'migrate status --json'))
     .action(action(showStatus));
 }
 

@@ -1,57 +1,53 @@
-import { isUtf8 } from 'node:buffer';
-import { buffer } from 'node:stream/consumers';
-import { PayloadInvalid } from '../../core/errors.ts';
 import { messageOf } from '../../core/failure.ts';
 import { loadOne } from '../../core/handler/catalog.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
-import { parsePayload, payloadJson } from '../../core/handler/payload.ts';
+import { checkPayloadText } from '../../core/handler/payload.ts';
 import { openProbe } from '../../core/handler/probe.ts';
+import { withoutMark } from '../../core/text.ts';
+import { findAbove } from '../../local/find-above.ts';
+import type { GlobalOptions } from '../global-options.ts';
+import { readInput } from '../options/input.ts';
 import { warn } from '../screen/terminal.ts';
-import { findHandlers } from '../target/own-stack.ts';
+import { namesTarget } from '../target/target.ts';
 
 /** A person waits, so the check of a payload ends sooner than the start of a stack. */
-const LONGEST_IMPORT_MS = 10_000;
+const IMPORT_LIMITS = { processorMs: 3_000, turns: 50 };
 
-/** Returns the payload as typed, or standard input for `-`. */
+/** Returns the payload as typed, or standard input for `-`; without a byte order mark. */
 export async function readPayload(given: string): Promise<string> {
-  if (given !== '-') return given;
-  const bytes = await buffer(process.stdin);
-  if (!isUtf8(bytes)) throw new PayloadInvalid('', 'standard input is not UTF-8 text');
-  return bytes.toString('utf8');
+  return given === '-' ? readInput() : withoutMark(given);
 }
 
 /**
- * Rejects at once what the handler would reject later: text that is not JSON, numbers that JavaScript cannot represent,
- * values that Postgres cannot store, and a payload that does not fit the schema, if the handler's file is available.
+ * Rejects at once what the handler would reject later: text that is not JSON, duplicate keys, numbers that JavaScript
+ * would change, values that Postgres cannot store, and a payload that does not match the schema, if the handler's file
+ * is available.
  * @throws PayloadInvalid that names the field.
  */
-export async function checkPayload(address: HandlerAddress, json: string): Promise<void> {
-  const fault = jsonFault(json);
-  if (fault !== undefined) throw new PayloadInvalid('', `is not JSON: ${fault}`);
-  payloadJson(JSON.parse(json));
-  await parsePayload(json, (await findSchema(address)) ?? ANYTHING);
+export async function checkPayload(address: HandlerAddress, json: string, options: GlobalOptions): Promise<void> {
+  await checkPayloadText(json);
+  const schema = await findSchema(address, options);
+  if (schema !== undefined) await checkPayloadText(json, schema);
 }
 
-const ANYTHING: PayloadSchema = {
-  '~standard': { version: 1, vendor: 'millrace', validate: (value) => ({ value }) },
-};
-
-function jsonFault(json: string): string | undefined {
-  try {
-    JSON.parse(json);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
-/** Returns the schema of the handler in the nearest `functions/handlers`, in this folder or above it. */
-async function findSchema(address: HandlerAddress): Promise<PayloadSchema | undefined> {
-  const folder = findHandlers(process.cwd());
+/** Returns the schema of the handler in the `functions/handlers` of this project. */
+async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
+  const folder = findCode(options);
   if (folder === undefined) return undefined;
-  const loaded = await loadOne(folder, address, openProbe(LONGEST_IMPORT_MS));
+  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS));
   if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
   return undefined;
+}
+
+/** Returns the folder whose code is imported; for a database that the options name, only that of a project. */
+function findCode(options: GlobalOptions): string | undefined {
+  try {
+    const found = findAbove(process.cwd(), 'functions/handlers');
+    return found !== undefined && (found.isProject || !namesTarget(options)) ? found.path : undefined;
+  } catch (error) {
+    warn(`the payload is not checked: ${messageOf(error)}`);
+    return undefined;
+  }
 }

@@ -23,7 +23,7 @@ export function addProcess(program: Command): void {
     .command('process')
     .description('run a round of the dispatcher now: claim due jobs and send them')
     .option('--function <name>', 'the function name of a dispatcher on AWS')
-    .addHelpText('before', examples('process', 'process --function millrace-prod-dispatcher --json'))
+    .addHelpText('after', examples('process', 'process --function millrace-prod-dispatcher --json'))
     .addHelpText('after', MORE_HELP)
     .action(
       action<{ function?: string }>(async (options) => {

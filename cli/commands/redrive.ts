@@ -61,7 +61,7 @@ export function addRedrive(program: Command): void {
     .option('--dry-run', 'show what would be moved, and move nothing')
     .option('-y, --yes', 'skip the confirmation')
     .addHelpText(
-      'before',
+      'after',
       examples(
         'redrive 42',
         'redrive --job-type send_reminder --since 1h --dry-run',

@@ -1,10 +1,11 @@
-import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { runText, type StatementResult } from '../../core/postgres/run-text.ts';
 import { errorCode } from '../../core/postgres/statement-errors.ts';
+import { withoutMark } from '../../core/text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { readInput } from '../options/input.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { exactJson, toJson } from '../screen/json.ts';
 import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
@@ -32,7 +33,7 @@ export function addSql(program: Command): void {
     .argument('[statements]', 'one or more statements, run in one transaction; - or no argument reads standard input')
     .description('run SQL; prints rows as a table, or tab-separated in a pipe')
     .addHelpText(
-      'before',
+      'after',
       examples(
         `sql "insert into millrace.jobs (job_type, payload) values ('send_reminder', '{}') returning id"`,
         'sql "select id, status, attempts from millrace.jobs order by id desc limit 5"',
@@ -65,14 +66,14 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
 }
 
 async function readStatements(given: string | undefined): Promise<string> {
-  if (given !== undefined && given !== '-') return given;
+  if (given !== undefined && given !== '-') return withoutMark(given);
   if (given === undefined && process.stdin.isTTY) {
     throw new CommandFailure(
       EXIT.usage,
       'expected a statement, such as: npx millrace sql "select * from millrace.jobs"',
     );
   }
-  return readAll(process.stdin);
+  return readInput();
 }
 
 function toDocument(result: StatementResult): Record<string, unknown> {

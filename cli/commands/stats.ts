@@ -14,7 +14,7 @@ export function addStats(program: Command): void {
   program
     .command('stats')
     .description('show job counts, overdue jobs, dead letters, redrives, and whether the dispatcher is running')
-    .addHelpText('before', examples('stats', 'stats --json'))
+    .addHelpText('after', examples('stats', 'stats --json'))
     .action(
       action(async (options: GlobalOptions) => {
         const overview = await withBackend(options, (backend) => backend.readOverview());

@@ -8,7 +8,7 @@ export function addUp(program: Command): void {
     .description('run everything on this machine: database, queues, functions, dispatcher')
     .option('--fresh', 'start from scratch: delete the data of earlier runs')
     .option('--fast-retries', 'divide every retry delay by 60')
-    .addHelpText('before', examples('up', 'up --fresh --fast-retries'))
+    .addHelpText('after', examples('up', 'up --fresh --fast-retries'))
     .action(
       action(async ({ fresh = false, fastRetries = false }: { fresh?: boolean; fastRetries?: boolean }) => {
         // Loaded here: it imports esbuild and the servers.

@@ -10,12 +10,12 @@ export function addUrl(program: Command): void {
   program
     .command('url')
     .description('print the address of the database, with its password')
-    .addHelpText('before', `${examples('url')}  $ psql "$(npx millrace url)"\n`)
+    .addHelpText('after', `${examples('url')}\n  $ DATABASE_URL=$(npx millrace url) npx node place-order.ts`)
     .action(
       action(async (options: GlobalOptions) => {
         const { url } = await findDatabase(options);
         print(options.json ? toJson({ database_url: url }) : url);
-        suggest('psql "$(npx millrace url)"');
+        suggest('npx millrace psql');
         return undefined;
       }),
     );

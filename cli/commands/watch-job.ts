@@ -4,7 +4,7 @@ import type { ShownAttempt } from '../../core/look/show-job.ts';
 import { oneLine } from '../../core/text.ts';
 import type { Backend, SeenJob } from '../backend/backend.ts';
 import { printMessage } from '../screen/terminal.ts';
-import { attemptLine } from './jobs-show.ts';
+import { attemptLine, entryName } from './jobs-show.ts';
 
 const POLL_MS = 200;
 const LONGEST_ERROR = 300;
@@ -32,8 +32,7 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
  */
 function news(shown: SeenJob, fresh: readonly ShownAttempt[], before: JobStatus | undefined): string[] {
   const { status, startedAt, maxAttempts } = shown.job;
-  const lineOf = (attempt: ShownAttempt) =>
-    `attempt ${attempt.attempt}/${maxAttempts} ${attemptLine(cleaned(attempt))}`;
+  const lineOf = (attempt: ShownAttempt) => `${entryName(attempt, maxAttempts)} ${attemptLine(cleaned(attempt))}`;
   const step = status === before ? [] : [`${status}${status === 'succeeded' ? tookOf(shown) : ''}`];
   const runsSince = status === 'running' ? startedAt : null;
   const later = fresh.filter(({ finishedAt }) => runsSince !== null && finishedAt >= runsSince);

@@ -11,6 +11,7 @@ import {
   scheduleDifferences,
 } from '../../core/registry/differences.ts';
 import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
+import { failedCheck } from './attempt-check.ts';
 import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
 import { FINE, type Finding, listed } from './findings.ts';
 
@@ -25,29 +26,62 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
   const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
   const definitions = catalog.handlers.map(({ definition }) => definition);
-  const each = async (check: string, look: (definition: HandlerDefinition) => Promise<string[]>) =>
-    listed(check, (await inParallel(definitions, WIDTH, look)).flat(), deploy, FINE);
+  const each = <T>(check: string, of: readonly T[], look: (one: T) => Promise<string[]>) =>
+    compare(check, of, { look, deploy });
   try {
     return [
       listed('code', brokenFiles(catalog), 'fix the file', `${definitions.length} handlers`),
-      await each('queues', async (definition) => {
+      await each('queues', definitions, async (definition) => {
         return queueDifferences(stage, definition, await queue(deployed, queueName(stage, definition)));
       }),
-      await each('dead-letter queues', async (definition) => {
+      await each('dead-letter queues', definitions, async (definition) => {
         const found = await queue(deployed, deadLetterQueueName(stage, definition));
         return deadLetterQueueDifferences(stage, definition, found);
       }),
-      await each('functions', async (definition) => {
+      await each('functions', definitions, async (definition) => {
         return functionDifferences(stage, definition, await lambda(deployed, queueName(stage, definition)));
       }),
-      await each('mappings', (definition) => mappings(deployed, stage, definition)),
-      listed('other functions', await ownFunctions(deployed, expected), deploy, FINE),
+      await each('mappings', definitions, (definition) => mappings(deployed, stage, definition)),
+      await each('other functions', address === undefined ? ALL_OWN : WOKEN, async (part) => {
+        return ownFunctionDifferences(stage, part, await lambda(deployed, functionName(stage, part)));
+      }),
       // In a local stack, the stack itself triggers these functions.
-      ...(address === undefined ? [listed('schedules', await schedules(deployed, stage), deploy, FINE)] : []),
+      ...(address === undefined ? [await each('schedules', WOKEN, (part) => schedule(deployed, stage, part))] : []),
     ];
   } finally {
     deployed.close();
   }
+}
+
+interface Comparison<T> {
+  readonly look: (one: T) => Promise<string[]>;
+  /** What repairs a difference. */
+  readonly deploy: string;
+}
+
+/** Compares all resources of one kind. The finding names one that cannot be read beside the others' differences. */
+async function compare<T>(check: string, of: readonly T[], { look, deploy }: Comparison<T>): Promise<Finding> {
+  const failures: unknown[] = [];
+  const found = await inParallel(of, WIDTH, async (one) => {
+    // Each call waits for seconds when nothing answers.
+    if (failures.length >= WIDTH) {
+      failures.push(failures[0]);
+      return [];
+    }
+    try {
+      return await look(one);
+    } catch (error) {
+      failures.push(error);
+      return [];
+    }
+  });
+  const differences = found.flat();
+  const [first, ...others] = failures;
+  if (first === undefined) return listed(check, differences, deploy, FINE);
+  const failed = failedCheck(check, first);
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const next = differences.length === 0 ? failed.next : `${failed.next}; ${deploy}`;
+  return { ...failed, detail: [...differences, failed.detail + more].join(', '), ...(next !== undefined && { next }) };
 }
 
 async function queue(deployed: Deployed, name: string) {
@@ -70,21 +104,10 @@ async function mappings(deployed: Deployed, stage: string, definition: HandlerDe
   return mappingDifferences(stage, definition, found);
 }
 
-async function ownFunctions(deployed: Deployed, { stage, address }: ExpectedStage): Promise<string[]> {
-  const parts = address === undefined ? ALL_OWN : WOKEN;
-  const found = await inParallel(parts, WIDTH, async (part) => {
-    return ownFunctionDifferences(stage, part, await lambda(deployed, functionName(stage, part)));
+async function schedule(deployed: Deployed, stage: string, part: (typeof WOKEN)[number]): Promise<string[]> {
+  const name = functionName(stage, part);
+  const found = await deployed.schedule(scheduleGroupName(stage), name).catch((error: unknown) => {
+    throw lambdaFailure(error, `the schedule ${name}`);
   });
-  return found.flat();
-}
-
-async function schedules(deployed: Deployed, stage: string): Promise<string[]> {
-  const names = WOKEN.map((part) => functionName(stage, part));
-  const found = await inParallel(names, WIDTH, async (name) => {
-    const schedule = await deployed.schedule(scheduleGroupName(stage), name).catch((error: unknown) => {
-      throw lambdaFailure(error, `the schedule ${name}`);
-    });
-    return scheduleDifferences(name, schedule);
-  });
-  return found.flat();
+  return scheduleDifferences(name, found);
 }

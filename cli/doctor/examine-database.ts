@@ -1,42 +1,87 @@
 import { functionName, handlerName } from '../../core/handler/naming.ts';
 import { findUnhandled } from '../../core/jobs/die-unhandled.ts';
-import { type CheckUp, checkUp } from '../../core/look/check-up.ts';
+import {
+  countOpenDeadLetters,
+  countOverdueLeases,
+  findLateHandlers,
+  findUnmirrored,
+  readHandlerStates,
+  readRounds,
+} from '../../core/look/check-up.ts';
+import { readThroughput } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
 import { registryDifferences } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
+import { attemptCheck } from './attempt-check.ts';
 import type { ExpectedStage } from './expected-stage.ts';
-import { clockOf, deadOf, dispatcherOf, FINE, type Finding, handlersOf, listed, unhandledOf } from './findings.ts';
+import {
+  clockOf,
+  deadOf,
+  dispatcherOf,
+  FINE,
+  type Finding,
+  failuresOf,
+  handlersOf,
+  LATE_SECONDS,
+  lateOf,
+  listed,
+  unhandledOf,
+} from './findings.ts';
 
 /** The mirror sweeps each queue at least every 15 minutes. */
 const MIRROR_LATE_SECONDS = 20 * 60;
 
-/** Runs the checks that query the database. */
-export async function examineDatabase(db: Database, expected: ExpectedStage | undefined): Promise<Finding[]> {
-  const migrations = await migrationStatus(db);
-  const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
-  const schema: Finding = {
-    check: 'schema',
-    ok: bad.length === 0,
-    detail:
-      bad.length === 0 ? `${migrations.length} migrations` : bad.map(({ name, state }) => `${name} ${state}`).join(),
-    next: 'npx millrace migrate',
-  };
-  if (!schema.ok) return [schema];
-  const unhandled = (await findUnhandled(db)).map(handlerName);
-  const found = await checkUp(db, MIRROR_LATE_SECONDS);
-  const registry = expected === undefined ? [] : [await checkRegistry(db, expected)];
-  const standing = [...handlersOf(found), ...registry, unhandledOf(unhandled), ...hiddenOf(found)];
-  return [schema, clockOf(found.now), dispatcherOf(found.dispatcherSilentFor), ...standing, deadOf(found.deadLetters)];
+/** Runs the checks that query the database, until the connection fails. */
+export async function* examineDatabase(db: Database, expected: ExpectedStage | undefined): AsyncGenerator<Finding> {
+  const schema = await attemptCheck('schema', () => checkSchema(db));
+  yield* schema;
+  // The other checks would fail at what is not there.
+  if (schema.some(({ next }) => next === MIGRATE)) return;
+  for (const [check, look] of checksOf(db, expected)) yield* await attemptCheck(check, look);
 }
 
-/** Returns the findings that only the database provides. */
-function hiddenOf({ unmirrored, overdueLeases }: CheckUp): Finding[] {
-  const rescue = { ok: overdueLeases === 0, detail: `${overdueLeases} expired leases not rescued` };
+type Check = readonly [check: string, look: () => Promise<Finding | readonly Finding[]>];
+
+function checksOf(db: Database, expected: ExpectedStage | undefined): Check[] {
   return [
-    listed('queues that the mirror does not sweep', unmirrored, 'check the log of the dlq-mirror function'),
-    { check: 'rescue', ...rescue, next: 'check the log of the dispatcher function' },
+    [
+      'dispatcher',
+      async () => {
+        const { now, dispatcherSilentFor } = await readRounds(db);
+        return [clockOf(now), dispatcherOf(dispatcherSilentFor)];
+      },
+    ],
+    ['handlers', async () => handlersOf(await readHandlerStates(db))],
+    ...(expected === undefined ? [] : [['registry', () => checkRegistry(db, expected)] as const]),
+    ['late jobs', async () => lateOf(await findLateHandlers(db, LATE_SECONDS))],
+    ['failed attempts', async () => failuresOf(await readThroughput(db))],
+    ['jobs without a handler', async () => unhandledOf((await findUnhandled(db)).map(handlerName))],
+    ['queues that the mirror does not sweep', () => checkMirror(db)],
+    ['rescue', () => checkRescue(db)],
+    ['dead letters', async () => deadOf(await countOpenDeadLetters(db))],
   ];
+}
+
+const MIGRATE = 'npx millrace migrate';
+
+async function checkSchema(db: Database): Promise<Finding> {
+  const migrations = await migrationStatus(db);
+  const bad = migrations.filter(({ state }) => state !== 'applied' && state !== 'ahead');
+  const detail =
+    bad.length === 0 ? `${migrations.length} migrations` : bad.map(({ name, state }) => `${name} ${state}`).join();
+  return { check: 'schema', ok: bad.length === 0, detail, ...(bad.length > 0 && { next: MIGRATE }) };
+}
+
+async function checkMirror(db: Database): Promise<Finding> {
+  const unmirrored = await findUnmirrored(db, MIRROR_LATE_SECONDS);
+  return listed('queues that the mirror does not sweep', unmirrored, 'check the log of the dlq-mirror function');
+}
+
+async function checkRescue(db: Database): Promise<Finding> {
+  const overdue = await countOverdueLeases(db);
+  const detail = `${overdue} expired leases not rescued`;
+  return { check: 'rescue', ok: overdue === 0, detail, next: 'check the log of the dispatcher function' };
 }
 
 /** Compares the registry in the database with the code. */

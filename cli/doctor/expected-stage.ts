@@ -1,12 +1,15 @@
 import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
-import { optionalSetting } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
 import { openProbe } from '../../core/handler/probe.ts';
+import { findAbove, isPresent } from '../../local/find-above.ts';
 import { STAGE } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { addressOf, findHandlers, findOwnStack } from '../target/own-stack.ts';
+import { addressesOf, findOwnStack } from '../target/own-stack.ts';
+import { namesTarget } from '../target/target.ts';
+
+const HANDLERS = 'functions/handlers';
 
 /** A stage, and the code that it should match. */
 export interface ExpectedStage {
@@ -25,9 +28,8 @@ export interface DoctorOptions extends GlobalOptions {
 }
 
 /** Returns whether the jobs can be found: with --stage, the options or the environment must name a database or API. */
-export function knowsJobs({ stage, databaseUrl, apiUrl }: DoctorOptions): boolean {
-  const settings = [optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
-  return stage === undefined || [databaseUrl, apiUrl, ...settings].some((address) => address !== undefined);
+export function knowsJobs({ stage, ...options }: DoctorOptions): boolean {
+  return stage === undefined || namesTarget(options);
 }
 
 /** Returns the stage of the flag, on AWS; else the running stack, if the database belongs to it; else undefined. */
@@ -36,18 +38,19 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
-  const { sqsEndpoint, lambdaEndpoint } = found.state;
+  // Refuses the code of another account, as the search above does.
+  isPresent(found.folder, HANDLERS);
   return {
     stage: STAGE,
-    address: { sqs: addressOf(sqsEndpoint), lambda: addressOf(lambdaEndpoint) },
-    catalog: await loadCatalog(join(found.folder, 'functions', 'handlers'), openProbe()),
+    address: addressesOf(found.state),
+    catalog: await loadCatalog(join(found.folder, HANDLERS), openProbe()),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
 }
 
 async function onAws(stage: string, handlers: string | undefined): Promise<ExpectedStage> {
-  const folder = handlers ?? findHandlers(process.cwd());
+  const folder = handlers ?? findAbove(process.cwd(), HANDLERS)?.path;
   if (folder === undefined) {
     throw new CommandFailure(
       EXIT.usage,

@@ -1,4 +1,6 @@
 import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
+import type { LateHandler } from '../../core/look/check-up.ts';
+import type { Throughput } from '../../core/numbers/stats.ts';
 
 /** The result of one check. `next`: what to do when it failed. */
 export interface Finding {
@@ -41,6 +43,33 @@ export function handlersOf({ handlers, paused, held }: Handlers): Finding[] {
     listed('paused handlers', paused, `npx millrace handlers resume ${paused.join(' ')}`),
     listed('held handlers', held, 'npx millrace handlers'),
   ];
+}
+
+/** An idle dispatcher wakes up within this time, so a job that has been due for longer is late. */
+export const LATE_SECONDS = DISPATCHER_SILENT_SECONDS;
+
+/** @param late handlers with a job that has been due for longer than `LATE_SECONDS`. */
+export function lateOf(late: readonly LateHandler[]): Finding {
+  const isFull = ({ inFlight, maxInFlight }: LateHandler) => inFlight >= maxInFlight;
+  const lines = late.map((one) => {
+    const full = isFull(one) ? ` (${one.inFlight} of ${one.maxInFlight} in flight, the maximum)` : '';
+    return `${one.handler}: oldest due for ${Math.round(one.seconds)} s${full}`;
+  });
+  const next = late.some(isFull) ? 'raise concurrency or maxInFlight, or find out why its runs are slow' : STATS;
+  return listed('late jobs', lines, next, `none has been due for ${LATE_SECONDS} s`);
+}
+
+const STATS = 'npx millrace stats';
+/** Fewer attempts say nothing about a handler. */
+const FEW_ATTEMPTS = 10;
+
+/** Fails when most attempts of the last 5 minutes failed. */
+export function failuresOf(throughput: readonly Throughput[]): Finding {
+  const count = (name: string) => throughput.find(({ event }) => event === name)?.last5Minutes ?? 0;
+  const [failed, all] = [count('failed'), count('failed') + count('succeeded')];
+  const ok = all < FEW_ATTEMPTS || failed <= all / 2;
+  const detail = `${failed} of ${all} attempts failed in the last 5 minutes`;
+  return { check: 'failed attempts', ok, detail, next: 'npx millrace jobs list --status failed,dead_letter' };
 }
 
 export function unhandledOf(unhandled: readonly string[]): Finding {

@@ -12,9 +12,9 @@ export function action<Options extends object>(
   };
 }
 
-/** Returns the examples at the top of a help text. */
+/** Returns the examples below the options in a help text. */
 export function examples(...lines: readonly string[]): string {
-  return `Examples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}\n`;
+  return `\nExamples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}`;
 }
 
 /**

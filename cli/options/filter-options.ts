@@ -4,7 +4,7 @@ import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts'
 import type { Duration } from '../../core/duration.ts';
 import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
-import { errorPart, group, jobIdList, jobTypes, routingKey, timeOrDuration } from './values.ts';
+import { errorPart, group, jobIdList, jobTypes, pastTime, routingKey } from './values.ts';
 
 /** The options that select dead letters. */
 export interface FilterOptions {
@@ -12,6 +12,7 @@ export interface FilterOptions {
   readonly routingKey?: string;
   readonly id?: string[];
   readonly since?: Date | Duration;
+  readonly until?: Date | Duration;
   readonly error?: string;
   readonly group?: string;
 }
@@ -19,14 +20,13 @@ export interface FilterOptions {
 /** Characters of a fingerprint that are shown; commands accept any unique prefix. */
 const SHOWN_GROUP = 8;
 
-const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --error or --group';
+const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --until, --error or --group';
 /** A move task supports no other filters. */
 export const QUEUE_CHOICES = 'queues: --job-type or --routing-key';
 
-/** Help of `--since` for dead letters. */
-export const DIED_SINCE =
-  'only those that died at or after this time: a time such as 2026-01-31T12:00:00Z, or a duration such as 1h for the ' +
-  'last hour';
+/** What every option for a time in the past accepts. */
+const WHEN =
+  'a time such as 2026-01-31T12:00:00Z, a duration such as 1h for an hour ago, or a clock time (UTC) such as 18:10';
 
 export function shortGroup(fingerprint: string | null): string {
   return fingerprint?.slice(0, SHOWN_GROUP) ?? '-';
@@ -38,19 +38,25 @@ export function addAddressOptions(command: Command): Command {
     .option('--routing-key <key>', "only this routing key; '' for none", routingKey);
 }
 
+/** Adds options for an interval; `event` is what happened in it, such as `died`. */
+export function addTimeOptions(command: Command, event: string, until = '--until'): Command {
+  return command
+    .option('--since <when>', `only those that ${event} since then: ${WHEN}`, pastTime)
+    .option(`${until} <when>`, `only those that ${event} until then, in the same forms`, pastTime);
+}
+
 export function addFilterOptions(command: Command): Command {
-  return addAddressOptions(command)
+  return addTimeOptions(addAddressOptions(command), 'died')
     .option('--id <id>', 'only these jobs; separate with commas or repeat the option', jobIdList)
-    .option('--since <when>', DIED_SINCE, timeOrDuration)
     .option('--error <text>', 'only errors that contain this text, ignoring case', errorPart)
     .option('--group <group>', 'only this group, as shown by dlq groups', group);
 }
 
 export function toFilter(options: FilterOptions, ids: readonly string[] = []): DeadLetterFilter {
-  const { jobType, routingKey: key, id = [], since, error, group: beginning } = options;
+  const { jobType, routingKey: key, id = [], since, until, error, group: beginning } = options;
   const named = [...new Set([...ids, ...id])];
   return {
-    ...{ jobTypes: jobType, routingKey: key, since, error, group: beginning },
+    ...{ jobTypes: jobType, routingKey: key, since, until, error, group: beginning },
     jobIds: named.length === 0 ? undefined : named,
   };
 }
@@ -66,9 +72,9 @@ export function requireChoice(filter: DeadLetterFilter, all: boolean | undefined
   throw new CommandFailure(EXIT.usage, `specify which ${choices}, or --all for every one`);
 }
 
-/** Returns the filter with a time and a full fingerprint. @throws CommandFailure for an unknown or ambiguous group. */
+/** Returns the filter with times and a full fingerprint. @throws CommandFailure for an unknown or ambiguous group. */
 export async function pinFilter(backend: Backend, filter: DeadLetterFilter): Promise<PinnedFilter> {
-  const pinned = await backend.pinSince(filter);
+  const pinned = await backend.pinTimes(filter);
   return pinned.group === undefined ? pinned : { ...pinned, group: await findGroup(backend, pinned.group) };
 }
 

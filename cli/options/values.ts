@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
+import { isInYears } from '../../core/time.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
 /** A longer duration is a mistake, and Postgres has no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;
-const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
+const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):?[0-5]\d))?$/;
 
 /** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
@@ -70,7 +71,7 @@ export function lasting(text: string): Duration {
 
 export function time(text: string): Date {
   const date = new Date(text);
-  if (ISO.test(text) && !Number.isNaN(date.getTime()) && isDay(text.slice(0, 10))) return date;
+  if (ISO.test(text) && !Number.isNaN(date.getTime()) && isInYears(date) && isDay(text.slice(0, 10))) return date;
   throw new InvalidArgumentError('Expected a time with a time zone, such as 2030-01-31T12:00:00Z, or a date.');
 }
 
@@ -79,11 +80,22 @@ function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
 
-export function timeOrDuration(text: string): Date | Duration {
+/** A time of day, which a person copies from a table; the tables show UTC. */
+const CLOCK_TIME = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?Z?$/;
+const DAY_MS = 86_400_000;
+
+/** Accepts a duration before now, a time, or a clock time, which is the last one at this time of day. */
+export function pastTime(text: string): Date | Duration {
   if (isDuration(text)) return text;
   if (/^\d{4}-/.test(text)) return time(text);
+  const [, hours, minutes, secs = '0'] = CLOCK_TIME.exec(text) ?? [];
+  if (hours !== undefined) {
+    const today = new Date().setUTCHours(Number(hours), Number(minutes), Number(secs), 0);
+    return new Date(today > Date.now() ? today - DAY_MS : today);
+  }
   throw new InvalidArgumentError(
-    `Expected a duration such as 1h or 7d, at most ${LONGEST_DAYS}d, or a time such as 2030-01-31T12:00:00Z.`,
+    `Expected a duration such as 1h or 7d, at most ${LONGEST_DAYS}d, a time such as 2030-01-31T12:00:00Z, ` +
+      'or a clock time (UTC) such as 18:10.',
   );
 }
 

@@ -87,6 +87,8 @@ interface WorkOff {
   readonly interrupted: AbortSignal;
   /** How long nothing may move before the command warns; default 10 s. */
   readonly stillnessMs?: number;
+  /** Interval of progress lines in a file or pipe; default 10 s. */
+  readonly progressMs?: number | undefined;
 }
 
 /** Waits until a redrive ends, or cancels it; returns its final state. */
@@ -94,7 +96,7 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
   const { backend, id, rate, interrupted } = work;
   // With a rate, the dispatcher moves the jobs.
   const step = rate === undefined ? backend.stepRedrive : undefined;
-  const progress = openProgress();
+  const progress = openProgress({ inFile: rate !== undefined, everyMs: work.progressMs });
   const stillness = watchStillness(work);
   try {
     for (let done = 0; ; ) {
@@ -102,7 +104,7 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
       const now = await (step === undefined || interrupted.aborted ? backend.readRedrive(id) : step(id));
       if (now === undefined) throw new Error(`redrive ${id} no longer exists: was the database restored?`);
       if (now.status !== 'running') return now;
-      progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}`);
+      progress.show(`redrive ${id}: ${howFar(now.done, now.expected)}${endOf(now)}`);
       const moved = now.done > done;
       if (stillness(moved)) {
         progress.clear();
@@ -115,6 +117,13 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
   } finally {
     progress.clear();
   }
+}
+
+/** Returns when a redrive with a rate ends, if nothing holds it up; empty without a rate. */
+function endOf({ done, expected, ratePerSecond }: RedriveOperation): string {
+  if (ratePerSecond === null) return '';
+  const end = new Date(Date.now() + ((expected - done) / ratePerSecond) * 1000);
+  return `, ends at about ${end.toISOString().slice(11, 19)}Z`;
 }
 
 /** Returns a function that is true once per period in which nothing moved for too long, given the rate. */

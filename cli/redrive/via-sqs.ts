@@ -52,8 +52,8 @@ export async function redriveViaSqs(filter: DeadLetterFilter, options: MoveOptio
   }
 }
 
-function checkOptions({ jobIds, since, error, group }: DeadLetterFilter, { limit, rate }: MoveOptions): void {
-  if ([jobIds, since, error, group, limit].some((part) => part !== undefined)) {
+function checkOptions({ jobIds, since, until, error, group }: DeadLetterFilter, { limit, rate }: MoveOptions): void {
+  if ([jobIds, since, until, error, group, limit].some((part) => part !== undefined)) {
     throw new CommandFailure(
       EXIT.usage,
       'a move task moves everything in the queue: --via-sqs accepts only --job-type, --routing-key or --all',

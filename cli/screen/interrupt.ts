@@ -1,5 +1,5 @@
+import { overwriteLine } from '../../local/screen/writers.ts';
 import { EXIT } from '../command-failure.ts';
-import { WIPE_LINE } from './progress.ts';
 import { printMessage } from './terminal.ts';
 
 /** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
@@ -17,7 +17,8 @@ export function endOnInterrupt(): void {
     takeOver = undefined;
     if (putRight === undefined) process.exit(EXIT.interrupted);
     putRight();
-    printMessage(`${process.stderr.isTTY ? WIPE_LINE : ''}stopping; press Ctrl-C again to exit at once`);
+    overwriteLine();
+    printMessage('stopping; press Ctrl-C again to exit at once');
   });
 }
 

@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { GlobalOptions } from '../global-options.ts';
 import { toJson } from './json.ts';
-import { print, printMessage } from './terminal.ts';
+import { print, printHint, printMessage } from './terminal.ts';
 
 /** The options of a command that prints a list. */
 export interface ListOptions extends GlobalOptions {
   readonly jsonl?: boolean;
   readonly limit?: number;
+  /** Whether a person gave `--limit`. */
+  readonly limitGiven?: boolean;
 }
 
 /** Adds `--jsonl` to a command. */
@@ -16,6 +18,7 @@ export function addJsonLines(command: Command): Command {
     .hook('preAction', (_command, asked) => {
       const { json, jsonl } = asked.optsWithGlobals<ListOptions>();
       if (json && jsonl) asked.error('use --json or --jsonl, not both: one document, or one document per line');
+      asked.setOptionValue('limitGiven', asked.getOptionValueSource('limit') === 'cli');
     });
 }
 
@@ -31,7 +34,10 @@ export function refuseJsonLines(command: Command): void {
   });
 }
 
-/** Prints a list as one JSON document with `more` beside the items, as one line per item, or by `show`. */
+/**
+ * Prints a list as one JSON document with `more` beside the items, as one line per item, or by `show`. A list that has
+ * its `total` in `more` reports itself what it leaves out.
+ */
 export function printList(
   options: ListOptions,
   items: readonly object[],
@@ -41,6 +47,7 @@ export function printList(
   if (options.jsonl) for (const item of items) print(toJson(item));
   else if (options.json) print(toJson({ items, ...more }));
   else show();
-  if (items.length === options.limit)
-    printMessage(`showing the first ${items.length}, the value of --limit; there may be more`);
+  if (items.length !== options.limit || 'total' in more) return;
+  if (options.limitGiven) printMessage(`showing the first ${items.length}, the value of --limit; there may be more`);
+  else printHint(`Showing the first ${items.length}; to see more, use --limit.`);
 }

@@ -1,23 +1,34 @@
-/** Moves to the start of the line and clears it. */
-export const WIPE_LINE = '\r\x1b[2K';
+import { isTerminal, overwriteLine, writeLine } from '../../local/screen/writers.ts';
 
-/** A progress line that is overwritten in place, for a person at a terminal. */
+/** A progress line: overwritten in place on a terminal. */
 export interface Progress {
   show(text: string): void;
   /** Clears the line, before other output. */
   clear(): void;
 }
 
-export function openProgress(): Progress {
+/** Interval of the lines in a file or pipe. */
+const EVERY_MS = 10_000;
+
+/**
+ * @param inFile whether standard error that is no terminal gets a line every 10 s: for work that takes minutes.
+ */
+export function openProgress({ inFile = false, everyMs = EVERY_MS } = {}): Progress {
   let shown = false;
+  let written = performance.now();
   const clear = () => {
-    if (shown) process.stderr.write(WIPE_LINE);
+    if (shown) overwriteLine();
     shown = false;
   };
   return {
     show: (text) => {
-      if (!process.stderr.isTTY) return;
-      process.stderr.write(WIPE_LINE + text);
+      if (!isTerminal('stderr')) {
+        if (!inFile || performance.now() - written < everyMs) return;
+        written = performance.now();
+        writeLine('stderr', text);
+        return;
+      }
+      overwriteLine(text);
       shown = true;
     },
     clear,

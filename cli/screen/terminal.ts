@@ -1,26 +1,32 @@
-import { styleText } from 'node:util';
+import { columnsOf, drained, isTerminal, writeLine } from '../../local/screen/writers.ts';
+import { align, type Cell, fitted, plain, text } from './table.ts';
 
 /** Writes data, which is all that goes to standard output. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  writeLine('stdout', text);
+}
+
+/** Writes data, and waits for a reader that is slower than the source. */
+export async function printAll(text: string): Promise<void> {
+  if (!writeLine('stdout', text)) await drained();
 }
 
 /** Writes a message to standard error: for a person, not for a pipe. */
 export function printMessage(text: string): void {
-  process.stderr.write(`${text}\n`);
+  writeLine('stderr', text);
 }
 
 export function printError(text: string): void {
-  printMessage(`${styleText(['red', 'bold'], 'error:', { stream: process.stderr })} ${text}`);
+  writeLine('stderr', { style: ['red', 'bold'], text: 'error:' }, ` ${text}`);
 }
 
 export function warn(text: string): void {
-  printMessage(`${styleText('yellow', 'warning:', { stream: process.stderr })} ${text}`);
+  writeLine('stderr', { style: 'yellow', text: 'warning:' }, ` ${text}`);
 }
 
 /** Writes a dimmed message if standard error is a terminal. Respects NO_COLOR. */
 export function printHint(text: string): void {
-  if (process.stderr.isTTY) printMessage(styleText('dim', text, { stream: process.stderr }));
+  if (isTerminal('stderr')) writeLine('stderr', { style: 'dim', text });
 }
 
 /** Suggests the next command. */
@@ -29,39 +35,39 @@ export function suggest(command: string): void {
 }
 
 export function isTable(): boolean {
-  return process.stdout.isTTY === true;
+  return isTerminal('stdout');
 }
-
-type Cell = string | number | Date | null | undefined;
 
 /**
  * Prints rows as an aligned table with headings on a terminal, and tab-separated without headings in a pipe. Replaces
- * control characters, since a stored text could otherwise control the terminal.
+ * control characters in a pipe too, since a row must stay on its line.
  */
 export function printRows(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  printLines(rows, () => align(headings, rows));
+}
+
+/** Prints the rows of a list in the same forms, on a terminal fitted to its width: see `fitted` for `optional`. */
+export function printTable(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  optional: readonly string[] = [],
+): void {
+  printLines(rows, () => fitted(headings, rows, { columns: columnsOf('stdout'), optional }));
+}
+
+function printLines(rows: readonly (readonly Cell[])[], lines: () => readonly string[]): void {
   if (!isTable()) {
     for (const row of rows) print(row.map((cell) => plain(cell)).join('\t'));
     return;
   }
-  const [head = '', ...lines] = align(headings, rows);
-  print(styleText('bold', head, { stream: process.stdout }));
-  for (const line of lines) print(line);
+  const [head = '', ...rest] = lines();
+  writeLine('stdout', { style: 'bold', text: head });
+  for (const line of rest) print(line);
 }
 
 /** Prints the same table to standard error before a question; a pipe gets nothing. */
 export function printRowsToStderr(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  if (process.stderr.isTTY) for (const line of align(headings, rows)) printMessage(line);
-}
-
-function align(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
-  const cells = rows.map((row) => row.map((cell) => plain(cell)));
-  const widths = headings.map((heading, index) => Math.max(heading.length, ...cells.map((row) => width(row[index]))));
-  return [headings, ...cells].map((row) =>
-    row
-      .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - width(cell)))
-      .join('  ')
-      .trimEnd(),
-  );
+  if (isTerminal('stderr')) for (const line of align(headings, rows)) printMessage(line);
 }
 
 const LONGEST_ERROR = 60;
@@ -74,31 +80,17 @@ export function firstLine(error: string | null): string {
   return isTable() && line.length > LONGEST_ERROR ? `${line.slice(0, LONGEST_ERROR)}…` : line;
 }
 
-/** Prints names and values in two aligned columns, or tab-separated in a pipe. */
+/** Prints names and values in two aligned columns, however many lines a value has, or tab-separated in a pipe. */
 export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
   const longest = Math.max(...pairs.map(([name]) => name.length));
   const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
   for (const [name, value] of shown) {
     if (!isTable()) print(`${name}\t${plain(value)}`);
-    else print(`${styleText('dim', name.padEnd(longest), { stream: process.stdout })}  ${visible(text(value))}`);
+    else writeLine('stdout', { style: 'dim', text: name.padEnd(longest) }, `  ${indented(text(value), longest + 2)}`);
   }
 }
 
-function width(cell: string | undefined): number {
-  return [...(cell ?? '')].length;
-}
-
-function text(cell: Cell): string {
-  if (cell instanceof Date) return cell.toISOString();
-  return String(cell ?? '');
-}
-
-function plain(cell: Cell): string {
-  const escaped = text(cell).replace(/[\t\n\r]/g, (code) => (code === '\t' ? '\\t' : code === '\n' ? '\\n' : '\\r'));
-  return visible(escaped);
-}
-
-/** Replaces control characters, except line breaks, which become `\n`. */
-export function visible(value: string): string {
-  return value.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n]/gu, '\ufffd');
+/** Puts the further lines of a value below its first one, so that none reads as a name with a value of its own. */
+function indented(value: string, columns: number): string {
+  return value.replaceAll(/\r?\n(?!$)/g, `\n${' '.repeat(columns)}`);
 }

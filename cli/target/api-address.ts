@@ -1,4 +1,4 @@
-import { isLoopback } from '../../core/access/loopback.ts';
+import { isLoopback } from '../../core/loopback.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 
 export interface ApiAddress {

@@ -1,4 +1,7 @@
+import { SettingError } from '../../core/errors.ts';
+import { type Server, serversOf } from '../../core/postgres/address.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
+import { findPassword } from './saved-password.ts';
 
 export interface DatabaseAddress {
   readonly url: string;
@@ -28,7 +31,20 @@ export function readAddress(address: string, source: string): DatabaseAddress {
   if (host === undefined || name === undefined || decode(url.username + url.password) === undefined) {
     throw refuse('a % in the address must be written as %25');
   }
-  return { url: address, label: `${host}/${name}` };
+  const server = readServer(address, (message) => new CommandFailure(EXIT.usage, `${source}: ${message}`));
+  if (server.password !== '') return { url: address, label: `${host}/${name}` };
+  const password = findPassword(server);
+  // Appended, because URLSearchParams would write the spaces of other parameters as `+`, which psql does not read.
+  const added = password && `${url.search === '' ? '?' : '&'}password=${encodeURIComponent(password)}`;
+  return { url: `${address}${added ?? ''}`, label: `${host}/${name}` };
+}
+
+function readServer(address: string, refuse: (message: string) => CommandFailure): Server {
+  try {
+    return serversOf(address)[0];
+  } catch (error) {
+    throw error instanceof SettingError ? refuse(error.message) : error;
+  }
 }
 
 function decode(text: string): string | undefined {

@@ -24,6 +24,7 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
 ];
 
 export const MIGRATE = 'npx millrace migrate --database-url …';
+const PASSWORD = 'write it into DATABASE_URL, set PGPASSWORD, or add a line to ~/.pgpass';
 /** What to do without a permission. */
 const GRANT =
   'reading jobs and dead letters and redriving require the role millrace_operator (grant millrace_operator to ' +
@@ -35,6 +36,9 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
   const cause = error.cause ?? error;
   const reason = unreachable(cause);
   if (reason !== undefined) return new CommandFailure(EXIT.unreachable, `cannot reach ${label}: ${reason}`);
+  if (/password must be/.test(cause instanceof Error ? cause.message : '')) {
+    return new CommandFailure(EXIT.refused, `${label} requires a password: ${PASSWORD}`);
+  }
   const state = errorCode(cause) ?? '';
   if (state.startsWith('28')) {
     return new CommandFailure(EXIT.refused, `${label} denied access: check the user and the password in the address`);
@@ -56,13 +60,27 @@ export function networkReason(error: unknown): string | undefined {
   return isTls ? `TLS failed (${code})` : NETWORK[code];
 }
 
+/** Returns what to do about a server whose certificate is unknown, or that has no TLS; `TLS failed (…)` otherwise. */
+function tlsReason(error: unknown): string | undefined {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (/does not support SSL/.test(String(message))) {
+    return 'the server does not support TLS: to send the password and all data unencrypted, append sslmode=disable';
+  }
+  if (!/^(DEPTH_ZERO|SELF_SIGNED|CERT_|UNABLE_TO|ERR_TLS_CERT)/.test(String(code))) return undefined;
+  return (
+    `the certificate of the server is not trusted (${code}): name its authority with sslrootcert=<PEM file>, or, to ` +
+    'accept any certificate, append sslmode=require'
+  );
+}
+
 function unreachable(error: unknown): string | undefined {
-  const known = networkReason(error) ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
+  const known =
+    tlsReason(error) ?? networkReason(error) ?? REFUSALS.find(([prefix]) => errorCode(error)?.startsWith(prefix))?.[1];
   if (known !== undefined) return known;
   // pg has no codes for these.
   const message = error instanceof Error ? error.message : '';
   if (/timeout exceeded when trying to connect|timeout expired/i.test(message)) return 'no response';
-  if (/does not support SSL|^Connection terminated/i.test(message)) return message.replace(/\.?$/, '');
+  if (/^Connection terminated/i.test(message)) return message.replace(/\.?$/, '');
   return undefined;
 }
 

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import type { AwsAddress } from '../../core/aws/batches.ts';
+import type { AwsAddress } from '../../core/aws/clients.ts';
+import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { functionName } from '../../core/handler/naming.ts';
-import { CREDENTIALS, type FoundState, findState, isRunning, REGION, STAGE } from '../../local/state.ts';
+import { CREDENTIALS, type DevState, type FoundState, findState, isRunning, REGION, STAGE } from '../../local/state.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { type DatabaseAddress, readAddress } from './database-address.ts';
@@ -25,15 +24,19 @@ function isDatabaseOf({ state }: FoundState, { label }: DatabaseAddress): boolea
   return readAddress(state.databaseUrl, '.millrace/dev.json').label === label;
 }
 
-/** Returns the address of a service of a stack on this machine. */
-export function addressOf(endpoint: string): AwsAddress {
-  return { endpoint, region: REGION, credentials: CREDENTIALS };
+/** Returns the addresses of the services of a stack on this machine. */
+export function addressesOf({ sqsEndpoint, lambdaEndpoint, lambdaAccessKeyId }: DevState): DeployedAddress {
+  const credentials = { ...CREDENTIALS, accessKeyId: lambdaAccessKeyId };
+  return {
+    sqs: { endpoint: sqsEndpoint, region: REGION, credentials: CREDENTIALS },
+    lambda: { endpoint: lambdaEndpoint, region: REGION, credentials },
+  };
 }
 
 /** Returns the address of the stack's SQS; undefined for the SQS of the AWS environment. */
 export async function findSqs(options: GlobalOptions): Promise<AwsAddress | undefined> {
   const found = await findOwnStack(options);
-  return found && addressOf(found.state.sqsEndpoint);
+  return found && addressesOf(found.state).sqs;
 }
 
 export interface DispatcherTarget {
@@ -54,14 +57,5 @@ export async function findStacksDispatcher(database: DatabaseAddress): Promise<D
       `the stack of this folder uses another database than ${database.label}: name the dispatcher with --function`,
     );
   }
-  return { functionName: functionName(STAGE, 'dispatcher'), address: addressOf(found.state.lambdaEndpoint) };
-}
-
-/** Returns the nearest `functions/handlers`, in a folder or above it. */
-export function findHandlers(from: string): string | undefined {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const handlers = join(folder, 'functions', 'handlers');
-    if (existsSync(handlers)) return handlers;
-    if (folder === dirname(folder)) return undefined;
-  }
+  return { functionName: functionName(STAGE, 'dispatcher'), address: addressesOf(found.state).lambda };
 }

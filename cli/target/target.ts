@@ -40,6 +40,12 @@ export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwi
   return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
 }
 
+/** Returns whether a flag or the environment names the target, which is then not the stack of this folder. */
+export function namesTarget({ databaseUrl, apiUrl }: GlobalOptions): boolean {
+  const named = [databaseUrl, apiUrl, optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
+  return named.some((address) => address !== undefined);
+}
+
 /** Returns the database of a command. @throws CommandFailure when the options name an API instead. */
 export async function findDatabase(options: GlobalOptions): Promise<DatabaseAddress> {
   const { by, address } = await findTarget(options);

@@ -25,10 +25,3 @@ export async function inParallel<T, R>(
   await Promise.all(lanes);
   return results;
 }
-
-/** The address of an AWS service; overrides the environment. */
-export interface AwsAddress {
-  readonly endpoint: string;
-  readonly region: string;
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-}

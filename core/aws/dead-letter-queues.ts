@@ -7,12 +7,12 @@ import {
   type Message,
   QueueDoesNotExist,
   ReceiveMessageCommand,
-  SQSClient,
+  type SQSClient,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs';
 import { DEAD_LETTER_RETENTION_SECONDS } from '../handler/timing.ts';
-import type { AwsAddress } from './batches.ts';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
+import { type AwsAddress, openSqs } from './clients.ts';
 
 /** A received message. */
 export interface PeekedMessage {
@@ -63,7 +63,7 @@ export interface DeadLetterQueues {
 
 /** Opens a client. Without an address, the AWS SDK reads region, credentials and endpoint from the environment. */
 export function openDeadLetterQueues(address?: AwsAddress): DeadLetterQueues {
-  const client = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, maxAttempts: 3, ...address });
+  const client = openSqs({ requestHandler: TIMEOUTS }, address);
   return {
     describe: (queueUrl) => describe(client, queueUrl),
     peek: (queueUrl, visibilitySeconds) => peek(client, queueUrl, visibilitySeconds),

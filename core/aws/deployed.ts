@@ -1,17 +1,17 @@
 import {
   GetFunctionConfigurationCommand,
-  LambdaClient,
+  type LambdaClient,
   ListEventSourceMappingsCommand,
   ResourceNotFoundException as NoFunction,
 } from '@aws-sdk/client-lambda';
 import {
   GetScheduleCommand,
   ResourceNotFoundException as NoSchedule,
-  SchedulerClient,
+  type SchedulerClient,
 } from '@aws-sdk/client-scheduler';
-import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, SQSClient } from '@aws-sdk/client-sqs';
-import type { AwsAddress } from './batches.ts';
+import { GetQueueAttributesCommand, GetQueueUrlCommand, QueueDoesNotExist, type SQSClient } from '@aws-sdk/client-sqs';
 import { TIMEOUTS } from './batches.ts';
+import { type AwsAddress, openLambda, openScheduler, openSqs } from './clients.ts';
 
 /** The settings of a deployed queue; times are in seconds. */
 export interface FoundQueue {
@@ -61,9 +61,9 @@ export interface DeployedAddress {
 }
 
 export function openDeployed(address?: DeployedAddress): Deployed {
-  const sqs = new SQSClient({ requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false, ...address?.sqs });
-  const lambda = new LambdaClient({ requestHandler: TIMEOUTS, ...address?.lambda });
-  const scheduler = new SchedulerClient({ requestHandler: TIMEOUTS });
+  const sqs = openSqs({ requestHandler: TIMEOUTS }, address?.sqs);
+  const lambda = openLambda({ requestHandler: TIMEOUTS }, address?.lambda);
+  const scheduler = openScheduler({ requestHandler: TIMEOUTS });
   return {
     queue: (name) => unlessMissing(QueueDoesNotExist, () => readQueue(sqs, name)),
     function: (name) => unlessMissing(NoFunction, () => readFunction(lambda, name)),

@@ -1,6 +1,6 @@
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { Log } from '../log.ts';
-import type { AwsAddress } from './batches.ts';
+import { type AwsAddress, openLambda } from './clients.ts';
 
 export interface Dispatched {
   readonly claimed: number;
@@ -48,11 +48,8 @@ function openClient(
   { maxAttempts, requestTimeout }: { maxAttempts: number; requestTimeout: number },
   address: AwsAddress | undefined,
 ): LambdaClient {
-  return new LambdaClient({
-    maxAttempts,
-    requestHandler: { connectionTimeout: 1000, requestTimeout, throwOnRequestTimeout: true },
-    ...address,
-  });
+  const requestHandler = { connectionTimeout: 1000, requestTimeout, throwOnRequestTimeout: true };
+  return openLambda({ maxAttempts, requestHandler }, address);
 }
 
 async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {

@@ -3,9 +3,10 @@ import {
   QueueDoesNotExist,
   SendMessageBatchCommand,
   type SendMessageBatchRequestEntry,
-  SQSClient,
+  type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { BATCH, chunks, inParallel, PARALLEL, TIMEOUTS } from './batches.ts';
+import { type AwsAddress, openSqs } from './clients.ts';
 
 /** One message to send; `id` is the caller's, unique within the call. */
 export interface Outgoing {
@@ -42,13 +43,11 @@ export interface Queues {
   close(): void;
 }
 
-/** Opens a client. The AWS SDK reads region, credentials and endpoint from the environment. */
-export function openQueues(): Queues {
-  // The client ignores the host in a queue's URL, because a server may have moved to another port.
-  const common = { requestHandler: TIMEOUTS, useQueueUrlAsEndpoint: false };
+/** Opens a client. Without an address, the AWS SDK reads region, credentials and endpoint from the environment. */
+export function openQueues(address?: AwsAddress): Queues {
   // No retries: a retried batch can send a message twice, and each claim number must be sent at most once.
-  const sender = new SQSClient({ ...common, maxAttempts: 1 });
-  const client = new SQSClient({ ...common, maxAttempts: 3 });
+  const sender = openSqs({ requestHandler: TIMEOUTS, maxAttempts: 1 }, address);
+  const client = openSqs({ requestHandler: TIMEOUTS }, address);
   return {
     send: async (queueUrl, messages) => {
       const batches = chunks(messages, BATCH);

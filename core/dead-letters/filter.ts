@@ -9,6 +9,8 @@ export interface DeadLetterFilter {
   readonly jobIds?: readonly string[] | undefined;
   /** Earliest time of death: a time, or a duration before now. */
   readonly since?: Date | Duration | undefined;
+  /** Latest time of death. */
+  readonly until?: Date | Duration | undefined;
   /** Part of the error's text, ignoring case. */
   readonly error?: string | undefined;
   /** First characters of a fingerprint, which identifies one kind of error. */
@@ -20,16 +22,17 @@ export interface DeadLetterFilter {
  * @param now the database's time, from which a duration is subtracted.
  */
 export function filterJson(filter: DeadLetterFilter, now: Date, limit?: number): string {
-  const { jobTypes, routingKey, jobIds, since, error, group } = filter;
-  const from = since === undefined || since instanceof Date ? since : ago(now, since);
+  const { jobTypes, routingKey, jobIds, since, until, error, group } = filter;
+  const at = (time: Date | Duration | undefined) =>
+    time === undefined || time instanceof Date ? time : ago(now, time);
   const parts = {
     ...{ job_types: jobTypes?.length ? jobTypes : undefined, job_ids: jobIds?.length ? jobIds : undefined },
-    ...{ routing_key: routingKey, since: from, error, group },
+    ...{ routing_key: routingKey, since: at(since), until: at(until), error, group },
   };
   const all = Object.values(parts).every((part) => part === undefined) || undefined;
   return JSON.stringify({ ...parts, limit, all });
 }
 
-function ago(now: Date, since: Duration): Date {
-  return new Date(now.getTime() - seconds(since, 'since') * 1000);
+function ago(now: Date, duration: Duration): Date {
+  return new Date(now.getTime() - seconds(duration, 'duration') * 1000);
 }

@@ -1,4 +1,4 @@
-import { seconds } from '../duration.ts';
+import { type Duration, seconds } from '../duration.ts';
 import { snakeCase } from '../json.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
@@ -26,19 +26,21 @@ export function listedDocument({ id, ...letter }: ListedDeadLetter): Record<stri
   return { dead_letter_id: id, ...snakeCase(letter) };
 }
 
-/** A filter with a fixed time as `since`. */
-export interface PinnedFilter extends Omit<DeadLetterFilter, 'since'> {
+/** A filter with fixed times. */
+export interface PinnedFilter extends Omit<DeadLetterFilter, 'since' | 'until'> {
   readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
 }
 
-const PIN_SINCE = `select millrace.clock() - make_interval(secs => $1::float8) as since`;
+const READ_AGO = `select millrace.clock() - make_interval(secs => $1::float8) as at`;
 
-/** Returns the filter with a time instead of a duration, so that several queries select the same dead letters. */
-export async function pinSince(db: Queryable, filter: DeadLetterFilter): Promise<PinnedFilter> {
-  const { since } = filter;
-  if (since === undefined || since instanceof Date) return { ...filter, since };
-  const { rows } = await db.query<{ since: Date }>(PIN_SINCE, [seconds(since, 'since')]);
-  return { ...filter, since: rows[0]?.since };
+/** Returns the filter with times instead of durations, so that several queries select the same dead letters. */
+export async function pinTimes(db: Queryable, filter: DeadLetterFilter): Promise<PinnedFilter> {
+  const at = async (time: Date | Duration | undefined): Promise<Date | undefined> => {
+    if (time === undefined || time instanceof Date) return time;
+    return (await db.query<{ at: Date }>(READ_AGO, [seconds(time, 'duration')])).rows[0]?.at;
+  };
+  return { ...filter, since: await at(filter.since), until: await at(filter.until) };
 }
 
 /** Returns the filter as the JSON that the statements accept. */

@@ -1,6 +1,19 @@
 import type { Queryable } from '../postgres/database.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
+/** What a redrive was started for, in the form in which the API accepts it. */
+export interface RedriveFilter {
+  readonly job_type?: readonly string[] | undefined;
+  readonly routing_key?: string | undefined;
+  readonly id?: readonly string[] | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly error?: string | undefined;
+  readonly group?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly all?: boolean | undefined;
+}
+
 /** A redrive by filter and its progress. */
 export interface RedriveOperation {
   readonly id: string;
@@ -13,9 +26,24 @@ export interface RedriveOperation {
   readonly done: number;
   /** At the end: number of matching dead letters that it did not move, because they have no job or no handler. */
   readonly skipped: number;
+  readonly filter: RedriveFilter;
   readonly requestedBy: string;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
+}
+
+/** An operation as the table has it: the filter is that of `millrace.matching_dead_letters`. */
+interface OperationRow extends Omit<RedriveOperation, 'filter'> {
+  readonly filter: Omit<RedriveFilter, 'job_type' | 'id'> & {
+    readonly job_types?: RedriveFilter['job_type'];
+    readonly job_ids?: RedriveFilter['id'];
+  };
+}
+
+function toOperation(row: OperationRow): RedriveOperation {
+  const { job_types: job_type, routing_key, job_ids: id, since, until, error, group, limit, all } = row.filter;
+  // The keys stay in the order of the API, so that both ways print the same.
+  return { ...row, filter: { job_type, routing_key, id, since, until, error, group, limit, all } };
 }
 
 const READ_CLOCK = `select millrace.clock() as now`;
@@ -38,19 +66,19 @@ export async function startRedrive(
 
 const STEP_REDRIVE = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
 /** Moves up to `most` jobs within the rate, and returns the redrive; undefined if no redrive has this id. */
 export async function stepRedrive(db: Queryable, id: string, most: number): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(STEP_REDRIVE, [id, most]);
-  return rows[0];
+  const { rows } = await db.query<OperationRow>(STEP_REDRIVE, [id, most]);
+  return rows.map(toOperation)[0];
 }
 
 const READ_REDRIVES = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
@@ -59,14 +87,14 @@ const READ_REDRIVES = `
 
 /** Returns a redrive without moving jobs; undefined if no redrive has this id. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [id, null, 1, null, 0]);
-  return rows[0];
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [id, null, 1, null, 0]);
+  return rows.map(toOperation)[0];
 }
 
 /** Returns the running redrives, the oldest first. */
 export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, 'running', null, null, 0]);
-  return rows.toReversed();
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, 'running', null, null, 0]);
+  return rows.map(toOperation).toReversed();
 }
 
 interface RedriveWish {
@@ -81,13 +109,13 @@ interface RedriveWish {
 /** Returns redrives, the newest first. */
 export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<RedriveOperation[]> {
   const { status = null, before = null, skip = 0, limit } = wish;
-  const { rows } = await db.query<RedriveOperation>(READ_REDRIVES, [null, status, limit, before, skip]);
-  return rows;
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, status, limit, before, skip]);
+  return rows.map(toOperation);
 }
 
 const CANCEL_REDRIVE = `select millrace.cancel_redrive($1) as cancelled`;
 
-/** Cancels a redrive; jobs already moved are not moved back. Returns false if it was not running. */
+/** Cancels a redrive; moved jobs are not moved back. Returns false if it was not running or had moved everything. */
 export async function cancelRedrive(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ cancelled: boolean }>(CANCEL_REDRIVE, [id]);
   return rows[0]?.cancelled === true;

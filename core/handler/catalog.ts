@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { HandlerDefinition } from './handler.ts';
+import { SettingError } from '../errors.ts';
+import { checkDefinition, type HandlerDefinition } from './definition.ts';
 import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
 
 export interface HandlerEntry {
@@ -90,6 +91,8 @@ function checkHandler(file: string, exported: unknown, siblings: readonly string
   }
   if (!isDefinition(exported))
     return { file, message: 'its default export is not a handler: create it with defineHandler' };
+  const fault = faultOf(exported);
+  if (fault !== undefined) return { file, message: fault };
   const name = handlerName(exported);
   const expected = handlerFile(exported);
   if (basename(file) === expected) return { definition: exported, file, name };
@@ -107,6 +110,16 @@ function isDefinition(value: unknown): value is HandlerDefinition {
     typeof timeoutSeconds === 'number' &&
     typeof run === 'function'
   );
+}
+
+/** Returns why a definition is invalid: a file can change what `defineHandler` returned. */
+function faultOf(definition: HandlerDefinition): string | undefined {
+  try {
+    checkDefinition(definition);
+    return undefined;
+  } catch (error) {
+    return error instanceof SettingError ? error.of(definition.jobType).message : String(error);
+  }
 }
 
 async function describe(file: string, error: unknown): Promise<CatalogFailure> {

@@ -1,21 +1,21 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import {
+  CONCURRENCY_BOUNDS,
+  checkDefinition,
+  type HandlerDefinition,
+  MOST_IN_FLIGHT,
+  type RunContext,
+  SIZE_BOUNDS,
+  TIMEOUT_BOUNDS,
+  WINDOW_BOUNDS,
+  whole,
+} from './definition.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry-policy.ts';
-import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
+import { checkKeys, type RetryPolicy } from './policy-fields.ts';
+import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 
-/** The argument of a handler's `run`. */
-export interface RunContext<Payload> {
-  readonly payload: Payload;
-  /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
-  readonly jobId: string;
-  /** Number of this attempt and largest number of attempts: attempt 2 of 3. */
-  readonly attempt: { readonly number: number; readonly max: number };
-  /** Aborts at the handler's timeout; pass it to every call that waits. */
-  readonly signal: AbortSignal;
-  readonly log: Log<string>;
-}
+export type { HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {
@@ -43,115 +43,56 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
 
-/** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
-export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
-  readonly jobType: string;
-  /** Routing key; `''` without one. */
-  readonly routingKey: string;
-  readonly payload: Schema;
-  readonly timeoutSeconds: number;
-  readonly memoryMb: number;
-  readonly maxAttempts: number;
-  readonly retry: RetryPolicy;
-  readonly concurrency: number;
-  readonly batch: { readonly size: number; readonly windowSeconds: number };
-  readonly maxInFlight: number;
-  readonly nativeModules?: readonly string[];
-  run(context: RunContext<never>): Promise<unknown>;
-}
-
-const MOST_IN_FLIGHT = 100_000;
-const NAME = /^[a-z][a-z0-9_]*$/;
-
 /**
  * Defines the handler of one (job type, routing key).
- * @throws SettingError that names the field when an option is out of its bounds.
+ * @throws SettingError that names the job type and the field when an option is out of its bounds.
  */
 export function defineHandler<Schema extends PayloadSchema>(
   options: HandlerOptions<Schema>,
 ): HandlerDefinition<Schema> {
-  const { jobType, routingKey = '' } = options;
-  checkKeys(options);
-  checkCode(options);
-  checkName('jobType', jobType);
-  if (routingKey !== '') checkName('routingKey', routingKey);
-  if (jobType.length + routingKey.length > 60) {
-    throw new SettingError('jobType and routingKey', 'at most 60 characters together', `${jobType}.${routingKey}`);
+  try {
+    checkKeys('options', options, KEYS);
+    const definition = definitionOf(options);
+    checkDefinition(definition);
+    return definition;
+  } catch (error) {
+    throw error instanceof SettingError ? error.of(options?.jobType) : error;
   }
-  const concurrency = whole('concurrency', options.concurrency ?? 10, 2, 1000);
-  const batch = {
-    size: whole('batch.size', options.batch?.size ?? 10, 1, 10_000),
-    windowSeconds: whole('batch.window', seconds(options.batch?.window ?? 0, 'batch.window'), 0, 300),
-  };
-  if (batch.size > 10 && batch.windowSeconds === 0) {
-    throw new SettingError('batch.window', 'at least 1s when batch.size is over 10', options.batch?.window ?? 0);
-  }
-  const maxInFlight = options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * batch.size);
-  const definition: HandlerDefinition<Schema> = {
-    jobType,
-    routingKey,
-    payload: options.payload,
-    timeoutSeconds: whole('timeout', seconds(options.timeout ?? '30s', 'timeout'), 1, 880),
-    memoryMb: whole('memory', options.memory ?? 256, 128, 10_240),
-    maxAttempts: whole('maxAttempts', options.maxAttempts ?? 5, 1, 1000),
-    retry: options.retry ?? DEFAULT_RETRY_POLICY,
-    concurrency,
-    batch,
-    maxInFlight: whole('maxInFlight', maxInFlight, 1, MOST_IN_FLIGHT),
-    ...(options.nativeModules !== undefined && { nativeModules: options.nativeModules }),
-    run: options.run as HandlerDefinition['run'],
-  };
-  checkLease(definition);
-  return definition;
 }
 
-/** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */
-function checkLease(definition: HandlerDefinition): void {
-  const { dispatchedLease, functionTimeout } = timingOf(definition);
-  if (dispatchedLease < SOURCE_RETENTION_SECONDS) return;
-  const { maxInFlight, concurrency, batch } = definition;
-  const atOnce = concurrency * batch.size;
-  // The part of the lease that does not depend on maxInFlight.
-  const rest = dispatchedLease - Math.ceil(maxInFlight / atOnce) * functionTimeout;
-  const most = Math.floor((SOURCE_RETENTION_SECONDS - 1 - rest) / functionTimeout) * atOnce;
-  throw new SettingError(
-    'maxInFlight',
-    `at most ${most} with concurrency ${concurrency}, or a higher concurrency, because the last job may wait ` +
-      `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
-    maxInFlight,
-  );
+function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition<Schema> {
+  const { batch = {}, nativeModules } = options;
+  checkKeys('batch', batch, BATCH_KEYS);
+  const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
+  const size = whole('batch.size', batch.size ?? 10, ...SIZE_BOUNDS);
+  return {
+    jobType: options.jobType,
+    routingKey: options.routingKey ?? '',
+    payload: options.payload,
+    timeoutSeconds: wholeSeconds('timeout', options.timeout ?? '30s', TIMEOUT_BOUNDS),
+    memoryMb: options.memory ?? 256,
+    maxAttempts: options.maxAttempts ?? 5,
+    retry: options.retry ?? DEFAULT_RETRY_POLICY,
+    concurrency,
+    batch: { size, windowSeconds: wholeSeconds('batch.window', batch.window ?? 0, WINDOW_BOUNDS) },
+    maxInFlight: options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * size),
+    ...(nativeModules !== undefined && { nativeModules }),
+    run: options.run as HandlerDefinition['run'],
+  };
 }
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
   ...['maxInFlight', 'nativeModules', 'run'],
 ];
-
-/** Rejects a mistyped option, which JavaScript would ignore without an error. */
-function checkKeys(options: object): void {
-  const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
-  if (unknown === undefined) return;
-  const message = `unknown option ${unknown}; the options are ${KEYS.join(', ')}`;
-  throw new SettingError(unknown, 'a known option', unknown, message);
-}
-
-function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {
-  if (typeof payload?.['~standard']?.validate !== 'function') {
-    throw new SettingError('payload', 'a schema such as z.object({ … })', payload);
-  }
-  if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
-}
-
-function checkName(field: string, name: string): void {
-  if (typeof name === 'string' && NAME.test(name)) return;
-  throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
-}
+const BATCH_KEYS = ['size', 'window'];
 
 /**
- * Returns `value`.
- * @throws SettingError unless it is a whole number within the bounds.
+ * Returns the seconds of a duration.
+ * @throws SettingError with what was written unless they are whole and in bounds.
  */
-export function whole(field: string, value: number, least: number, most: number): number {
+function wholeSeconds(field: string, written: Duration, [least, most]: readonly [number, number]): number {
+  const value = seconds(written, field);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new SettingError(field, `a whole number from ${least} to ${most}`, value);
+  throw new SettingError(field, `whole seconds from ${least}s to ${most}s`, written);
 }

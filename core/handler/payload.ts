@@ -1,7 +1,12 @@
 import { PayloadInvalid } from '../errors.ts';
-import { DEEPEST_JSON, jsonPointer } from '../json.ts';
+import { DEEPEST_JSON, jsonDepth, jsonPointer } from '../json.ts';
+import { keepsDigits, printedBytes, walkMembers } from '../json-text.ts';
+import { isStorable } from '../text.ts';
 
+/** The largest payload, in bytes of the text that Postgres prints; millrace.payload_text has the same limit. */
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
+const INSTEAD = 'store it elsewhere and pass its address';
+const TOO_DEEP = `is nested more than ${DEEPEST_JSON} deep`;
 
 /**
  * Returns the JSON text of a payload. Dates become ISO text; values that JSON would silently lose are refused.
@@ -9,15 +14,32 @@ const LARGEST_PAYLOAD_BYTES = 1_048_576;
  */
 export function payloadJson(payload: unknown): string {
   check(payload, [], new Set());
-  const json = JSON.stringify(payload ?? {});
-  const bytes = Buffer.byteLength(json);
-  if (bytes > LARGEST_PAYLOAD_BYTES) {
-    throw new PayloadInvalid(
-      '',
-      `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}: store it elsewhere and pass its address`,
-    );
-  }
+  const json = JSON.stringify(payload) ?? '{}';
+  checkSize(json);
   return json;
+}
+
+/**
+ * Checks a payload that was sent as JSON text: whether Postgres stores it and JavaScript reads it without a change, and
+ * whether it matches the schema, if one is given.
+ * @throws PayloadInvalid with the JSON pointer of the fault.
+ */
+export async function checkPayloadText(json: string, schema?: PayloadSchema): Promise<void> {
+  const value = readJson(json);
+  walkMembers(json, ({ isDuplicate, path }) => {
+    if (isDuplicate) throw invalidAt(path(), 'is a duplicate key: send it once');
+  });
+  check(value, [], new Set());
+  checkSize(json);
+  if (schema !== undefined) await matchSchema(value, schema);
+}
+
+/** Counts what Postgres prints, as the constraint of the table does: every door refuses the same payloads. */
+function checkSize(json: string): void {
+  const bytes = printedBytes(json);
+  if (bytes <= LARGEST_PAYLOAD_BYTES) return;
+  const fault = `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}`;
+  throw new PayloadInvalid('', `${fault}: ${INSTEAD}`);
 }
 
 function check(given: unknown, path: string[], above: Set<object>): void {
@@ -26,7 +48,7 @@ function check(given: unknown, path: string[], above: Set<object>): void {
   if (fault) throw invalidAt(path, fault);
   if (typeof value !== 'object' || value === null || value instanceof Date) return;
   if (above.has(value)) throw invalidAt(path, 'contains itself, which JSON cannot express');
-  if (above.size > DEEPEST_JSON) throw invalidAt(path, `is nested more than ${DEEPEST_JSON} deep`);
+  if (above.size >= DEEPEST_JSON) throw invalidAt(path, TOO_DEEP);
   above.add(value);
   for (const [key, part] of Object.entries(value)) {
     path.push(key);
@@ -60,22 +82,28 @@ function faultOf(value: unknown): string | undefined {
 }
 
 /** Returns whether JSON ignores an object's content, as it does for a Map, a Set or a promise. */
-function isOpaque(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+export function isOpaque(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isBoxed(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
 }
 
-function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
+/** Returns whether an object is a number, a text or a boolean, which JSON writes as such. */
+function isBoxed(value: object): boolean {
+  return value instanceof Number || value instanceof String || value instanceof Boolean;
 }
 
 /**
- * Parses a stored payload with a handler's schema.
+ * Parses a stored payload with a handler's schema; null is a payload that is too large to read.
  * @throws PayloadInvalid when it is not JSON, a number would change its value, or the schema refuses it.
  */
-export async function parsePayload(json: string, schema: PayloadSchema): Promise<unknown> {
-  const result = await schema['~standard'].validate(readJson(json));
+export async function parsePayload(json: string | null, schema: PayloadSchema): Promise<unknown> {
+  if (json === null) throw new PayloadInvalid('', `has more than ${LARGEST_PAYLOAD_BYTES} bytes: ${INSTEAD}`);
+  return matchSchema(readJson(json), schema);
+}
+
+async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unknown> {
+  const result = await schema['~standard'].validate(value);
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
@@ -84,16 +112,13 @@ export async function parsePayload(json: string, schema: PayloadSchema): Promise
 
 /** Parses JSON. A later attempt cannot succeed either, so an error of the parser becomes one that is never retried. */
 function readJson(json: string): unknown {
+  // Node reads JSON by recursion, and Postgres accepts thousands of levels. A level takes two characters.
+  if (json.length > 2 * DEEPEST_JSON && jsonDepth(json) > DEEPEST_JSON) throw new PayloadInvalid('', TOO_DEEP);
   try {
     return parseLossless(json);
   } catch (error) {
-    throw error instanceof PayloadInvalid ? error : new PayloadInvalid('', faultOfJson(error));
+    throw error instanceof PayloadInvalid ? error : new PayloadInvalid('', `is not JSON: ${(error as Error).message}`);
   }
-}
-
-/** Describes a parser's error: the reviver works by recursion, and Postgres accepts thousands of levels. */
-function faultOfJson(error: unknown): string {
-  return error instanceof RangeError ? 'is nested too deeply' : `is not JSON: ${(error as Error).message}`;
 }
 
 function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
@@ -101,8 +126,8 @@ function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
 }
 
 /**
- * Parses JSON, and refuses a number that would lose precision in JavaScript: Postgres keeps every digit, and a wrong id
- * is worse than an error. The parser tells the reviver only the last key, so the number's path is found afterwards.
+ * Parses JSON, and refuses a number that JavaScript would change: Postgres keeps every digit, and a wrong id is worse
+ * than an error. The parser tells the reviver only the last key, so the number's path is found afterwards.
  */
 function parseLossless(json: string): unknown {
   const lossy: { readonly source: string }[] = [];
@@ -121,8 +146,7 @@ function parseLossless(json: string): unknown {
 }
 
 function isLossy(value: unknown, source: string): boolean {
-  if (typeof value !== 'number') return false;
-  return !Number.isFinite(value) || (/^-?\d+$/.test(source) && !keepsDigits(source, value));
+  return typeof value === 'number' && !keepsDigits(source, value);
 }
 
 /** Returns the path to a part of a parsed document; undefined if the document does not contain it. */
@@ -135,17 +159,6 @@ function pathTo(part: object, whole: unknown): string[] | undefined {
   }
   return undefined;
 }
-
-/**
- * Returns whether JavaScript writes a whole number with these digits. It writes 2 ** 63 as 9223372036854776000, and
- * reads that as 2 ** 63: not every digit is exact, but the value is the same for the producer and the handler.
- */
-function keepsDigits(source: string, value: number): boolean {
-  return BigInt(source) === BigInt(value) || BigInt(source) === BigInt(value.toLocaleString('en', WRITTEN_OUT));
-}
-
-/** Options that write a number like `String(value)`, without an exponent. */
-const WRITTEN_OUT = { useGrouping: false, maximumFractionDigits: 0 } as const;
 
 /**
  * The part of Standard Schema (standardschema.dev, version 1) that Millrace uses. zod, valibot, arktype and others

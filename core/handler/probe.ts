@@ -4,60 +4,125 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Probe } from './catalog.ts';
 
-const LONGEST_IMPORT_MS = 60_000;
-/** Concurrent probes: dozens would slow each other down until all time out. */
+/** When an import is given up. Neither limit depends on how fast or how busy the machine is. */
+export interface ProbeLimits {
+  /** Processor time of the whole process. */
+  readonly processorMs: number;
+  /** Turns of its event loop, at least a tenth of a second apart, in which the import does not finish. */
+  readonly turns: number;
+}
+
+/** An ordinary import uses half a second. */
+const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
+/** A file that passes a limit beside others is imported again alone, with limits that are this much higher. */
+const ALONE = 2;
+/** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
+const HANGS_MS = 600_000;
+/** Concurrent probes: dozens would use all memory of a small machine. */
 const AT_ONCE = 4;
 const IMPORTED = 'millrace: imported';
+const BUSY = 'millrace: busy';
+const WAITS = 'millrace: waits';
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
+// Runs in a thread of its own, because a loop at import stops all timers of the main thread.
+const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
+setInterval(() => {
+  const { user, system } = process.cpuUsage();
+  if (user + system < workerData * 1000) return;
+  process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}');
+  process.kill(process.pid, 'SIGKILL');
+}, 100)`;
+
 // The probe ignores an import that throws, because the next import of the file reports the error with its line.
 const PROBE = `
+const { Worker } = process.getBuiltinModule('node:worker_threads');
+const [file, processorMs, most] = process.argv.slice(1);
+new Worker(${JSON.stringify(WATCH)}, { eval: true, workerData: Number(processorMs) }).unref();
+let turns = Number(most);
+setInterval(() => {
+  if (turns-- > 0) return;
+  process.getBuiltinModule('node:fs').writeSync(2, '${WAITS}');
+  process.kill(process.pid, 'SIGKILL');
+}, 100).unref();
 const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
-await import(process.argv[1]).catch(() => undefined);
+await import(file).catch(() => undefined);
 setImmediate(done);
 `;
+
+type Verdict = Awaited<ReturnType<Probe>>;
 
 /**
  * Returns a function that imports a handler file in a process of its own, and returns why this process must not import
  * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
  * file once.
  */
-export function openProbe(longestMs = LONGEST_IMPORT_MS): Probe {
-  const known = new Map<string, { state: string; verdict: ReturnType<Probe> }>();
-  const inTurn = openTurns();
+export function openProbe(limits = LIMITS): Probe {
+  const known = new Map<string, { state: string; verdict: Promise<Verdict> }>();
+  const turns = openTurns();
   return async (file) => {
     const { mtimeMs, size } = await stat(file);
     const state = `${mtimeMs}-${size}`;
     const before = known.get(file);
     if (before?.state === state) return before.verdict;
-    const verdict = inTurn(() => probe(file, longestMs));
+    const verdict = probeTwice(file, limits, turns);
     known.set(file, { state, verdict });
     return verdict;
   };
 }
 
-/** Returns a function that runs work with limited concurrency, in the order of the calls. */
-function openTurns() {
-  const waiting: (() => void)[] = [];
+async function probeTwice(file: string, limits: ProbeLimits, turns: Turns): Promise<Verdict> {
+  const first = await turns.beside(() => probe(file, limits));
+  if (!first?.isOverLimit) return first?.verdict;
+  const higher = { processorMs: ALONE * limits.processorMs, turns: ALONE * limits.turns };
+  const second = await turns.alone(() => probe(file, higher));
+  return second?.verdict;
+}
+
+interface Turns {
+  /** Runs work beside at most three others, in the order of the calls. */
+  beside<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work when no other runs. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
+}
+
+function openTurns(): Turns {
+  const waiting: { readonly places: number; readonly go: () => void }[] = [];
   let free = AT_ONCE;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free === 0) await new Promise<void>((go) => waiting.push(go));
-    else free -= 1;
+  const startNext = () => {
+    for (let next = waiting[0]; next !== undefined && next.places <= free; next = waiting[0]) {
+      waiting.shift();
+      free -= next.places;
+      next.go();
+    }
+  };
+  const take = async <T>(places: number, work: () => Promise<T>): Promise<T> => {
+    await new Promise<void>((go) => {
+      waiting.push({ places, go });
+      startNext();
+    });
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
+      free += places;
+      startNext();
     }
   };
+  return { beside: (work) => take(1, work), alone: (work) => take(AT_ONCE, work) };
 }
 
-function probe(file: string, longestMs: number): ReturnType<Probe> {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, pathToFileURL(file).href], {
+interface Refusal {
+  readonly verdict: Verdict;
+  /** Whether another import of the same file could end otherwise. */
+  readonly isOverLimit: boolean;
+}
+
+function probe(file: string, limits: ProbeLimits): Promise<Refusal | undefined> {
+  const values = [pathToFileURL(file).href, `${limits.processorMs}`, `${limits.turns}`];
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, ...values], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: longestMs,
+    timeout: HANGS_MS,
     killSignal: 'SIGKILL',
   });
   let out = '';
@@ -72,16 +137,26 @@ function probe(file: string, longestMs: number): ReturnType<Probe> {
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (out.endsWith(IMPORTED)) return resolve(undefined);
-      const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
-      const message = child.killed
-        ? `did not finish importing within ${longestMs / 1000} s: check for an endless loop`
-        : verdictOf(signal ?? `exit code ${code}`, errors);
-      resolve(line === undefined ? { message } : { message, line: Number(line) });
+      const message = overLimit(errors, limits, child.killed);
+      if (message !== undefined) return resolve({ verdict: { message }, isOverLimit: true });
+      resolve({ verdict: verdictOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });
     });
   });
 }
 
-function verdictOf(end: string, errors: string): string {
+function overLimit(errors: string, limits: ProbeLimits, hangs: boolean): string | undefined {
+  const advice = 'move such work into run';
+  if (errors.endsWith(BUSY)) return `its import used ${limits.processorMs / 1000} s of processor time: ${advice}`;
+  if (errors.endsWith(WAITS)) return `its import waits for something that does not happen: ${advice}`;
+  return hangs ? `its import blocks its process: ${advice}` : undefined;
+}
+
+function verdictOf(file: string, end: string, errors: string): Verdict {
+  const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
+  return { message: describeEnd(end, errors), ...(line !== undefined && { line: Number(line) }) };
+}
+
+function describeEnd(end: string, errors: string): string {
   if (end === `exit code ${EXIT_UNSETTLED}`) return 'has a top-level await that never ends';
   const thrown = errors.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
   if (thrown !== undefined) return `throws an error while it is imported that cannot be caught: ${thrown}`;

@@ -1,27 +1,16 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
+import {
+  asObject,
+  checkExtras,
+  checkKeys,
+  EXTRAS,
+  isFactor,
+  LONGEST_DELAY_SECONDS,
+  type RetryPolicy,
+} from './policy-fields.ts';
 
-/**
- * The backoff after a failed attempt, as plain data: the registry stores it, the CLI shows it, and handlers and rescue
- * apply it. All delays are in seconds.
- */
-export type RetryPolicy = RetryShape & {
-  /** Largest random addition, as a fraction of the delay: 0.2 spreads a delay of 60 s over 60 to 72 s. */
-  readonly jitter: number;
-  /** If set, only errors with one of these class names or codes are retried. */
-  readonly retryOn?: readonly string[];
-  /**
-   * Errors with one of these class names or codes make the job a dead letter at once. A crash counts as `LeaseExpired`,
-   * and is retried regardless of `retryOn`.
-   */
-  readonly deadLetterOn?: readonly string[];
-};
-
-type RetryShape =
-  | { readonly kind: 'schedule'; readonly delays: readonly number[] }
-  | { readonly kind: 'fixed'; readonly delay: number }
-  | { readonly kind: 'linear'; readonly base: number; readonly step: number; readonly max: number }
-  | { readonly kind: 'exponential'; readonly base: number; readonly factor: number; readonly max: number };
+export { LONGEST_DELAY_SECONDS, type RetryPolicy } from './policy-fields.ts';
 
 /** The options of every builder. */
 export interface RetryOptions {
@@ -42,20 +31,20 @@ interface ExponentialOptions extends RetryOptions {
   max?: Duration;
 }
 
-/** The longest delay of any policy: a year, in seconds. */
-export const LONGEST_DELAY_SECONDS = 365 * 86_400;
-
 /** Builders of policies. A schedule with fewer delays than retries repeats its last delay. */
 export const retry = {
   schedule(delays: readonly Duration[], options: RetryOptions = {}): RetryPolicy {
-    if (delays.length === 0) throw new SettingError('retry.schedule(delays)', 'at least one delay', delays);
+    if (!Array.isArray(delays) || delays.length === 0) {
+      throw new SettingError('retry.schedule(delays)', "a list of delays, such as ['1m', '5m']", delays);
+    }
     const list = delays.map((delay, index) => delaySeconds(delay, `retry.schedule(delays[${index}])`));
     return { kind: 'schedule', delays: list, ...extras(options, 0) };
   },
   fixed(delay: Duration, options: RetryOptions = {}): RetryPolicy {
     return { kind: 'fixed', delay: delaySeconds(delay, 'retry.fixed(delay)'), ...extras(options, 0) };
   },
-  linear({ base, step, max = '12h', ...options }: LinearOptions): RetryPolicy {
+  linear(given: LinearOptions): RetryPolicy {
+    const { base, step, max = '12h', ...options } = asObject('retry.linear(options)', given);
     return {
       kind: 'linear',
       base: delaySeconds(base, 'retry.linear(base)'),
@@ -64,8 +53,9 @@ export const retry = {
       ...extras(options, 0),
     };
   },
-  exponential({ base, factor = 2, max = '12h', ...options }: ExponentialOptions): RetryPolicy {
-    if (!(Number.isFinite(factor) && factor >= 1)) {
+  exponential(given: ExponentialOptions): RetryPolicy {
+    const { base, factor = 2, max = '12h', ...options } = asObject('retry.exponential(options)', given);
+    if (!isFactor(factor)) {
       throw new SettingError('retry.exponential(factor)', 'a number of at least 1', factor);
     }
     return {
@@ -138,11 +128,12 @@ function delaySeconds(delay: Duration, field: string): number {
 }
 
 function extras(options: RetryOptions, defaultJitter: number) {
-  const jitter = options.jitter ?? defaultJitter;
-  if (!(jitter >= 0 && jitter <= 1)) throw new SettingError('retry jitter', 'a number from 0 to 1', jitter);
+  checkKeys('retry options', options, EXTRAS);
+  const { jitter = defaultJitter, retryOn, deadLetterOn } = options;
+  checkExtras({ jitter, retryOn, deadLetterOn }, 'retry ');
   return {
     jitter,
-    ...(options.retryOn && { retryOn: [...options.retryOn] }),
-    ...(options.deadLetterOn && { deadLetterOn: [...options.deadLetterOn] }),
+    ...(retryOn && { retryOn: [...retryOn] }),
+    ...(deadLetterOn && { deadLetterOn: [...deadLetterOn] }),
   };
 }

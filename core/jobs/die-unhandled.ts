@@ -65,7 +65,7 @@ const DIE_UNHANDLED = `
       where not exists (select from millrace.handlers h
         where h.job_type = l.job_type and h.routing_key = l.routing_key)
   ), oldest as materialized (
-    select o.id, u.job_type, u.routing_key from unhandled u, generate_series(0, 9) p(priority), lateral (
+    select o.id from unhandled u, generate_series(0, 9) p(priority), lateral (
         select j.id, j.created_at from millrace.jobs_live j
           where j.job_type = u.job_type and j.routing_key = u.routing_key and j.priority = p.priority::smallint
             and j.due_at is not null and j.due_at < millrace.clock() - make_interval(secs => $4)
@@ -76,7 +76,7 @@ const DIE_UNHANDLED = `
     select j.id, j.job_type, j.routing_key,
            format('no handler for %s', concat_ws('.', j.job_type, nullif(j.routing_key, ''))) as reason
       from millrace.jobs_live j
-      where j.id = any(array(select id from oldest)) and j.due_at is not null
+      where j.id = any(array(select id from oldest)) and j.status in ('pending', 'failed')
         and not exists (select from millrace.handlers h
           where h.job_type = j.job_type and h.routing_key = j.routing_key)
       order by j.id for update of j skip locked

@@ -1,10 +1,11 @@
-import { type Duration, seconds } from '../duration.ts';
-import { PayloadInvalid, SettingError } from '../errors.ts';
-import { type HandlerDefinition, whole } from '../handler/handler.ts';
+import { seconds } from '../duration.ts';
+import { PayloadInvalid } from '../errors.ts';
+import type { HandlerDefinition } from '../handler/handler.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { parsePayload, payloadJson } from '../handler/payload.ts';
-import { traceCreate } from '../tracing.ts';
+import { readTraceparent, traceCreate } from '../tracing.ts';
+import { checkHandler, checkNames, checkOptions, type EnqueueOptions } from './enqueue-options.ts';
 
 /**
  * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted in the client's current
@@ -12,23 +13,6 @@ import { traceCreate } from '../tracing.ts';
  */
 export interface EnqueueClient {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-}
-
-export interface EnqueueOptions {
-  /** Earliest time of the first attempt. Default now; excludes `delay`. */
-  readonly runAt?: Date | undefined;
-  /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
-  readonly delay?: Duration | undefined;
-  /** Priority from 0 to 9; lower numbers run first. Default 5. */
-  readonly priority?: number | undefined;
-  /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
-  readonly maxAttempts?: number | undefined;
-  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
-  readonly uniqueKey?: string | undefined;
-  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
-  readonly groupKey?: string | undefined;
-  /** W3C trace context of the producer. Default: the active OpenTelemetry trace, if any. */
-  readonly traceparent?: string | undefined;
 }
 
 export interface Enqueued {
@@ -52,9 +36,6 @@ export interface NewJob extends HandlerAddress, EnqueueOptions {
   readonly payload: string;
 }
 
-/** A hundred years. */
-const LONGEST_DELAY_SECONDS = 36_500 * 86_400;
-
 // Runs in the caller's session, so every name and operator has its schema: the search path may begin with any other.
 const ENQUEUE_JOB = `
   select id::pg_catalog.text as id, deduplicated
@@ -74,8 +55,8 @@ export async function enqueue<Schema extends PayloadSchema>(
   payload: PayloadInput<Schema>,
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
-  const job = await newJob({ ...options, handler, payload });
-  return traceCreate([job.jobType], (traceparent) => insertJob(client, { traceparent, ...job }));
+  const job = await newJob({ ...options, handler, payload }, '');
+  return traceCreate([job.jobType], (traceparent) => insertJob(client, withTrace(job, traceparent)));
 }
 
 /** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
@@ -88,9 +69,8 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
-  if (row === undefined)
-    throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
-  return row;
+  if (row) return row;
+  throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
 
 const ENQUEUE_JOBS = `
@@ -117,17 +97,14 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
 ): Promise<Enqueued[]> {
   const jobs: NewJob[] = [];
   for (const [index, item] of (items as readonly EnqueueItem[]).entries()) {
-    const job = await newJob(item).catch((error: unknown) => Promise.reject(placed(error, index)));
-    checkOptions(job, `items[${index}].`);
-    jobs.push(job);
+    const made = newJob(item, `items[${index}].`);
+    jobs.push(await made.catch((error: unknown) => Promise.reject(placed(error, index))));
   }
   const types = jobs.map(({ jobType }) => jobType);
-  return traceCreate(types, (traceparent) =>
-    insertJobs(
-      client,
-      jobs.map((job) => ({ traceparent, ...job })),
-    ),
-  );
+  return traceCreate(types, (traceparent) => {
+    const traced = jobs.map((job) => withTrace(job, traceparent));
+    return insertJobs(client, traced);
+  });
 }
 
 /** Enqueues jobs that the caller has already checked: their options with `checkOptions`, their payloads if possible. */
@@ -138,10 +115,18 @@ export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[])
 }
 
 /** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
-async function newJob({ handler, payload, ...options }: EnqueueItem): Promise<NewJob> {
+async function newJob({ handler, payload, ...options }: EnqueueItem, place: string): Promise<NewJob> {
+  checkHandler(handler, place);
+  checkNames(options, place);
+  checkOptions(options, place);
   const json = payloadJson(payload);
   await parsePayload(json, handler.payload);
   return { ...options, jobType: handler.jobType, routingKey: handler.routingKey, payload: json };
+}
+
+/** Returns the job with its own trace, or else the given one; the header of another format is left out. */
+function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
+  return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };
 }
 
 /** Returns the same error with the index of its item. */
@@ -164,38 +149,4 @@ function recordText({ jobType, routingKey, payload, ...options }: NewJob): strin
     traceparent: options.traceparent,
   };
   return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
-}
-
-/**
- * Validates the options of a job.
- * @throws SettingError that names the option, with `place` before it.
- */
-export function checkOptions(options: EnqueueOptions, place: string): void {
-  const { runAt, delay, priority, maxAttempts } = options;
-  if (runAt !== undefined && delay !== undefined) {
-    throw new SettingError(`${place}delay`, 'runAt or delay, not both', delay);
-  }
-  if (runAt !== undefined && !isTime(runAt)) {
-    throw new SettingError(`${place}runAt`, 'a valid Date between the years 1 and 9999', runAt);
-  }
-  if (delay !== undefined && seconds(delay, `${place}delay`) > LONGEST_DELAY_SECONDS) {
-    throw new SettingError(`${place}delay`, 'at most 36500d', delay);
-  }
-  if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
-  if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, 1, 1000);
-  for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
-}
-
-function isTime(value: unknown): boolean {
-  if (!(value instanceof Date) || Number.isNaN(value.getTime())) return false;
-  const year = value.getUTCFullYear();
-  return year >= 1 && year <= 9999;
-}
-
-function checkKey(field: string, key: unknown): void {
-  if (key === undefined) return;
-  const storable = typeof key === 'string' && key.isWellFormed() && !key.includes('\0');
-  // Postgres counts code points.
-  const length = storable ? [...key].length : 0;
-  if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }

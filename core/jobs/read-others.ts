@@ -23,11 +23,10 @@ const READ_OTHERS = `
       having count(*) > 0
   )
   select j.status, j.claim_no as "claimNo", j.job_type as "jobType", j.routing_key as "routingKey",
-         j.message_id as "messageId", j.request_id as "requestId", j.suspect, j.traceparent,
+         j.message_id as "messageId", j.request_id as "requestId", j.suspect,
+         left(j.traceparent, 55) as traceparent,
          (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled,
-         -- The response to an earlier start of this request was lost: returns the same start again.
-         case when j.status = 'running' and j.request_id = $7 and j.claim_no = i.claim_no
-           and j.message_id = i.message_id then j.payload::text end as payload,
+         a.again, case when a.again then millrace.payload_text(j.payload) end as payload,
          coalesce(j.attempts, 0) as attempt, coalesce(j.max_attempts, 0) as "maxAttempts",
          i.job_id <= here.last_value as issued, i.epoch = here.epoch as native,
          case when i.ord = 1 then (select h.retry_policy from millrace.handlers h
@@ -35,6 +34,9 @@ const READ_OTHERS = `
     from input i
     cross join here
     left join lateral (select * from millrace.jobs_live k where k.id = i.job_id limit 1) j on true
+    -- The response to an earlier start of this request was lost: returns the same start again.
+    cross join lateral (select coalesce(j.status = 'running' and j.request_id = $7 and j.claim_no = i.claim_no
+                                 and j.message_id = i.message_id, false) as again) a
     left join cancelled x on x.id = i.job_id
     order by i.ord`;
 
@@ -42,6 +44,7 @@ interface OtherJob extends LiveRow {
   suspect: boolean | null;
   traceparent: string | null;
   cancelled: boolean;
+  again: boolean;
   payload: string | null;
   attempt: number;
   maxAttempts: number;
@@ -106,7 +109,7 @@ function toAnswer(row: OtherJob, claimNo: string | undefined, batch: StartBatch)
 }
 
 function verdictOf(row: OtherJob, startable: boolean, suspects: boolean): StartAnswer['verdict'] {
-  if (row.payload !== null) return 'started';
+  if (row.again) return 'started';
   if (row.cancelled) return 'cancelled';
   if (!startable) return 'none';
   return row.suspect && !suspects ? 'suspect' : 'busy';

@@ -12,13 +12,15 @@ const FINISH_SUCCESSES = `
 const SETTLE_ATTEMPTS = `
   select id as "jobId", status, due_at as "dueAt"
     from millrace.settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                         $8::text[], $9::float8[], $10)`;
+                         $8::text[], $9::float8[], $10::boolean[], $11)`;
 
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
   /** Logs every outcome that the database refused. Default: the log of the process. */
   readonly log?: Log;
+  /** Called with the error of every outcome that the database refused. */
+  readonly onRefused?: (error: unknown) => void;
 }
 
 /**
@@ -55,6 +57,7 @@ async function settleAll(db: Database, settlements: readonly Settlement[], { req
     errors.map((error) => error?.stack ?? null),
     errors.map((error) => error?.fingerprint ?? null),
     outcomes.map((outcome) => ('delaySeconds' in outcome ? outcome.delaySeconds : 0)),
+    settlements.map(({ suspect }) => suspect ?? false),
     requestId,
   ]);
   return rows;
@@ -82,7 +85,7 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
  * not affect the others. Logs every refusal.
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
-  const { log = processLog } = options;
+  const { log = processLog, onRefused } = options;
   for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {
     try {
       return await settleAll(db, [{ ...settlement, outcome }], options);
@@ -94,6 +97,7 @@ async function settleOne(db: Database, settlement: Settlement, options: SettleOp
         sqlstate: errorCode(error),
         error,
       });
+      onRefused?.(error);
       if (!isUnstorable(error)) return [];
     }
   }

@@ -16,7 +16,7 @@ export interface StartRequest {
 export type StartVerdict =
   /** An attempt has begun, and the handler must run it. */
   | 'started'
-  /** The last attempt ended by rescue, so the job may start only without batch-mates. */
+  /** The last attempt may have ended its process, so the job may start only without batch-mates. */
   | 'suspect'
   /** A cancel request cancelled the job before its start. */
   | 'cancelled'
@@ -34,7 +34,7 @@ export interface StartAnswer {
   readonly issued: boolean;
   /** Whether the message has this database's epoch; if not, it is from another database or from before a restore. */
   readonly native: boolean;
-  /** The payload of a started job as JSON text, so that no digit is lost before the check. */
+  /** The payload of a started job as JSON text, which keeps every digit until the check; null when it is too large. */
   readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
@@ -57,7 +57,7 @@ export interface LiveRow extends HandlerAddress {
 export interface StartBatch extends HandlerAddress {
   readonly requestId: string;
   readonly requests: readonly StartRequest[];
-  /** Whether to start jobs whose last attempt ended by rescue too. */
+  /** Whether to start jobs whose last attempt may have ended its process too. */
   readonly suspects: boolean;
   /** Whether to read the rows only and start nothing. */
   readonly lookOnly?: boolean;
@@ -72,8 +72,8 @@ export interface Started {
 
 /** A started attempt. */
 export interface Begun {
-  /** The payload as JSON text. */
-  readonly payload: string;
+  /** The payload as JSON text; null when it is too large. */
+  readonly payload: string | null;
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly retryPolicy: RetryPolicy;

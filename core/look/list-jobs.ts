@@ -24,8 +24,14 @@ export interface ListFilter {
   /** Matches any of these; an empty list matches all. */
   readonly statuses: readonly JobStatus[];
   readonly jobTypes: readonly string[];
+  readonly routingKey?: string | undefined;
+  readonly uniqueKey?: string | undefined;
+  /** Part of the error's text, ignoring case. */
+  readonly error?: string | undefined;
   /** Earliest creation time: a time, or a duration before now by the database's clock. */
   readonly since?: Date | Duration | undefined;
+  /** Latest creation time, in the same forms. */
+  readonly createdTo?: Date | Duration | undefined;
   /** Largest number of jobs to return. */
   readonly limit: number;
 }
@@ -40,19 +46,30 @@ const LIST_JOBS = `
       and (cardinality($2::text[]) = 0 or status = any($2::text[]))
       and (cardinality($3::text[]) = 0 or job_type = any($3::text[]))
       and created_at >= coalesce($4::timestamptz, millrace.clock() - make_interval(secs => $5::float8), '-infinity')
-    order by id desc limit $6`;
+      and created_at <= coalesce($6::timestamptz, millrace.clock() - make_interval(secs => $7::float8), 'infinity')
+      and ($8::text is null or routing_key = $8) and ($9::text is null or unique_key = $9)
+      and ($10::text is null or position(lower($10) in lower(last_error)) > 0)
+    order by id desc limit $11`;
 
 const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
 /** Returns the jobs that match the filter, the newest first. */
-export async function listJobs(db: Queryable, { statuses, jobTypes, since, limit }: ListFilter): Promise<ListedJob[]> {
+export async function listJobs(db: Queryable, filter: ListFilter): Promise<ListedJob[]> {
+  const { statuses, jobTypes, routingKey, uniqueKey, error, since, createdTo, limit } = filter;
   const all = statuses.length === 0;
   const live = all || statuses.some((status) => !FINISHED.includes(status));
   const finished = all || statuses.some((status) => FINISHED.includes(status));
   const slots = [...(live ? [0] : []), ...(finished ? FINISHED_SLOTS : [])];
-  const time = since instanceof Date ? since.toISOString() : null;
-  const ago = since === undefined || since instanceof Date ? null : seconds(since, 'since');
-  const { rows } = await db.query<ListedJob>(LIST_JOBS, [slots, statuses, jobTypes, time, ago, limit]);
+  const { rows } = await db.query<ListedJob>(LIST_JOBS, [
+    ...[slots, statuses, jobTypes, ...boundary(since), ...boundary(createdTo)],
+    ...[routingKey ?? null, uniqueKey ?? null, error ?? null, limit],
+  ]);
   return rows;
+}
+
+/** Returns a time, and the seconds before now; at least one is null. */
+function boundary(at: Date | Duration | undefined): [time: string | null, ago: number | null] {
+  if (at === undefined) return [null, null];
+  return at instanceof Date ? [at.toISOString(), null] : [null, seconds(at, 'duration')];
 }

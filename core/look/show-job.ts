@@ -17,8 +17,11 @@ export interface ShownAttempt {
 }
 
 export interface ShownJob {
-  /** The job; `payload` and `result` are JSON text with every inserted digit. `result` is null without a result. */
-  readonly job: Job & { readonly payload: string; readonly result: string | null };
+  /**
+   * The job; `payload` and `result` are JSON text with every inserted digit. `payload` is null when it is too large to
+   * read, and `result` without a result.
+   */
+  readonly job: Job & { readonly payload: string | null; readonly result: string | null };
   /** The history, the newest entry first. */
   readonly attempts: readonly ShownAttempt[];
   /** Whether a handler for it is registered. */
@@ -34,9 +37,10 @@ const SHOW_JOB = `
     union all select * from millrace.jobs_finished where id = $1::bigint
     limit 1
   )
-  select j.id, j.job_type, j.routing_key, j.payload::text as payload, j.status, j.priority, j.attempts, j.max_attempts,
-         j.run_at, j.next_retry_at, j.due_at, j.claim_no, j.lease_expires_at, j.dispatched_at, j.started_at,
-         j.finished_at, j.created_at, j.updated_at, j.unique_key, j.group_key, j.last_error, j.result::text as result,
+  select j.id, j.job_type, j.routing_key, millrace.payload_text(j.payload) as payload, j.status, j.priority,
+         j.attempts, j.max_attempts, j.run_at, j.next_retry_at, j.due_at, j.claim_no, j.lease_expires_at,
+         j.dispatched_at, j.started_at, j.finished_at, j.created_at, j.updated_at, j.unique_key, j.group_key,
+         j.last_error, j.result::text as result,
          millrace.clock() as now, h.job_type is not null as handled, h.paused_at, h.held_until, h.hold_reason,
          h.max_in_flight, c.job_id is not null as cancel_requested,
          (select max(r.last_round_at) from millrace.dispatcher_runs r) as last_round_at,
@@ -53,7 +57,7 @@ const SHOW_ATTEMPTS = `
     from millrace.job_attempts where job_id = $1::bigint order by id desc`;
 
 interface ShowRow extends JobRow, Surroundings {
-  payload: string;
+  payload: string | null;
   result: string | null;
 }
 

@@ -75,11 +75,17 @@ export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
   return rows;
 }
 
+/** Returns how often each event happened in the last 5 minutes and the last hour. */
+export async function readThroughput(db: Queryable): Promise<Throughput[]> {
+  const { rows } = await db.query<Throughput>(READ_THROUGHPUT);
+  return rows;
+}
+
 /** Returns the statistics, in a few reads that are bounded regardless of the size of the tables. */
 export async function readStats(db: Queryable): Promise<Stats> {
   const { counts, countedAt } = await readLiveCounts(db);
   const oldestDue = await readOldestDue(db);
-  const { rows: throughput } = await db.query<Throughput>(READ_THROUGHPUT);
+  const throughput = await readThroughput(db);
   const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
   return {
     asOf: rounds[0]?.asOf ?? new Date(0),

@@ -5,6 +5,7 @@ import { buildIndexes } from './build-indexes.ts';
 import { type Database, openDatabase, type Queryable } from './database.ts';
 import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
 import { migrationHint } from './migration-hint.ts';
+import { keepingAlive, withLedger } from './migration-lock.ts';
 import type { Address } from './pool.ts';
 import { errorCode } from './statement-errors.ts';
 
@@ -45,12 +46,10 @@ const FIND_LEDGER = `
     where n.nspname = 'millrace' and c.relname = 'migrations'`;
 const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
-/** A lock until the end of the transaction: it works with a transaction pooler, and a killed migrator frees it. */
-const LOCK = `select pg_try_advisory_xact_lock(hashtextextended('millrace.migrations', 0)) as locked`;
-const POLL_EVERY_MS = 100;
+/** Another session changed the same row of a catalog, or created the same object. */
+const CONFLICTS = new Set(['XX000', '23505', '42710', '42P06', '42P07']);
+const MOST_CONFLICTS = 20;
 const BECOME_OWNER = `set local role millrace_owner`;
-/** A statement that waits for a table lock blocks all later ones, so this bounds the delay of concurrent inserts. */
-const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 
 export type MigrateOptions = Address & {
   folder?: string;
@@ -111,7 +110,7 @@ async function applyAll(connections: Connections, migrations: readonly Migration
   await prepare(db);
   const applied: string[] = [];
   for (const migration of migrations) {
-    if (!(await apply(connections, migration))) continue;
+    if (!(await apply(connections, migration, log))) continue;
     applied.push(migration.name);
     log.info('migration_applied', { migration: migration.name });
   }
@@ -123,11 +122,11 @@ async function applyAll(connections: Connections, migrations: readonly Migration
   return { applied, ahead: ledger.map(({ name }) => name).filter((name) => !known.has(name)) };
 }
 
-/** Creates roles and schema. Roles belong to the server, so it retries a conflict with another database's set-up. */
+/** Creates roles, schema and ledger. It retries a conflict with another set-up, of this database or of another one. */
 async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await alone(db, async (tx) => {
+      await db.transaction(async (tx) => {
         if (await isPrepared(tx)) return;
         await tx.query(ENSURE_ROLES);
         await tx.query(ENSURE_SCHEMA);
@@ -136,24 +135,9 @@ async function prepare(db: Database): Promise<void> {
       });
       return;
     } catch (error) {
-      if (attempt < 10 && ['XX000', '23505', '42710'].includes(errorCode(error) ?? '')) continue;
+      if (attempt < MOST_CONFLICTS && CONFLICTS.has(errorCode(error) ?? '')) continue;
       throw explain('preparing roles and schema', error);
     }
-  }
-}
-
-/**
- * Runs one transaction at a time across migrators. It polls for the lock, because a waiting statement has a snapshot,
- * and `create index concurrently` of the migrator with the lock would wait for its end: a deadlock.
- */
-async function alone<T>(db: Database, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  for (;;) {
-    const done = await db.transaction(async (tx) => {
-      const { rows } = await tx.query<{ locked: boolean }>(LOCK);
-      return rows[0]?.locked ? { value: await work(tx) } : undefined;
-    });
-    if (done) return done.value;
-    await new Promise((next) => setTimeout(next, POLL_EVERY_MS));
   }
 }
 
@@ -162,18 +146,17 @@ async function isPrepared(tx: Queryable): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function apply({ db, outside }: Connections, migration: Migration): Promise<boolean> {
+async function apply({ db, outside }: Connections, migration: Migration, log: Log): Promise<boolean> {
+  const { statements } = migration;
   try {
-    return await alone(db, async (tx) => {
-      await tx.query(BECOME_OWNER);
-      await tx.query(LIMIT_WAITING);
+    return await withLedger(db, log, async (tx) => {
       const { rows } = await tx.query<{ name: string; checksum: string }>(READ_LEDGER);
       const before = rows.find(({ name }) => name === migration.name);
       if (before) {
         refuseChanged(migration, before.checksum);
         return false;
       }
-      if (migration.statements) await buildIndexes(outside, migration.statements);
+      if (statements) await keepingAlive(tx, () => buildIndexes(outside, statements));
       else await tx.query(migration.sql);
       await tx.query(RECORD, [migration.name, migration.checksum]);
       return true;

@@ -1,6 +1,8 @@
-import tls, { type PeerCertificate } from 'node:tls';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Log } from '../log.ts';
+import { type Server, serversOf, verifiedTls } from './address.ts';
+import { isTlsRefused, makePool } from './connect.ts';
+import { errorCode } from './statement-errors.ts';
 
 /** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
 export interface Credentials {
@@ -26,7 +28,7 @@ export interface DatabaseOptions {
   log: Log;
   /** Longest time for one statement, in milliseconds. Default `STATEMENT_TIMEOUT_MS`. */
   statementTimeoutMs?: number;
-  /** Longest wait for a connection, in milliseconds. Default 30,000. */
+  /** Longest wait for a connection, in milliseconds. Default `CONNECT_TIMEOUT_MS`. */
   connectTimeoutMs?: number;
 }
 
@@ -40,6 +42,8 @@ const REFUSED = new Set(['28P01', '28000']);
 
 /** Default limit of a statement, in milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
+/** Default limit of a wait for a connection, in milliseconds. */
+export const CONNECT_TIMEOUT_MS = 30_000;
 /** By how much the client waits longer than the server, in milliseconds. */
 const GRACE_MS = 500;
 const RESTED_MS = 5000;
@@ -49,24 +53,23 @@ const usedAt = new WeakMap<pg.PoolClient, number>();
 
 /** Opens a pool. It reads the login and opens connections at the first use. */
 export function openPool(options: DatabaseOptions & Address): Pool {
-  if ('connectionString' in options) {
-    const pool = makePool(options, { connectionString: options.connectionString });
-    return { connect: () => connectSoundly(pool), end: () => pool.end() };
-  }
-  const { login } = options;
+  const { ways, again } = waysTo(options);
+  let way = 0;
   let current: Promise<pg.Pool> | undefined;
   const forget = (which: Promise<pg.Pool>) => {
-    if (current === which) current = undefined;
+    if (current !== which) return;
+    current = undefined;
+    way = (way + 1) % ways.length;
   };
   const connect = async () => {
-    current ??= login().then((credentials) => makePool(options, toConfig(credentials)));
+    current ??= (ways[way] as () => Promise<Server>)().then((server) => watchedPool(server, options));
     const mine = current;
     const pool = await mine.catch((error: unknown) => {
       forget(mine);
       throw error;
     });
     return connectSoundly(pool).catch((error: unknown) => {
-      if (isRefused(error)) {
+      if (again(error)) {
         forget(mine);
         void pool.end().catch(() => undefined);
       }
@@ -74,24 +77,42 @@ export function openPool(options: DatabaseOptions & Address): Pool {
     });
   };
   return {
-    connect: () => connect().catch((error: unknown) => (isRefused(error) ? connect() : Promise.reject(error))),
+    connect: () => connect().catch((error: unknown) => (again(error) ? connect() : Promise.reject(error))),
     end: async () => (await current?.catch(() => undefined))?.end(),
+  };
+}
+
+interface Ways {
+  /** One or more ways to the server; after the last comes the first. */
+  readonly ways: readonly (() => Promise<Server>)[];
+  /** Returns whether the next way may succeed after an error. */
+  readonly again: (error: unknown) => boolean;
+}
+
+function waysTo(address: Address): Ways {
+  if ('login' in address) return { ways: [async () => toServer(await address.login())], again: isRefused };
+  const servers = serversOf(address.connectionString);
+  return {
+    ways: servers.map((server) => async () => server),
+    again: (error) => servers.length > 1 && isTlsRefused(error),
   };
 }
 
 /**
  * Returns a working connection. Lambda freezes a function between invocations, so it cannot notice a lost connection:
- * an idle connection is tested with a query, and closed if the query fails.
+ * an idle connection is tested with a query, and closed if the query fails. Then the next one is tried, and in the end
+ * a new one.
  */
 async function connectSoundly(pool: pg.Pool): Promise<pg.PoolClient> {
-  const client = await pool.connect();
-  if (Date.now() - (usedAt.get(client) ?? Date.now()) < RESTED_MS) return client;
-  try {
-    await client.query({ text: 'select 1', query_timeout: SIGN_OF_LIFE_MS } as pg.QueryConfig);
-    return client;
-  } catch {
-    client.release(true);
-    return pool.connect();
+  for (;;) {
+    const client = await pool.connect();
+    if (Date.now() - (usedAt.get(client) ?? Date.now()) < RESTED_MS) return client;
+    try {
+      await client.query({ text: 'select 1', query_timeout: SIGN_OF_LIFE_MS } as pg.QueryConfig);
+      return client;
+    } catch {
+      client.release(true);
+    }
   }
 }
 
@@ -99,29 +120,20 @@ function isRefused(error: unknown): boolean {
   return REFUSED.has(String((error as { code?: unknown } | null)?.code));
 }
 
-function toConfig({ ca, ...login }: Credentials): pg.PoolConfig {
-  // Verifies the given host even if it is an IP address: pg passes only names on.
-  const checkServerIdentity = (_name: string, certificate: PeerCertificate) =>
-    tls.checkServerIdentity(login.host, certificate);
-  return { ...login, ssl: { ca, rejectUnauthorized: true, checkServerIdentity } };
+function toServer({ ca, ...login }: Credentials): Server {
+  return { ...login, ssl: verifiedTls(login.host, ca), sslnegotiation: 'postgres', session: {} };
 }
 
-function makePool(options: DatabaseOptions, address: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({
-    ...address,
+function watchedPool(server: Server, options: DatabaseOptions): pg.Pool {
+  const pool = makePool(server, {
+    name: options.name,
     max: options.max,
-    application_name: options.name,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
+    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     // The server ends a statement first; this limit is for a server that does not answer.
-    query_timeout: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + GRACE_MS,
-    keepAlive: true,
-    // Sends statements without waiting for the answers to those before.
-    pipeline: true,
-    idleTimeoutMillis: 60_000,
-    allowExitOnIdle: true,
+    answerTimeoutMs: (options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS) + GRACE_MS,
   });
   pool.on('release', (_error, client) => usedAt.set(client, Date.now()));
   // Without a listener, the loss of an idle connection would end the process.
-  pool.on('error', (error) => options.log.warn('database_connection_lost', { error }));
+  pool.on('error', (error) => options.log.warn('database_connection_lost', { error, sqlstate: errorCode(error) }));
   return pool;
 }

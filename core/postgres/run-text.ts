@@ -1,5 +1,8 @@
-import pg from 'pg';
-import type { DatabaseOptions } from './pool.ts';
+import type pg from 'pg';
+import { serversOf } from './address.ts';
+import { COLUMN_TEXTS } from './column-values.ts';
+import { openClient } from './connect.ts';
+import { CONNECT_TIMEOUT_MS, type DatabaseOptions } from './pool.ts';
 
 interface Session {
   readonly pid: number;
@@ -36,13 +39,11 @@ export async function runText(
   text: string,
   options: TextOptions,
 ): Promise<{ results: StatementResult[]; unfinished: boolean }> {
-  const client = makeClient(options);
+  const client = await open(options);
   client.on('notice', ({ message }) => options.onNotice(message ?? ''));
   try {
-    await client.connect();
     cancelOn(options, await client.query<Session>(OWN_SESSION));
-    const types = { getTypeParser: () => (value: unknown) => value };
-    const answer: unknown = await client.query({ text, rowMode: 'array', types });
+    const answer: unknown = await client.query({ text, rowMode: 'array', types: COLUMN_TEXTS });
     const results = [answer].flat() as pg.QueryArrayResult<(string | null)[]>[];
     return { results: results.map(toStatementResult), unfinished: client.getTransactionStatus() !== 'I' };
   } finally {
@@ -50,22 +51,15 @@ export async function runText(
   }
 }
 
-function makeClient({ connectionString, name, connectTimeoutMs = 30_000 }: TextOptions): pg.Client {
-  const client = new pg.Client({
-    connectionString,
-    application_name: name,
-    connectionTimeoutMillis: connectTimeoutMs,
-  });
-  client.on('error', () => undefined);
-  return client;
+function open({ connectionString, name, connectTimeoutMs = CONNECT_TIMEOUT_MS }: TextOptions): Promise<pg.Client> {
+  return openClient(serversOf(connectionString), { name, connectTimeoutMs });
 }
 
 /** Cancels the statement of a session when the signal fires. Otherwise the statement would continue and commit. */
 function cancelOn(options: TextOptions, { rows }: pg.QueryResult<Session>): void {
   const cancel = async () => {
-    const other = makeClient(options);
+    const other = await open(options);
     try {
-      await other.connect();
       await other.query(CANCEL_SESSION, [rows[0]?.pid, options.name]);
     } finally {
       await other.end().catch(() => undefined);

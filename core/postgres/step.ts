@@ -14,9 +14,10 @@ export interface Part {
 }
 
 const ADD_STEP = `insert into millrace.upkeep (step) values ($1) on conflict do nothing`;
+// A pass that ended in the future was made before the clock was set back.
 const TAKE_STEP = `
   select position from millrace.upkeep
-    where step = $1 and (position is not null or passed_at is null
+    where step = $1 and (position is not null or passed_at is null or passed_at > millrace.clock()
       or passed_at <= millrace.clock() - make_interval(secs => $2))
     for update skip locked`;
 const STORE_POSITION = `

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { serverVersion } from './connect.ts';
 import { leavesSound } from './statement-errors.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
@@ -22,19 +23,33 @@ export interface TransactionSettings {
   readonly keyed?: boolean;
 }
 
+/** How values are written and read, and what limits apply: a role or a database may have set each of them otherwise. */
+const OURS = [
+  ...["datestyle = 'ISO, MDY'", 'intervalstyle = postgres', "timezone = 'UTC'", 'extra_float_digits = 1'],
+  ...['standard_conforming_strings = on', 'array_nulls = on', 'search_path = pg_catalog, pg_temp'],
+  ...['lock_timeout = 0', 'jit = off'],
+];
+
 /**
- * Returns the text that begins a transaction. It sends every setting on which a statement depends, because a role, a
- * database or another client of a pooler may have set it otherwise. `set local` and not a startup parameter, which
- * poolers refuse. Without JIT: compiling a claim takes longer than running it.
+ * Returns the text that begins a transaction. It sends every setting on which a statement depends, for the transaction
+ * only and not as startup parameters, which poolers refuse. Without JIT: compiling a claim takes longer than running
+ * it. Whether the transaction may write is not set: who makes a database read-only means us too.
  */
 export function beginText({ statementMs, idleMs, keyed = false }: TransactionSettings): string {
-  return [
-    'begin isolation level read committed',
-    `set local statement_timeout = ${statementMs}`,
-    `set local idle_in_transaction_session_timeout = ${idleMs}`,
-    'set local jit = off',
-    ...(keyed ? ['set local enable_seqscan = off'] : []),
-  ].join('; ');
+  const settings = [
+    ...OURS,
+    `statement_timeout = ${statementMs}`,
+    `idle_in_transaction_session_timeout = ${idleMs}`,
+    ...(keyed ? ['enable_seqscan = off'] : []),
+  ];
+  return ['begin isolation level read committed', ...settings.map((setting) => `set local ${setting}`)].join('; ');
+}
+
+/** A transaction may be as long as its statements. Postgres has the setting from 17 on, and refuses it before. */
+const NO_TOTAL_LIMIT = '; set local transaction_timeout = 0';
+
+function begin(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
+  return client.query(serverVersion(client) >= 17 ? text + NO_TOTAL_LIMIT : text);
 }
 
 export async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
@@ -43,9 +58,9 @@ export async function run<Row>(client: pg.PoolClient, text: string, values: read
 }
 
 /** Runs one statement in a transaction of its own. The client sends all of it at once, without waiting in between. */
-export async function runAlone<Row>(client: pg.PoolClient, begin: string, text: string, values?: readonly unknown[]) {
+export async function runAlone<Row>(client: pg.PoolClient, first: string, text: string, values?: readonly unknown[]) {
   const [begun, answered, ended] = await Promise.allSettled([
-    client.query(begin),
+    begin(client, first),
     run<Row>(client, text, values),
     client.query('commit'),
   ]);
@@ -56,11 +71,11 @@ export async function runAlone<Row>(client: pg.PoolClient, begin: string, text: 
 /** Runs `work` in a transaction; when it throws, the transaction is rolled back or its connection is left to close. */
 export async function inTransaction<T>(
   client: pg.PoolClient,
-  begin: string,
+  first: string,
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
   // The first statement of the work is sent right behind it.
-  const begun = client.query(begin);
+  const begun = begin(client, first);
   begun.catch(() => undefined);
   try {
     const value = await work({ query: (text, values) => run(client, text, values) });

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
+import type { UncaughtErrors } from './uncaught-errors.ts';
 
 /** The dependencies of a batch. */
 export interface BatchDeps {
@@ -16,6 +17,8 @@ export interface BatchDeps {
   readonly log: Log;
   readonly random: () => number;
   readonly metrics?: Metrics;
+  /** The errors of this process that no code awaits or catches; absent: they end it at once. */
+  readonly uncaught?: UncaughtErrors;
   /** Ends the process at once. */
   readonly exit: () => void;
 }

@@ -33,6 +33,8 @@ export interface SettledRun {
   readonly result: AttemptResult;
   /** Seconds from the due time to the start. */
   readonly waitSeconds: number | null;
+  /** Whether the attempt may have ended its process. */
+  readonly suspect?: boolean;
 }
 
 /** Logs the outcome of an attempt and the status that follows. */

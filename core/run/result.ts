@@ -1,17 +1,19 @@
 import { describeFailure } from '../failure.ts';
+import { isOpaque } from '../handler/payload.ts';
 import { DEEPEST_JSON, jsonDepth } from '../json.ts';
 import { storableJson } from '../text.ts';
 
 const LONGEST_RESULT_BYTES = 64 * 1024;
 
 /**
- * Returns the JSON text of a handler's result, or null without a result. A result that cannot be stored is replaced by
- * an object with the reason: the work is done, and its result must not fail the attempt.
+ * Returns the JSON text of a handler's result, or null without a result. What JSON would silently lose is written in
+ * another form, and what cannot be stored is replaced by an object with the reason: the work is done, and its result
+ * must not fail the attempt.
  */
 export function resultJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   try {
-    const json = JSON.stringify(value);
+    const json = JSON.stringify(value, expressible);
     if (json === undefined) return null;
     const bytes = Buffer.byteLength(json);
     if (bytes > LONGEST_RESULT_BYTES)
@@ -20,6 +22,18 @@ export function resultJson(value: unknown): string | null {
   } catch (error) {
     return notStored(`the result is not JSON: ${describeFailure(error).message}`);
   }
+}
+
+/** Replaces a value that JSON turns into `{}`, whatever it contains. */
+function expressible(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (value instanceof Map || value instanceof Set) return [...value];
+  if (value instanceof Error) {
+    const { name, message } = describeFailure(value);
+    const { code } = value as { code?: unknown };
+    return { name, message, ...(['string', 'number'].includes(typeof code) && { code }) };
+  }
+  return isOpaque(value) ? { not_kept: `a ${value.constructor.name}, which JSON turns into {}` } : value;
 }
 
 function notStored(reason: string): string {

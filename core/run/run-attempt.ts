@@ -1,6 +1,6 @@
 import { PayloadInvalid, TimedOut } from '../errors.ts';
 import { describeFailure, failureLabels, isInstance } from '../failure.ts';
-import { Cancel, ChosenOutcome, DeadLetter, RetryAfter, Skip, Snooze } from '../handler/chosen-outcome.ts';
+import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
 import { parsePayload } from '../handler/payload.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
@@ -16,8 +16,8 @@ import { resultJson } from './result.ts';
 export interface Attempt {
   readonly jobId: string;
   readonly claimNo: string;
-  /** The payload as JSON text. */
-  readonly payload: string;
+  /** The payload as JSON text; null when it is too large, and the job dies unrun. */
+  readonly payload: string | null;
   readonly number: number;
   readonly max: number;
   /** The trace that enqueued the job. */
@@ -50,21 +50,29 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const outcome = timedOut && overstayed ? failed(deps, attempt, timedOut) : await run;
+  const outcome = timedOut && overstayed ? failedOutcome(deps, attempt, timedOut) : await run;
   return { outcome, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
 }
 
 async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
-    const value = await deps.definition.run(contextOf(deps, attempt, { payload, signal }));
-    return isInstance(value, ChosenOutcome)
-      ? chosen(deps, attempt, value)
-      : { kind: 'succeeded', result: resultJson(value) };
+    const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal }));
+    // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
+    const value = isThenable(returned) ? await returned : returned;
+    if (isInstance(value, Error)) return chosen(deps, attempt, value) ?? failedOutcome(deps, attempt, value);
+    return chosen(deps, attempt, value) ?? { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
-    if (isInstance(thrown, ChosenOutcome)) return chosen(deps, attempt, thrown);
     // An error after the signal is usually a consequence of the signal.
-    return failed(deps, attempt, signal.aborted ? signal.reason : thrown);
+    return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  try {
+    return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
+  } catch {
+    return false;
   }
 }
 
@@ -82,19 +90,25 @@ function contextOf(
   };
 }
 
-function failed(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
+/** Returns the outcome of an attempt that threw this. */
+export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
   const error = describeFailure(thrown);
   const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };
-  return { kind: 'failed', error, delaySeconds: retryDelay(deps.policy, attempt.number, deps.random()) };
+  return { kind: 'failed', error, delaySeconds: policyDelay(deps, attempt) };
 }
 
-function chosen(deps: AttemptDeps, attempt: Attempt, outcome: ChosenOutcome): Outcome {
-  const error = describeFailure(outcome);
-  if (outcome instanceof RetryAfter) return { kind: 'failed', error, delaySeconds: clampDelay(outcome.delaySeconds) };
-  if (outcome instanceof Snooze) return { kind: 'snoozed', error, delaySeconds: clampDelay(outcome.delaySeconds) };
-  if (outcome instanceof Skip) return { kind: 'skipped', error };
-  if (outcome instanceof Cancel) return { kind: 'cancelled', error };
-  if (outcome instanceof DeadLetter) return { kind: 'dead_letter', error };
-  return failed(deps, attempt, outcome);
+/** Returns the outcome that the handler chose by throwing or returning `value`; undefined if it chose none. */
+function chosen(deps: AttemptDeps, attempt: Attempt, value: unknown): Outcome | undefined {
+  const choice = choiceOf(value);
+  if (choice === undefined) return undefined;
+  const { kind } = choice;
+  const error = describeFailure(value);
+  if (kind !== 'retry_after' && kind !== 'snoozed') return { kind, error };
+  const delaySeconds = clampDelay(choice.delaySeconds ?? policyDelay(deps, attempt));
+  return { kind: kind === 'snoozed' ? kind : 'failed', error, delaySeconds };
+}
+
+function policyDelay(deps: AttemptDeps, attempt: Attempt): number {
+  return retryDelay(deps.policy, attempt.number, deps.random());
 }

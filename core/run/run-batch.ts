@@ -1,30 +1,34 @@
-import { DEFAULT_RETRY_POLICY } from '../handler/retry-policy.ts';
 import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
-import type { AttemptResult } from '../outcome.ts';
 import { retryUntilDone } from '../time.ts';
 import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { batchFields } from './log-fields.ts';
 import { releaseUnstarted } from './release-unstarted.ts';
-import { type Attempt, runAttempt } from './run-attempt.ts';
-import { settleBatch } from './settle-batch.ts';
+import { runWave, type WaveRun } from './run-wave.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
 import { findSuspects } from './suspects.ts';
+import type { UncaughtError } from './uncaught-errors.ts';
 
+/** How long the runtime may take to report an error to Lambda, in milliseconds. */
+const REPORT_MS = 1_000;
 /** A suspect with this many receives starts first and alone, so that it cannot crash its batch-mates again. */
 const SUSPECT_FIRST_AT = 3;
 
 /**
- * Runs one SQS batch: starts all jobs, runs them concurrently and settles them. Never throws; the response names the
- * messages that must stay in SQS.
+ * Runs one SQS batch: starts all jobs, runs them concurrently and settles each soon after it ended. Never throws; the
+ * response names the messages that must stay in SQS.
  */
 export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: Invocation): Promise<BatchResponse> {
   const deps = { ...given, log: given.log.child(batchFields(given)) };
   const disposal: Disposal = { failed: new Set(), visible: new Set() };
-  const run: BatchRun = { batch: decodeBatch(event), invocation, disposal, overstayed: false };
+  const run: BatchRun = {
+    ...{ batch: decodeBatch(event), invocation, disposal },
+    ...{ overstayed: false, uncaught: undefined, over: new AbortController() },
+  };
+  const unwatch = deps.uncaught?.watch((uncaught) => receiveUncaught(deps, run, uncaught));
   try {
     for (const record of run.batch.unreadable) refuse(deps, disposal, record);
     await runDeliveries(deps, run);
@@ -34,25 +38,39 @@ export async function runBatch(given: BatchDeps, event: SqsEvent, invocation: In
     for (const { messageId } of event.Records) disposal.failed.add(messageId);
   }
   await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
-  if (run.overstayed) deps.exit();
+  unwatch?.();
+  if (run.uncaught) await endWith(deps, run.uncaught);
+  else if (run.overstayed) deps.exit();
   return { batchItemFailures: [...disposal.failed].map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** The state of the process is unknown after such an error: what runs is not waited for. */
+function receiveUncaught({ log }: BatchDeps, run: BatchRun, uncaught: UncaughtError): void {
+  const { error, owner } = uncaught;
+  log.error('uncaught_error', { error, ...(owner && { job_id: owner.jobId }) });
+  run.uncaught ??= uncaught;
+  run.over.abort();
+}
+
+/** Ends the process as the error would have: the runtime reports it to Lambda. Exits if no listener does. */
+async function endWith({ time, exit }: BatchDeps, { pass }: UncaughtError): Promise<void> {
+  pass();
+  await time.sleep(REPORT_MS);
+  exit();
 }
 
 /** Bounces an unreadable message, but not endlessly: without a dead-letter queue it would loop without a pause. */
 function refuse({ log }: BatchDeps, disposal: Disposal, record: SqsRecord): void {
   const received = Number(record.attributes?.ApproximateReceiveCount ?? 1);
-  const reason = received > MAX_RECEIVE_COUNT ? 'received too often: check the redrive policy of its queue' : undefined;
+  const isStuck = received > MAX_RECEIVE_COUNT;
+  const reason = isStuck ? 'received too often: check the redrive policy of its queue' : 'not a Millrace message';
   log.error('message_unreadable', { sqs_message_id: record.messageId, receive_count: received, reason });
-  if (reason === undefined) bounce(disposal, record);
-  else disposal.failed.add(record.messageId);
+  if (isStuck) disposal.failed.add(record.messageId);
+  else bounce(disposal, record);
 }
 
-interface BatchRun {
+interface BatchRun extends WaveRun {
   readonly batch: DecodedBatch;
-  readonly invocation: Invocation;
-  readonly disposal: Disposal;
-  /** Whether a handler still runs after its timeout; set even when a later step fails. */
-  overstayed: boolean;
 }
 
 async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
@@ -80,7 +98,7 @@ async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly De
   await releaseUnstarted(deps, run.disposal, rest);
   // This one bounces, because that raises its receive count: if it were released each time, it would never start first,
   // and would starve behind batch-mates that leave too little time.
-  if (run.overstayed || !fits(deps, run.invocation)) bounce(run.disposal, one);
+  if (run.overstayed || run.uncaught || !fits(deps, run.invocation)) bounce(run.disposal, one);
   else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
 }
 
@@ -88,7 +106,7 @@ function sameClaim(one: Delivery, other: Delivery): boolean {
   return one.message.jobId === other.message.jobId && one.message.claimNo === other.message.claimNo;
 }
 
-interface Wave {
+interface StartWave {
   readonly deliveries: readonly Delivery[];
   readonly twins: readonly Delivery[];
   readonly suspects: boolean;
@@ -96,7 +114,7 @@ interface Wave {
   readonly found?: Delivery[];
 }
 
-async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<void> {
+async function runStarted(deps: BatchDeps, run: BatchRun, wave: StartWave): Promise<void> {
   const { definition } = deps;
   const { jobType, routingKey } = definition;
   const requestId = run.invocation.awsRequestId;
@@ -106,24 +124,15 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: Wave): Promise<v
     suspects: wave.suspects,
   });
   const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
-  const running = pairs.filter(({ answer }) => answer.verdict === 'started');
+  const jobs = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
   // Decisions run concurrently with the attempts, so that a redrive does not wait for its batch-mates.
-  const deciding = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
-  const results = await Promise.all(running.map(({ answer, delivery }) => runOne(deps, started, { answer, delivery })));
-  run.overstayed ||= results.some(({ overstayed }) => overstayed);
-  // Decisions must finish before any settle: otherwise a twin could find its job dead and redrive it.
-  const undecided = await deciding;
-  await settleBatch(
-    deps,
-    run,
-    running.map(({ delivery, answer: { waitSeconds } }, index) => {
-      return { delivery, waitSeconds, result: results[index] as AttemptResult };
-    }),
-  );
-  const waits = running.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
-  deps.metrics?.put({ WaitTime: waits, Duration: results.map(({ durationMs }) => durationMs) }, jobType);
+  const decided = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
+  const durations = await runWave(deps, run, { jobs, policy: started.retryPolicy, decided });
+  const waits = jobs.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);
+  deps.metrics?.put({ WaitTime: waits, Duration: durations }, jobType);
+  const undecided = await decided;
   if (undecided) throw undecided.error;
 }
 
@@ -142,18 +151,6 @@ async function startWithRetry(deps: BatchDeps, invocation: Invocation, batch: St
   });
   if (started === undefined) throw failure;
   return started;
-}
-
-function runOne(deps: BatchDeps, started: Started, { answer, delivery }: { answer: StartAnswer; delivery: Delivery }) {
-  const attempt: Attempt = {
-    jobId: delivery.message.jobId,
-    claimNo: delivery.message.claimNo,
-    payload: answer.payload ?? 'null',
-    number: answer.attempt,
-    max: answer.maxAttempts,
-    traceparent: answer.traceparent,
-  };
-  return runAttempt({ ...deps, policy: started.retryPolicy ?? DEFAULT_RETRY_POLICY }, attempt);
 }
 
 /** Returns whether the invocation has time for the handler's timeout and the reserve. */

@@ -1,7 +1,10 @@
+import { messageOf } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 import { settle } from '../jobs/settle.ts';
+import type { LogFields } from '../log.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
+import { errorCode } from '../postgres/statement-errors.ts';
 import { retryUntilDone } from '../time.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
@@ -9,39 +12,69 @@ import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
 /** Time that is reserved for the last log lines of an invocation, in milliseconds. */
 const LOG_RESERVE_MS = 1_000;
 
+interface Batch {
+  readonly invocation: Invocation;
+  readonly disposal: Disposal;
+  /** Called with every error that keeps outcomes from being stored. */
+  readonly onRefused?: (error: unknown) => void;
+}
+
 /**
  * Stores the outcomes, and retries while the invocation has time: a short outage of the database or a locked row must
  * not cost an attempt.
  */
 export async function settleBatch(
   deps: BatchDeps,
-  { invocation, disposal }: { invocation: Invocation; disposal: Disposal },
+  { invocation, disposal }: Batch,
   ended: readonly SettledRun[],
 ): Promise<void> {
   let open = ended;
+  let refusal: unknown;
+  const onRefused = (error: unknown) => {
+    refusal = error;
+  };
   const hasTime = (pauseMs: number) => invocation.getRemainingTimeInMillis() >= pauseMs + LOG_RESERVE_MS;
   await retryUntilDone(deps.time, hasTime, async () => {
-    open = await settleOpen(deps, { invocation, disposal }, open).catch((error: unknown) => {
-      deps.log.warn('settle_failed', { error, jobs: open.length });
-      return open;
-    });
+    refusal = undefined;
+    open = await settleOnce(deps, { invocation, disposal, onRefused }, open);
     return open.length === 0;
   });
   // Rescue ends them when their lease expires, like the attempts of a crashed process.
-  for (const { delivery } of open) {
-    deps.log.error('settle_given_up', deliveryFields(delivery));
-    disposal.failed.add(delivery.messageId);
-  }
+  for (const { delivery } of open) disposal.failed.add(delivery.messageId);
+  if (open.length > 0) deps.log.error('settle_given_up', givenUpFields(open, refusal));
+}
+
+/** Returns the fields of one line for all jobs of a batch: an outage concerns all, and its cause is the same. */
+function givenUpFields(open: readonly SettledRun[], refusal: unknown): LogFields {
+  const jobs = { jobs: open.length, job_ids: open.map(({ delivery }) => delivery.message.jobId).join(' ') };
+  if (refusal === undefined) return { ...jobs, reason: 'other transactions lock the rows of these jobs' };
+  return { ...jobs, reason: messageOf(refusal), sqlstate: errorCode(refusal), error: refusal };
+}
+
+/** Tries once to store the outcomes, and returns those that are still open. Never throws. */
+export async function settleOnce(
+  deps: BatchDeps,
+  run: Batch,
+  ended: readonly SettledRun[],
+): Promise<readonly SettledRun[]> {
+  return settleOpen(deps, run, ended).catch((error: unknown) => {
+    run.onRefused?.(error);
+    deps.log.warn('settle_failed', { error, jobs: ended.length });
+    return ended;
+  });
 }
 
 /** Settles attempts, and returns those that still run under this claim because their row was locked. */
 async function settleOpen(
   deps: BatchDeps,
-  { invocation, disposal }: { invocation: Invocation; disposal: Disposal },
+  { invocation, disposal, onRefused }: Batch,
   ended: readonly SettledRun[],
 ): Promise<readonly SettledRun[]> {
   const requestId = invocation.awsRequestId;
-  const settled = await settle(deps.db, ended.map(toSettlement), { requestId, log: deps.log });
+  const settled = await settle(deps.db, ended.map(toSettlement), {
+    ...{ requestId, log: deps.log },
+    ...(onRefused && { onRefused }),
+  });
   const unchanged: SettledRun[] = [];
   ended.forEach((one, index) => {
     const { status, dueAt } = settled[index] as Settled;
@@ -64,13 +97,21 @@ async function settleOpen(
       ...deliveryFields(one.delivery),
       outcome: one.result.outcome.kind,
       status: state?.status ?? undefined,
+      reason: standing(state),
     });
     return false;
   });
 }
 
-function toSettlement({ delivery, result }: SettledRun): Settlement {
-  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome };
+/** Returns why an outcome was not stored: the row is no longer that of this attempt. */
+function standing(state: ClaimState | undefined): string {
+  if (state === undefined || state.status === null) return 'the job has finished or was deleted';
+  if (!state.ours) return `the job is ${state.status} under another claim`;
+  return `the job is ${state.status}${state.status === 'running' ? ' in another request' : ''}`;
+}
+
+function toSettlement({ delivery, result, suspect = false }: SettledRun): Settlement {
+  return { jobId: delivery.message.jobId, claimNo: delivery.message.claimNo, outcome: result.outcome, suspect };
 }
 
 const READ_CLAIMS = `

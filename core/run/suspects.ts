@@ -6,7 +6,7 @@ const FIND_SUSPECTS = `
     where j.status = 'dispatched' and j.suspect
     order by j.id`;
 
-/** Returns the ids of the claimed jobs whose last attempt ended by rescue. */
+/** Returns the ids of the claimed jobs whose last attempt may have ended its process. */
 export async function findSuspects(
   db: Database,
   claims: readonly { jobId: string; claimNo: string }[],

@@ -1,5 +1,4 @@
 import { SettingError } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { countJobs, readDueJobs } from '../numbers/count-jobs.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Queryable } from '../postgres/database.ts';
@@ -9,6 +8,8 @@ import { runUpkeep, type UpkeepDeps, type UpkeepStep } from './run-upkeep.ts';
 const LEAST_RETENTION_SECONDS = 3600;
 const LONGEST_RETENTION_SECONDS = 30 * 86_400;
 const HOUR = 3600;
+const COUNT_JOBS = 'count_jobs';
+const PRUNE_FINISHED = 'prune_finished';
 
 const ANALYZE_JOBS = `select millrace.analyze_jobs()`;
 
@@ -38,12 +39,9 @@ export function upkeepSteps(retentionSeconds: number): readonly UpkeepStep[] {
   ];
 }
 
-const COUNT_JOBS = 'count_jobs';
-const PRUNE_FINISHED = 'prune_finished';
-
 /** Runs the steps until `until`, logs what was deleted, and publishes the number of due jobs when it was counted. */
-export async function keepUp(
-  deps: UpkeepDeps & { readonly log: Log; readonly metrics?: Metrics },
+export async function doUpkeep(
+  deps: UpkeepDeps & { readonly metrics?: Metrics },
   steps: readonly UpkeepStep[],
   until: number,
 ): Promise<void> {

@@ -20,8 +20,8 @@ export interface HandlersDeps {
   readonly runner: Runner;
   readonly sqs: SQSClient;
   readonly db: Database;
-  /** Environment variables of every function. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** Reads the environment variables of every handler. */
+  readonly environment: () => Promise<Readonly<Record<string, string>>>;
   /** Factor applied to every retry delay before it is written to the registry. */
   readonly retryFactor: number;
   readonly printLine: (line: string) => void;
@@ -44,6 +44,8 @@ interface State {
 export interface DeployedHandlers {
   /** Sorted by name. */
   readonly list: () => readonly Registration[];
+  /** One line for each file that is not deployed as it stands: file, line and reason. */
+  readonly complaints: () => readonly string[];
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls
    * run one after another.
@@ -57,6 +59,7 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   let last: Promise<void> = Promise.resolve();
   return {
     list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
+    complaints: () => [...state.complaints],
     sync: (bundled) => {
       last = last.catch(() => undefined).then(async () => syncOnce(deps, state, bundled ?? (await deps.bundle())));
       return last;
@@ -99,7 +102,7 @@ async function deploy(deps: HandlersDeps, { deployed, started }: State, handler:
     bundle,
     timeoutSeconds: timingOf(definition).functionTimeout,
     memoryMb: definition.memoryMb,
-    environment: { ...deps.environment, MILLRACE_QUEUE_URL: queues.queueUrl },
+    environment: { ...(await deps.environment()), MILLRACE_QUEUE_URL: queues.queueUrl },
   };
   const mapping = mappingOf(definition, functionName, queues);
   const next: DeployedVersion = {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../core/failure.ts';
 import type { Runner } from '../lambda/runner.ts';
+import { listenOnLoopback } from '../loopback/loopback-server.ts';
 
 export interface Gateway {
   readonly port: number;
@@ -23,23 +22,14 @@ const MAX_HEADER_BYTES = 10_240;
 
 /** Serves a function on 127.0.0.1 as an API Gateway HTTP API does: each request becomes an event of format 2.0. */
 export async function startGateway({ port, functionName }: GatewayOptions, runner: Runner): Promise<Gateway> {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (request, response) => {
+  const listener: RequestListener = (request, response) => {
     answer(runner, functionName, request, response).catch((error: unknown) => {
       refuse(response, 500, messageOf(error));
     });
-  });
-  server.on('clientError', refuseUnparsed);
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: bound } = server.address() as AddressInfo;
-  return {
-    port: bound,
-    url: `http://127.0.0.1:${bound}`,
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
   };
+  const gateway = await listenOnLoopback(port, listener, { maxHeaderSize: MAX_HEADER_BYTES });
+  gateway.server.on('clientError', refuseUnparsed);
+  return gateway;
 }
 
 async function answer(

@@ -3,8 +3,9 @@ import {
   GetQueueAttributesCommand,
   QueueNameExists,
   SetQueueAttributesCommand,
-  SQSClient,
+  type SQSClient,
 } from '@aws-sdk/client-sqs';
+import { openSqs } from '../../core/aws/clients.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
@@ -22,7 +23,7 @@ export interface HandlerQueues {
 }
 
 export function openSqsClient(endpoint: string, region: string): SQSClient {
-  return new SQSClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 10 });
+  return openSqs({ maxAttempts: 10 }, { endpoint, region, credentials: CREDENTIALS });
 }
 
 /** Creates a handler's queue and dead-letter queue, or updates existing ones to the values of the definition. */

@@ -1,32 +1,43 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { messageOf } from '../../core/failure.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
 
+/** What is watched: every file under a folder, and one file elsewhere, which need not exist. */
+interface Watched {
+  readonly folder: string;
+  readonly file: string;
+}
+
 /**
- * Calls `reload` after a file under `folder` was saved, and prints a line if it fails. Returns a function that stops
- * the watch and waits for a call in progress.
+ * Calls `reload` after a watched file was saved, and prints a line if it fails. Returns a function that stops the watch
+ * and waits for a call in progress.
  */
 export async function watchSources(
-  folder: string,
+  { folder, file }: Watched,
   reload: () => Promise<void>,
   printLine: (line: string) => void,
 ): Promise<() => Promise<void>> {
   const reportFailure = (error: unknown) => printLine(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
-  const folders = watchFolders(folder, () => {
+  const onChange = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
       last = last.then(folders.update).then(reload).catch(reportFailure);
     }, QUIET_MS);
-  });
+  };
+  const folders = watchFolders(folder, onChange);
   await folders.update();
+  // The folder of the file is watched, since the file may be created later, or replaced by another.
+  const files = watch(dirname(file), (_event, name) => (name === basename(file) ? onChange() : undefined));
+  files.on('error', () => files.close());
   return async () => {
     folders.close();
+    files.close();
     clearTimeout(timer);
     await last;
   };

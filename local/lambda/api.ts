@@ -4,11 +4,13 @@ import { FunctionNotFoundError, type FunctionTable } from './function-table.ts';
 import { ServiceError, toAnswer } from './invocation-result.ts';
 import type { Mapping } from './mapping.ts';
 import { parseJson } from './parse-json.ts';
-import { readChange, readConcurrency, toConfiguration } from './wire.ts';
+import { assertAccessKey, readChange, readConcurrency, toConfiguration } from './wire.ts';
 
 export interface ApiDeps {
   functions: FunctionTable;
   mappings: ReadonlyMap<string, Mapping>;
+  /** The access key that requests must carry. */
+  accessKeyId: string;
 }
 
 interface Call {
@@ -55,6 +57,7 @@ export function answerApi(deps: ApiDeps): RequestListener {
 }
 
 async function answer(deps: ApiDeps, request: IncomingMessage, requestId: string): Promise<Answer> {
+  assertAccessKey(request.headers.authorization, deps.accessKeyId);
   const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://lambda');
   request.setEncoding('utf8');
   let body = '';

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { decodeMessage } from '../../core/aws/message.ts';
 import type { Children } from '../processes/children.ts';
 import { Environment } from './environment.ts';
 import { type InvocationResult, summarize } from './invocation-result.ts';
+import { parseJson } from './parse-json.ts';
 import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
 /** Lambda limits an init to ten seconds; one that fails or takes longer is repeated within the function's timeout. */
@@ -47,7 +49,7 @@ export class FunctionPool {
     this.#running.add(run);
     const result = await run;
     this.#running.delete(run);
-    this.#report(result, requestId);
+    this.#report(result, requestId, payload);
     return result;
   }
 
@@ -129,7 +131,7 @@ export class FunctionPool {
     }
   }
 
-  #report(result: InvocationResult, requestId: string): void {
+  #report(result: InvocationResult, requestId: string, payload: string): void {
     if (result.kind === 'success' || result.kind === 'error' || result.kind === 'throttled' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
@@ -138,8 +140,16 @@ export class FunctionPool {
       exit: () => result.error.errorMessage.replace(/^RequestId: \S+ Error: /, ''),
       'init-failed': () => summarize(result.error),
     };
-    this.#options.onEvent({ kind: result.kind, functionName, message: messages[result.kind](), requestId });
+    const message = messages[result.kind]();
+    this.#options.onEvent({ kind: result.kind, functionName, message, requestId, jobIds: jobIdsOf(payload) });
   }
+}
+
+/** Returns the ids of the jobs in an event from SQS; none for any other event. */
+function jobIdsOf(payload: string): string[] {
+  const { Records: records } = (parseJson(payload) ?? {}) as { Records?: unknown };
+  if (!Array.isArray(records)) return [];
+  return records.flatMap(({ body }) => decodeMessage(String(body))?.jobId ?? []);
 }
 
 function asInit(result: Environment | InvocationResult): Environment | InvocationResult {

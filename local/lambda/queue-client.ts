@@ -4,8 +4,9 @@ import {
   type Message,
   ReceiveMessageCommand,
   type ReceiveMessageCommandInput,
-  SQSClient,
 } from '@aws-sdk/client-sqs';
+import { openSqs } from '../../core/aws/clients.ts';
+import { CREDENTIALS } from '../state.ts';
 
 export interface QueueClient {
   receive(queueUrl: string, most: number, waitSeconds: number, signal: AbortSignal): Promise<Message[]>;
@@ -18,20 +19,14 @@ export interface QueueClient {
 
 /** Opens the SQS client of a mapping, without retries by the SDK: the mapping has its own. */
 export function openQueueClient(endpoint: string, region: string): QueueClient {
-  const sqs = new SQSClient({
-    endpoint,
-    region,
-    useQueueUrlAsEndpoint: false,
-    maxAttempts: 1,
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: {
-      connectionTimeout: 2_000,
-      // Longer than the longest poll. By default the SDK only warns, and a hung server would block a lane permanently.
-      requestTimeout: 30_000,
-      throwOnRequestTimeout: true,
-      httpAgent: { maxSockets: 2_000 },
-    },
-  });
+  const requestHandler = {
+    connectionTimeout: 2_000,
+    // Longer than the longest poll. By default the SDK only warns, and a hung server would block a lane permanently.
+    requestTimeout: 30_000,
+    throwOnRequestTimeout: true,
+    httpAgent: { maxSockets: 2_000 },
+  };
+  const sqs = openSqs({ maxAttempts: 1, requestHandler }, { endpoint, region, credentials: CREDENTIALS });
   return {
     async receive(QueueUrl, MaxNumberOfMessages, WaitTimeSeconds, abortSignal) {
       const input: ReceiveMessageCommandInput = {

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { listenOnLoopback } from '../loopback/loopback-server.ts';
 import type { Children } from '../processes/children.ts';
 import { answerApi } from './api.ts';
 import { FunctionTable } from './function-table.ts';
@@ -13,6 +11,8 @@ import type { FunctionSpec, MappingSpec, RunnerEvent } from './specs.ts';
 export interface RunnerOptions {
   children: Children;
   sqsEndpoint: string;
+  /** The only access key whose requests the endpoint answers; their signatures are not verified. */
+  accessKeyId: string;
   /** Default: any free port. */
   port?: number;
   region?: string;
@@ -51,19 +51,16 @@ export interface Runner {
 
 /** Runs functions in separate processes behind Lambda's wire protocol, and delivers messages from SQS to them. */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
-  const { children, sqsEndpoint, port = 0, region = 'us-east-1', accountId = '000000000000' } = options;
+  const { children, sqsEndpoint, accessKeyId, port = 0, region = 'us-east-1', accountId = '000000000000' } = options;
   const { bootstrap, onEvent = () => {} } = options;
   const functions = new FunctionTable({ children, region, accountId, onEvent, bootstrap });
   const mappings = new Map<string, Mapping>();
   const queues = openQueueClient(sqsEndpoint, region);
-  const server = createServer(answerApi({ functions, mappings }));
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: bound } = server.address() as AddressInfo;
+  const server = await listenOnLoopback(port, answerApi({ functions, mappings, accessKeyId }));
 
   return {
-    endpoint: `http://127.0.0.1:${bound}`,
-    port: bound,
+    endpoint: server.url,
+    port: server.port,
     addFunction: (spec) => functions.add(spec),
     replaceFunction: (spec) => functions.replace(spec),
     addMapping(spec) {
@@ -92,8 +89,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       queues.close();
       // Wait one turn for the last responses to be written.
       await setImmediate();
-      server.close();
-      server.closeAllConnections();
+      await server.close();
     },
   };
 }

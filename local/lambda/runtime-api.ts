@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listenOnLoopback } from '../loopback/loopback-server.ts';
 
 /** The next event for a runtime. */
 export interface NextInvocation {
@@ -34,7 +33,7 @@ const PREFIX = '/2018-06-01/runtime/';
 /** Serves the Lambda Runtime API (2018-06-01) for one execution environment, on its own port. */
 export async function openRuntimeApi(listener: RuntimeListener): Promise<RuntimeApi> {
   let waiting: ServerResponse | undefined;
-  const server = createServer((request, response) => {
+  const { server, port, close } = await listenOnLoopback(0, (request, response) => {
     const path = request.url?.startsWith(PREFIX) ? request.url.slice(PREFIX.length) : '';
     if (request.method === 'GET' && path === 'invocation/next') {
       waiting = response;
@@ -47,19 +46,14 @@ export async function openRuntimeApi(listener: RuntimeListener): Promise<Runtime
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.headersTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
 
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${port}`,
     deliver(invocation) {
       waiting?.writeHead(200, headersOf(invocation)).end(invocation.payload);
       waiting = undefined;
     },
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
+    close: () => void close(),
   };
 }
 

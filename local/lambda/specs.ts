@@ -32,5 +32,7 @@ export interface RunnerEvent {
   /** A one-line description; for a `log`, the line that the function wrote. */
   message: string;
   requestId?: string;
+  /** Ids of the jobs whose messages the invocation received, when it did not end by itself. */
+  jobIds?: readonly string[];
   stream?: 'stdout' | 'stderr';
 }

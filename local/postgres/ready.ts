@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import pg from 'pg';
+import { serversOf } from '../../core/postgres/address.ts';
+import { openClient } from '../../core/postgres/connect.ts';
 
 const POLL_MS = 10;
 const CANNOT_CONNECT_NOW = '57P03';
@@ -31,17 +32,15 @@ async function createDatabase(url: string): Promise<void> {
   const server = new URL(url);
   const name = decodeURIComponent(server.pathname.slice(1));
   server.pathname = '/postgres';
-  await query(server.href, `create database ${pg.escapeIdentifier(name)}`).catch((error: unknown) => {
+  await query(server.href, `create database "${name.replaceAll('"', '""')}"`).catch((error: unknown) => {
     const known = error instanceof Error && 'code' in error && error.code === DUPLICATE_DATABASE;
     if (!known) throw error;
   });
 }
 
 async function query(url: string, sql: string): Promise<unknown> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => undefined);
+  const client = await openClient(serversOf(url), { name: 'millrace-start', connectTimeoutMs: 5_000 });
   try {
-    await client.connect();
     const { rows } = await client.query<{ server_version?: string }>(sql);
     return rows[0]?.server_version;
   } finally {

@@ -1,5 +1,11 @@
-import { type ChildProcess, type StdioOptions, spawn as spawnProcess } from 'node:child_process';
+import {
+  type ChildProcess,
+  type ChildProcessByStdio,
+  type StdioOptions,
+  spawn as spawnProcess,
+} from 'node:child_process';
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 
 export interface Child {
   readonly pid: number;
@@ -35,6 +41,8 @@ export interface Children {
 }
 
 const GRACE_MS = 10_000;
+/** Wait before a reaper that replaced another one is itself replaced. */
+const RESTART_MS = 1_000;
 
 /**
  * Runs in its own session and survives a SIGKILL of this process: when its input pipe closes, it ends every process
@@ -68,20 +76,20 @@ for entry in $groups; do kill -s KILL -- "-\${entry%:*}"; done 2>/dev/null
 
 /** Starts child processes that all end with this process, even after its SIGKILL. */
 export function openChildren(): Children {
-  const reaper = spawnProcess('/bin/sh', ['-c', REAPER], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  // Neither the reaper nor a write to it after its exit may block or end this process.
-  reaper.unref();
-  reaper.on('error', () => {});
-  reaper.stdin.on('error', () => {});
   const live = new Map<Child, 'KILL' | 'INT'>();
+  let closing = false;
+  let reaper = startReaper(replace);
+
+  /** Starts another reaper for the same children after one was killed. */
+  function replace(): void {
+    if (closing) return;
+    reaper = startReaper(() => setTimeout(replace, RESTART_MS).unref());
+    for (const [{ pid }, signal] of live) reaper.stdin.write(`+${pid} ${signal}\n`);
+  }
 
   function spawn(command: string, args: readonly string[], options: ChildOptions = {}): Child {
-    if (reaper.pid === undefined || reaper.exitCode !== null || reaper.signalCode !== null) {
-      throw new Error(`cannot start ${command}: the process that ends leftover children has exited; restart`);
+    if (!isRunning(reaper)) {
+      throw new Error(`cannot start ${command}: the process that ends leftover children has exited; restarting it`);
     }
     const { lastSignal = 'KILL' } = options;
     const child = startRegistered(reaper, { ...options, lastSignal, argv: [command, ...args] });
@@ -95,11 +103,32 @@ export function openChildren(): Children {
 
   async function close(): Promise<void> {
     await Promise.all([...live].map(([child, signal]) => end(child, signal)));
+    closing = true;
     reaper.stdin.end();
-    if (reaper.exitCode === null && reaper.signalCode === null) await once(reaper.ref() ?? reaper, 'exit');
+    if (isRunning(reaper)) await once(reaper.ref() ?? reaper, 'exit');
   }
 
   return { spawn, close };
+}
+
+type Reaper = ChildProcessByStdio<Writable, null, null>;
+
+function startReaper(onExit: () => void): Reaper {
+  const reaper = spawnProcess('/bin/sh', ['-c', REAPER], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Neither the reaper nor a write to it after its exit may block or end this process.
+  reaper.unref();
+  reaper.on('error', () => {});
+  reaper.stdin.on('error', () => {});
+  reaper.on('exit', onExit);
+  return reaper;
+}
+
+function isRunning({ pid, exitCode, signalCode }: Reaper): boolean {
+  return pid !== undefined && exitCode === null && signalCode === null;
 }
 
 /**
@@ -107,13 +136,15 @@ export function openChildren(): Children {
  * knows every child at whatever moment this process dies.
  */
 function startRegistered(
-  reaper: ChildProcess,
+  reaper: Reaper,
   options: ChildOptions & { lastSignal: 'KILL' | 'INT'; argv: string[] },
 ): Child {
   const { stdio = 'pipe', lastSignal, argv, ...rest } = options;
   const entries = typeof stdio === 'string' ? [stdio, stdio, stdio] : [...stdio];
   const descriptor = entries.length;
-  const script = `echo "+$$ ${lastSignal}" >&${descriptor} && exec ${descriptor}>&- && exec "$@"`;
+  // The write fails while a killed reaper is being replaced; the new one gets the group from this process.
+  const register = `trap '' PIPE; echo "+$$ ${lastSignal}" >&${descriptor}; trap - PIPE; exec ${descriptor}>&-`;
+  const script = `{ ${register}; } 2>/dev/null; exec "$@"`;
   const process = spawnProcess('/bin/sh', ['-c', script, 'sh', ...argv], {
     ...rest,
     detached: true,

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { messageOf } from '../../core/failure.ts';
 
@@ -39,6 +40,8 @@ const USUAL_PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378
 export type ServerName = keyof typeof USUAL_PORTS;
 
 const START_ATTEMPTS = 5;
+/** From this attempt on, a server looks for a port at a random place, where no other `npm start` looks now. */
+const FIRST_RANDOM_ATTEMPT = 3;
 /** What Node, Postgres and our servers report when another program listens on the port. */
 const IN_USE = /\bin use\b|EADDRINUSE/;
 
@@ -60,7 +63,7 @@ export async function startOnUsualPort<T extends { readonly port: number }>(
   // Keep the usual ports of the other servers free.
   const others = Object.values(USUAL_PORTS).filter((port) => port !== usual);
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort(usual, others);
+    const port = await freePort(attempt < FIRST_RANDOM_ATTEMPT ? usual : usual + randomInt(PORTS_TO_TRY), others);
     try {
       const server = await start(port);
       if (server.port !== usual) printLine(`port ${usual} is in use, ${name} listens on ${server.port}`);

@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Stack } from '../stack.ts';
+import type { Part } from './writers.ts';
 
 interface BannerOptions {
   readonly fastRetries: boolean;
@@ -10,38 +10,68 @@ interface BannerOptions {
 }
 
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
-export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): string {
-  const bold = (text: string) => styleText('bold', text);
-  const names = stack.handlers.list().map(({ definition }) => handlerName(definition));
+export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): readonly Part[] {
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
-  return [
+  const lines = [
+    ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
-    `  ${bold('Millrace')} runs on this machine     Node ${process.versions.node}, ${postgres}`,
-    '',
-    `  Database   ${stack.databaseUrl}`,
+    `  Database   ${withoutPassword(stack.databaseUrl)}     npx millrace psql`,
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
-    `  API        ${stack.apiUrl}          docs: ${stack.apiUrl}/docs`,
-    `  Mailbox    ${stack.smtpUrl}          ${mailboxStopped ? 'stopped; start it: npx millrace mail start' : 'read it: npx millrace mail'}`,
+    `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
+    `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    `  Handlers   ${names.join(', ') || 'none; add a file to functions/handlers'}`,
+    ...handlerLines(stack),
     '             saving a file in functions/ reloads them',
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
     '  Next, in a second terminal:',
     ...next(samples).map((line) => `    ${line}`),
     '',
-    '  Ctrl-C lets running jobs finish and stops everything; a second one stops at once.',
+    '  Ctrl-C lets running jobs finish, then stops all; a second one stops at once.',
     '',
-  ].join('\n');
+  ];
+  return ['\n  ', { style: 'bold', text: 'Millrace' }, lines.join('\n')];
+}
+
+const INDENT = ' '.repeat(13);
+const COLUMNS = 80;
+
+/** Returns the names separated by commas, on lines of at most 80 columns. */
+function wrapped(names: readonly string[]): string {
+  const lines = [''];
+  for (const name of names.map((one, index) => (index < names.length - 1 ? `${one},` : one))) {
+    const line = [lines.at(-1), name].filter(Boolean).join(' ');
+    if (INDENT.length + line.length <= COLUMNS || lines.at(-1) === '') lines.splice(-1, 1, line);
+    else lines.push(name);
+  }
+  return lines.join(`\n${INDENT}`);
+}
+
+function handlerLines({ handlers }: Stack): string[] {
+  const names = handlers.list().map(({ definition }) => handlerName(definition));
+  const broken = handlers.complaints();
+  return [
+    `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : 'none; add a file to functions/handlers')}`,
+    ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
+  ];
+}
+
+/** The output of `npm start` may go to a log. */
+export function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.password = '';
+  return url.href;
 }
 
 function next(samples: boolean): string[] {
   const payload = '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}';
   return [
-    `npx millrace enqueue send_reminder '${payload}'`,
+    'npx millrace enqueue send_reminder \\',
+    `  '${payload}'`,
     'npx millrace jobs list',
-    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 failed its only attempt'] : []),
-    `npx millrace sql "select id, status, attempts, last_error from millrace.jobs order by id"`,
+    ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 died'] : []),
+    'npx millrace sql \\',
+    '  "select id, status, attempts, last_error from millrace.jobs order by id"',
   ];
 }

@@ -1,28 +1,43 @@
-import { styleText } from 'node:util';
 import { oneLine } from '../../core/text.ts';
 import type { RunnerEvent } from '../lambda/specs.ts';
+import { engineSentence } from './engine-lines.ts';
 import { type LogLine, parseLogLine } from './log-line.ts';
 import { errorText, mirroredSentence, mirrorSentence } from './mirror-lines.ts';
+import type { Part } from './writers.ts';
 
 /** Longest text of an error or of a printed line; `jobs show` prints the whole error. */
 const LONGEST_TEXT = 300;
 /** Longest line, which includes such a text. */
 const LONGEST_LINE = 400;
 const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
+/** SQLSTATE with which the server ends an idle session; its message may be in any language. */
+const IDLE_SESSION_TIMEOUT = '57P05';
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
 /** Describes an event of the stack in one line; undefined for an event that is not shown. */
-export function eventLine(event: RunnerEvent, now: Date): string | undefined {
-  if (event.kind !== 'log') return line(now, short(event.functionName), shortened(event.message), 'error');
+export function eventLine(event: RunnerEvent, now: Date): readonly Part[] | undefined {
+  if (event.kind !== 'log') return line(now, short(event.functionName), runnerSentence(event), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
   if (QUIET.has(log.event) || isBounce(log) || isIdleEnd(log)) return undefined;
   const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
-  return text && line(now, subject(log) ?? short(event.functionName), text, log.level);
+  return text === undefined ? undefined : line(now, subject(log) ?? short(event.functionName), text, log.level);
+}
+
+/** Endings of a process that its function does not log itself, so only the runner knows what was lost. */
+const DEATHS: readonly RunnerEvent['kind'][] = ['exit', 'timeout', 'out-of-memory'];
+const MOST_IDS = 10;
+
+function runnerSentence({ kind, message, requestId, jobIds = [] }: RunnerEvent): string {
+  const text = shortened(message);
+  if (!DEATHS.includes(kind) || requestId === undefined) return text;
+  const more = jobIds.length > MOST_IDS ? ` and ${jobIds.length - MOST_IDS} more` : '';
+  const jobs = `job${jobIds.length === 1 ? '' : 's'} ${jobIds.slice(0, MOST_IDS).join(', ')}${more}`;
+  return `${text}  (${[...(jobIds.length === 0 ? [] : [jobs]), `request ${requestId}`].join('; ')})`;
 }
 
 /** Describes a line that a function printed; an error that ended an invocation is shown as its type and message. */
-function plainLine({ functionName, message }: RunnerEvent, now: Date): string | undefined {
+function plainLine({ functionName, message }: RunnerEvent, now: Date): readonly Part[] | undefined {
   const [title, report = ''] = message.split('\t');
   // The runner reports the same error with its source position.
   if (title === 'Init Error') return undefined;
@@ -46,13 +61,19 @@ function isBounce({ event, step }: LogLine): boolean {
 
 /** The database ends the sessions of idle functions, and the next job opens another: nothing is wrong. */
 function isIdleEnd(log: LogLine): boolean {
-  return log.event === 'database_connection_lost' && errorText(log).includes('idle-session timeout');
+  return log.event === 'database_connection_lost' && log.sqlstate === IDLE_SESSION_TIMEOUT;
 }
 
-function line(now: Date, who: string, text: string, level: LogLine['level']): string {
-  const time = now.toTimeString().slice(0, 8);
+function line(now: Date, who: string, text: string, level: LogLine['level']): readonly Part[] {
+  // UTC, as in every table.
+  const time = `${now.toISOString().slice(11, 19)}Z`;
   const [shownWho, shown] = [oneLine(who, LONGEST_LINE), oneLine(text, LONGEST_LINE)];
-  return `${styleText('dim', time)}  ${shownWho.padEnd(24)}  ${styleText(COLOURS[level], shown)}`;
+  return [{ style: 'dim', text: time }, `  ${shownWho.padEnd(24)}  `, { style: COLOURS[level], text: shown }];
+}
+
+/** Returns a line about a function, which is not one of its events. */
+export function functionLine(functionName: string, text: string, now: Date): readonly Part[] {
+  return line(now, short(functionName), text, 'info');
 }
 
 function shortened(text: string): string {
@@ -89,10 +110,8 @@ function sentence(log: LogLine): string {
       return `lost an idle database connection; the next job opens another: ${error}`;
     case 'http':
       return `${log.method} ${log.path} answered ${log.http_status}  ${log.duration_ms} ms`;
-    case 'message_not_started':
-      return log.step === 'redrive' ? 'redriven by an SQS move task' : `message not started: ${log.step}`;
     default:
-      return mirrorSentence(log) ?? otherSentence(log);
+      return engineSentence(log) ?? mirrorSentence(log) ?? otherSentence(log);
   }
 }
 

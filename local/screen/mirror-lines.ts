@@ -50,7 +50,8 @@ function list(log: LogLine, names: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-function count(number: unknown, name: string): string {
+/** Returns a count such as `1 job` or `2 jobs`. */
+export function count(number: unknown, name: string): string {
   return `${number} ${name}${number === 1 ? '' : 's'}`;
 }
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, realpath, rename, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, extname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { listenOnLoopback } from '../loopback/loopback-server.ts';
 import { freePort } from '../processes/ports.ts';
 
 export interface FileServer {
@@ -57,19 +57,10 @@ class HttpError extends Error {
 export async function startFileServer({ port, folder, maxBytes = 50_000_000 }: FileServerOptions): Promise<FileServer> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
-  const server = createServer((request, response) => {
+  return listenOnLoopback(await freePort(port), (request, response) => {
     const exchange = { request, response };
     answer(root, maxBytes, exchange).catch((error: unknown) => refuse(exchange, error));
   });
-  const bound = await freePort(port);
-  server.listen(bound, '127.0.0.1');
-  await once(server, 'listening');
-  const close = async (): Promise<void> => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
-  };
-  return { port: bound, url: `http://127.0.0.1:${bound}`, close };
 }
 
 async function answer(root: string, maxBytes: number, { request, response }: Exchange): Promise<void> {

@@ -1,4 +1,5 @@
-import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { ListQueuesCommand } from '@aws-sdk/client-sqs';
+import { openSqs } from '../../core/aws/clients.ts';
 import { optionalSetting } from '../../core/config.ts';
 import { SettingError } from '../../core/errors.ts';
 import { CREDENTIALS } from '../state.ts';
@@ -36,7 +37,7 @@ async function whyNoAnswer(endpoint: string, region: string): Promise<string | u
     throwOnRequestTimeout: true,
     connectionTimeout: CHECK_TIMEOUT_MS,
   };
-  const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS, requestHandler, maxAttempts: 1 });
+  const client = openSqs({ requestHandler, maxAttempts: 1 }, { endpoint, region, credentials: CREDENTIALS });
   try {
     await client.send(new ListQueuesCommand({ MaxResults: 1 }));
     return undefined;

@@ -12,6 +12,7 @@ const CATALOGUE = {
   InvalidMessageContents: ['InvalidMessageContents', 400],
   InvalidParameterValue: ['InvalidParameterValue', 400],
   MessageNotInflight: ['AWS.SimpleQueueService.MessageNotInflight', 400],
+  MissingAuthenticationToken: ['MissingAuthenticationToken', 403],
   MissingParameter: ['MissingParameter', 400],
   OverLimit: ['OverLimit', 403],
   PurgeQueueInProgress: ['AWS.SimpleQueueService.PurgeQueueInProgress', 403],

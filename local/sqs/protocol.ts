@@ -4,31 +4,95 @@ import type { Connection, Input } from './actions/input.ts';
 import { ACTIONS } from './actions/table.ts';
 import type { Broker } from './broker/broker.ts';
 import { SqsError } from './errors.ts';
+import { readForm } from './query/read-form.ts';
+import { writeFault, writeResult } from './query/write-xml.ts';
 
 const TARGET_PREFIX = 'AmazonSQS.';
 const MAX_BYTES = 16 * 1_048_576;
 
-/** Answers a request of the AWS JSON 1.0 protocol: `X-Amz-Target` is the action, the body its input. */
+/** How requests name their action and its input, and how responses are written. */
+interface Protocol {
+  readonly contentType: string;
+  /** Returns the name of the action and its input. */
+  read(body: string): { action: string; input: () => Input };
+  result(action: string, answer: object, requestId: string): string;
+  fault(error: SqsError, requestId: string): string;
+}
+
+/** Answers a request of the AWS JSON 1.0 protocol, or of the older AWS query protocol. */
 export async function answerRequest(broker: Broker, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const requestId = randomUUID();
+  const protocol = isQuery(request) ? queryProtocol(request) : jsonProtocol(request);
+  const write = (status: number, body: string): void => {
+    const bytes = Buffer.byteLength(body);
+    const headers = { 'content-type': protocol.contentType, 'content-length': bytes, 'x-amzn-requestid': requestId };
+    response.writeHead(status, headers).end(body);
+  };
   try {
-    const body = await readBody(request);
+    const { action, input } = protocol.read(await readBody(request));
     const connection = watch(request, response);
-    const answer = await run(broker, request, body, connection);
+    const answer = await run(broker, action, input, connection);
     await broker.journal.committed();
     if (isGone(request, response)) connection.undo?.();
-    else write(response, 200, answer);
+    else write(200, protocol.result(action, answer, requestId));
   } catch (error) {
-    if (!response.destroyed) writeError(response, error);
+    const known = error instanceof SqsError ? error : new SqsError('InternalFailure', describe(error));
+    if (known !== error) process.stderr.write(`${known.message}\n`);
+    if (response.destroyed) return;
+    response.setHeader('x-amzn-query-error', `${known.queryCode};${known.senderFault ? 'Sender' : 'Receiver'}`);
+    write(known.status, protocol.fault(known, requestId));
   }
 }
 
-function run(broker: Broker, request: IncomingMessage, body: string, connection: Connection): object | Promise<object> {
-  const target = String(request.headers['x-amz-target'] ?? '');
-  const name = target.startsWith(TARGET_PREFIX) ? target.slice(TARGET_PREFIX.length) : '';
+function run(broker: Broker, name: string, input: () => Input, connection: Connection): object | Promise<object> {
   const action = ACTIONS.get(name);
   if (action === undefined)
     throw new SqsError('InvalidAction', `The action ${name || '(none)'} is not valid for this endpoint.`);
-  return action(broker, parseInput(body), connection);
+  return action(broker, input(), connection);
+}
+
+/** `X-Amz-Target` is the action, the body its input. */
+function jsonProtocol({ headers }: IncomingMessage): Protocol {
+  const target = String(headers['x-amz-target'] ?? '');
+  return {
+    contentType: 'application/x-amz-json-1.0',
+    read: (body) => ({
+      action: target.startsWith(TARGET_PREFIX) ? target.slice(TARGET_PREFIX.length) : '',
+      input: () => parseInput(body),
+    }),
+    result: (_action, answer) => JSON.stringify(answer),
+    fault: ({ type, message }) => JSON.stringify({ __type: type, message }),
+  };
+}
+
+/** Returns whether a request is of the query protocol: a form, or parameters in the address. */
+function isQuery({ headers, url = '/' }: IncomingMessage): boolean {
+  if (headers['x-amz-target'] !== undefined) return false;
+  return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '') || url.includes('?');
+}
+
+/** `Action` is one of the parameters. A queue may be named by the path instead of `QueueUrl`. */
+function queryProtocol({ headers, url = '/' }: IncomingMessage): Protocol {
+  const [path = '/', ...rest] = url.split('?');
+  return {
+    contentType: 'text/xml',
+    read: (body) => {
+      // A page of another site can send a form and parameters, but not this header without asking.
+      if (!/^AWS/.test(headers.authorization ?? '')) {
+        throw new SqsError('MissingAuthenticationToken', 'Request is missing Authentication Token');
+      }
+      const parameters = new URLSearchParams(rest.join('?'));
+      for (const [name, value] of new URLSearchParams(body)) parameters.set(name, value);
+      const action = parameters.get('Action') ?? '';
+      const queue = path.replace(/\/+$/, '');
+      return {
+        action,
+        input: () => ({ ...(queue === '' ? {} : { QueueUrl: queue }), ...readForm(parameters, action) }),
+      };
+    },
+    result: writeResult,
+    fault: writeFault,
+  };
 }
 
 function parseInput(body: string): Input {
@@ -74,23 +138,6 @@ function watch(request: IncomingMessage, response: ServerResponse): Connection {
   };
 }
 
-function writeError(response: ServerResponse, error: unknown): void {
-  const known = error instanceof SqsError ? error : new SqsError('InternalFailure', describe(error));
-  if (known !== error) process.stderr.write(`${known.message}\n`);
-  response.setHeader('x-amzn-query-error', `${known.queryCode};${known.senderFault ? 'Sender' : 'Receiver'}`);
-  write(response, known.status, { __type: known.type, message: known.message });
-}
-
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-function write(response: ServerResponse, status: number, answer: object): void {
-  const body = JSON.stringify(answer);
-  response.writeHead(status, {
-    'content-type': 'application/x-amz-json-1.0',
-    'content-length': Buffer.byteLength(body),
-    'x-amzn-requestid': randomUUID(),
-  });
-  response.end(body);
 }

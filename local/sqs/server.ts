@@ -1,12 +1,9 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenOnLoopback } from '../loopback/loopback-server.ts';
 import type { Broker } from './broker/broker.ts';
 import { createMemoryJournal } from './broker/journal.ts';
 import { answerRequest } from './protocol.ts';
 import { createLongPolls } from './queue/long-polls.ts';
-
-// An import of node:http also loads the WebSocket client, which costs 30 ms and 10 MB at the start.
-const { createServer } = process.getBuiltinModule('node:http');
 
 export interface SqsOptions {
   /** Default 0: any free port. */
@@ -35,15 +32,16 @@ export interface SqsEmulator {
  */
 export async function startSqs(options: SqsOptions = {}): Promise<SqsEmulator> {
   const broker = await openBroker(options);
-  const server = createServer((request, response) => void answerRequest(broker, request, response));
-  // SDK clients keep idle connections; a server that closes one races with the client's next request.
-  server.keepAliveTimeout = 0;
-  const port = await listen(server, options.port ?? 0).catch(async (error: unknown) => {
+  const { server, port, url } = await listenOnLoopback(options.port ?? 0, (request, response) => {
+    void answerRequest(broker, request, response);
+  }).catch(async (error: unknown) => {
     await broker.journal.close();
     throw error;
   });
-  broker.endpoint = `http://127.0.0.1:${port}`;
-  return { endpoint: broker.endpoint, port, close: () => close(broker, server) };
+  // SDK clients keep idle connections; a server that closes one races with the client's next request.
+  server.keepAliveTimeout = 0;
+  broker.endpoint = url;
+  return { endpoint: url, port, close: () => close(broker, server) };
 }
 
 /** Opens the queues without the server, in memory or from the data file. */
@@ -68,16 +66,6 @@ export async function openBroker(options: SqsOptions): Promise<Broker> {
     openStore(broker, options.dataFile);
   }
   return broker;
-}
-
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }
 
 async function close(broker: Broker, server: Server): Promise<void> {

@@ -1,20 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createApp } from '../../api/app.ts';
-import { SCOPES } from '../../core/access/scopes.ts';
-import { openLog } from '../../core/log.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
 import { exporter } from '../support/spans.ts';
-import { askApp } from './world.ts';
+import { appOf, askApp } from './world.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
-const app = createApp({
-  db: engine.db,
-  catalog: [engine.definition],
-  dispatcher: { processNow: async () => ({ claimed: 0, sent: 0 }), wake: async () => undefined },
-  authentication: [async () => ({ name: 'key:shop', id: 'key:1', scopes: new Set(SCOPES) })],
-  log: openLog(() => undefined),
-  version: '1.2.3',
-});
+const app = appOf(engine);
 beforeEach(() => exporter.reset());
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

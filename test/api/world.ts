@@ -5,6 +5,8 @@ import type { Authenticate } from '../../api/caller.ts';
 import type { ApiDeps } from '../../api/route.ts';
 import { ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
+import { openLog } from '../../core/log.ts';
+import type { Engine as DatabaseEngine } from '../support/database-engine.ts';
 import { deploy, openEngine } from '../support/runtime-engine.ts';
 import { expectDocumented } from './conformance.ts';
 
@@ -62,6 +64,18 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
   const app = createApp(deps);
   const ask = (path: string, options: Ask = {}) => askApp(app, path, options);
   return { ...engine, engine, app, deps, woken, ask };
+}
+
+/** Returns the API on an engine's database and its handler, for a caller with all scopes. */
+export function appOf(engine: DatabaseEngine): App {
+  return createApp({
+    db: engine.db,
+    catalog: [engine.definition],
+    dispatcher: { processNow: async () => ({ claimed: 0, sent: 0 }), wake: async () => undefined },
+    authentication: [async () => ({ name: 'key:shop', id: 'key:1', scopes: new Set(SCOPES) })],
+    log: openLog(() => undefined),
+    version: '1.2.3',
+  });
 }
 
 /** Sends a request; fails when the OpenAPI document does not describe the answer. */

@@ -50,16 +50,17 @@ afterEach(() => {
   for (const one of process.listeners('SIGINT')) if (!listeners.includes(one)) process.off('SIGINT', one);
 });
 
-it.each(commands)('$name --help begins with an example of it', ({ name, help }) => {
-  const [heading, first = ''] = help.split('\n');
+it.each(commands)('$name --help begins with its usage, and has an example of it', ({ name, help }) => {
+  const lines = help.split('\n');
+  const first = lines[lines.indexOf('Examples:') + 1] ?? '';
 
-  expect(heading).toBe('Examples:');
+  expect(lines[0]).toMatch(new RegExp(`^Usage: millrace ${name}( |$)`));
   expect(`${wordsOf(first).join(' ')} `).toContain(`${name.replace(/ (list|groups)$/, '')} `);
 });
 
 it('the help has an example for every command', () => {
   expect(commands.length).toBeGreaterThan(35);
-  expect(program?.help).toMatch(/^Examples:\n/);
+  expect(program?.help).toMatch(/^Usage: millrace /);
   expect(examples.length).toBeGreaterThan(commands.length);
 });
 
@@ -69,6 +70,16 @@ it.each([...new Set(examples)])('the CLI parses the example%s', async (line) => 
   const ran = await understand(words);
 
   expect(`${ran} `.startsWith(`${words[0]} `)).toBe(true);
+});
+
+it('millrace without a command prints a short help', async () => {
+  const { code, stdout, stderr } = await runCli([]);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/^Usage: npx millrace <command>\n/);
+  expect(stderr.split('\n').length).toBeLessThan(15);
+  const commandsShown = [...stderr.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name);
+  expect(commandsShown.filter((name) => !commands.some((one) => one.name === name))).toEqual([]);
 });
 
 it.each([

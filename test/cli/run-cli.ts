@@ -8,6 +8,8 @@ export interface CliOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string | Buffer;
+  /** Whether standard output and standard error are a terminal; default false. */
+  readonly terminal?: boolean;
 }
 
 export interface CliResult {
@@ -31,9 +33,11 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
   return ended;
 }
 
-async function runAlone(args: readonly string[], { cwd = tmpdir(), env = {}, input = '' }: CliOptions) {
+async function runAlone(args: readonly string[], options: CliOptions) {
+  const { cwd = tmpdir(), env = {}, input = '', terminal = false } = options;
   const output: Output = { stdout: '', stderr: '' };
   const restore = [changeEnvironment(env), changeFolder(cwd), changeInput(input), capture('stdout'), capture('stderr')];
+  if (terminal) restore.push(pretendTerminal('stdout'), pretendTerminal('stderr'));
   restore.push(keepListeners(process, 'SIGINT'), keepListeners(process.stdout, 'error'));
   const { exitCode } = process;
   try {
@@ -58,6 +62,11 @@ function capture(name: keyof Output): () => void {
   return () => {
     stream.write = write;
   };
+}
+
+function pretendTerminal(name: keyof Output): () => void {
+  Object.defineProperty(process[name], 'isTTY', { configurable: true, value: true });
+  return () => void delete (process[name] as { isTTY?: boolean }).isTTY;
 }
 
 function changeEnvironment(env: Readonly<Record<string, string>>): () => void {

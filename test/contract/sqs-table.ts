@@ -1,6 +1,6 @@
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { KNOWN_FAULTS } from './sqs-known-faults.ts';
-import { AWS, OURS, settingOf } from './sqs-servers.ts';
+import { AWS, OURS, OURS_BY_QUERY, settingOf } from './sqs-servers.ts';
 
 const CELLS = { passed: 'yes', failed: 'no', other: 'varies' } as const;
 
@@ -10,7 +10,9 @@ type Columns = ReadonlyMap<string, Map<string, Cell>>;
 /** Prints a table of behaviours and servers after the contract has run. */
 export class SqsTable implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const columns: Columns = new Map([OURS, AWS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]));
+    const columns: Columns = new Map(
+      [OURS, OURS_BY_QUERY, AWS, ...Object.keys(KNOWN_FAULTS)].map((server) => [server, new Map()]),
+    );
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const server = test.fullName.split(' > ').find((part) => columns.has(part));
@@ -57,5 +59,5 @@ function countsOf(columns: Columns): string {
 }
 
 function labelOf(server: string): string {
-  return server === OURS ? 'ours' : server;
+  return server === OURS ? 'ours' : server === OURS_BY_QUERY ? 'ours (query)' : server;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Message, type ReceiveMessageCommandInput, SQS } from '@aws-sdk/client-sqs';
+import { AwsQueryProtocol } from '@aws-sdk/core/protocols';
 import { expect } from 'vitest';
 
 /** One behaviour of SQS, tested with the unmodified SDK client. Each creates its own queues. */
@@ -37,16 +38,20 @@ export interface Pair {
   readonly dlqArn: string;
 }
 
-function createClient(endpoint: string | undefined): SQS {
+export type Protocol = 'json' | 'query';
+
+function createClient(endpoint: string | undefined, protocol: Protocol): SQS {
   // A server that never answers must not hang the suite; no behaviour waits longer than 5 s.
   const patience = { maxAttempts: 1, requestHandler: { requestTimeout: 9000, throwOnRequestTimeout: true } };
   if (endpoint === undefined) return new SQS({ ...patience, maxAttempts: 3 });
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  return new SQS({ ...patience, endpoint, region: 'us-east-1', credentials });
+  // The SDK still contains the protocol that its predecessors spoke.
+  const spoken = protocol === 'query' ? { protocol: AwsQueryProtocol } : {};
+  return new SQS({ ...patience, ...spoken, endpoint, region: 'us-east-1', credentials });
 }
 
-export function createWorld(endpoint: string | undefined): World {
-  const sqs = createClient(endpoint);
+export function createWorld(endpoint: string | undefined, protocol: Protocol = 'json'): World {
+  const sqs = createClient(endpoint, protocol);
   const prefix = `q-${randomBytes(4).toString('hex')}-`;
   const name = () => `${prefix}${randomBytes(6).toString('hex')}`;
   const create = async (QueueName: string, Attributes: Record<string, string>) =>

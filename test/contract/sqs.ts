@@ -11,7 +11,7 @@ import { QUEUES } from './sqs-queues.ts';
 import { RECEIVING } from './sqs-receiving.ts';
 import { REDRIVE_ALLOW } from './sqs-redrive-allow.ts';
 import { SENDING } from './sqs-sending.ts';
-import { type Behaviour, createWorld, type World } from './sqs-world.ts';
+import { type Behaviour, createWorld, type Protocol, type World } from './sqs-world.ts';
 
 /** The behaviours of every SQS server. */
 const BEHAVIOURS: readonly Behaviour[] = [
@@ -34,6 +34,8 @@ export interface SqsServer {
   readonly name: string;
   /** Undefined for AWS, with the credentials and the region of the environment. */
   readonly endpoint: () => string | undefined;
+  /** Default: the protocol of current SDKs, AWS JSON 1.0. */
+  readonly protocol?: Protocol;
   /** Behaviours that must fail here, so that the contract also notices a server that improves. */
   readonly knownFaults?: readonly string[];
   /** Behaviours that do not run here. */
@@ -47,7 +49,7 @@ export function sqsContract(server: SqsServer, behaviours: readonly Behaviour[] 
   describe(server.name, () => {
     let world: World;
     beforeAll(() => {
-      world = createWorld(server.endpoint());
+      world = createWorld(server.endpoint(), server.protocol);
     });
     afterAll(() => world.close());
 

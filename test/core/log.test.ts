@@ -93,3 +93,18 @@ it('every event in the code is in the table, and every event in the table is in 
   const ofAttempts = Object.keys(LOG_EVENTS).filter((event) => event.startsWith('job_'));
   expect([...events, ...ofAttempts].sort()).toEqual(Object.keys(LOG_EVENTS).sort());
 });
+
+it('every event about something that was refused or is missing has its reason or error', () => {
+  const names = Object.keys(LOG_EVENTS).filter((name) => !name.startsWith('job_'));
+  const refusals = names.filter((name) =>
+    /failed|refused|given_up|not_ours|un(readable|expected|known)|missing|lost/.test(name),
+  );
+
+  const silent = refusals.filter((name) => {
+    const fields: readonly string[] = LOG_EVENTS[name as keyof typeof LOG_EVENTS];
+    return !fields.includes('error') && !fields.includes('reason');
+  });
+
+  expect(refusals.length).toBeGreaterThan(15);
+  expect(silent).toEqual([]);
+});

@@ -59,6 +59,7 @@ it('the SQL of the README enqueues the jobs that the README describes', async ()
     { name: 'A-18', priority: 0, unique_key: null, later: true },
     { name: 'A-19', priority: 5, unique_key: null, later: false },
     { name: 'A-20', priority: 9, unique_key: null, later: false },
+    { name: 'A-21', priority: 5, unique_key: null, later: null },
   ]);
 });
 

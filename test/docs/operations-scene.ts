@@ -63,7 +63,7 @@ export async function tidy({ stack, type }: Terminal): Promise<void> {
 const DISPATCHER = 'millrace-local-dispatcher';
 
 function openLambda({ stack }: Terminal): LambdaClient {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const credentials = { accessKeyId: stack.state.lambdaAccessKeyId, secretAccessKey: 'local' };
   return new LambdaClient({ endpoint: stack.state.lambdaEndpoint, region: 'us-east-1', credentials });
 }
 

@@ -25,7 +25,7 @@ const messageUnexpected: Scene = {
     const sqs = openSqs(stack);
     await sqs.send(new SendMessageCommand({ QueueUrl: queue, MessageBody: body }));
     sqs.destroy();
-    await eventually(() => expect(stack.output()).toMatch(`message unexpected`), PATIENCE);
+    await eventually(() => expect(stack.output()).toMatch(`unexpected message`), PATIENCE);
     return { 42: id };
   },
   relieve: async ({ stack }) => expect(stack.output()).toContain(FOREIGN),

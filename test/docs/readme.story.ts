@@ -7,8 +7,11 @@ import { openTerminal, type Terminal } from './terminal.ts';
 
 const readme = readDocument('README.md');
 const lines = commandLines(readme);
-/** The commands within sentences, without those that the reader must complete. */
-const spoken = inlineCode(readme).flatMap((code) => /npx millrace [^)…]*(?=[)]|$)/.exec(code) ?? []);
+/** The commands within sentences, without those that the reader must complete or that read a file. */
+const spoken = inlineCode(readme)
+  .flatMap((code) => /npx millrace [^)…<]*(?=[)]|$)/.exec(code) ?? [])
+  // psql is not among what `npm start` installs.
+  .filter((line) => line !== 'npx millrace psql');
 const patience = { interval: 100 };
 
 let terminal: Terminal;
@@ -86,6 +89,18 @@ it('saving the handler deploys it, and the job of the application runs', async (
   expect(listed).toMatch(new RegExp(`^${id}\tcharge_card\tsucceeded\t`));
   expect(commands).toHaveLength(3);
   expect(await stack.query('select * from orders')).toEqual([{ name: 'A-1', cents: 4200 }]);
+});
+
+it('the SQL runs as it is, beside the table of the TypeScript example', async () => {
+  const [sql] = readme.blocks.filter(({ language }) => language === 'sql');
+  await writeFile(join(project.folder, 'orders.sql'), sql!.code);
+
+  const printed = await terminal.type('npx millrace sql < orders.sql');
+
+  const lines = printed.trimEnd().split('\n');
+  expect(lines.at(-1)).toBe('cancelled');
+  expect(lines.filter((line) => /^\d+\tf$/.test(line)).length).toBeGreaterThanOrEqual(1);
+  expect(await stack.query("select cents from orders where name = 'A-17'")).toEqual([{ cents: 4200 }]);
 });
 
 it('the commands over HTTP enqueue a job and read it', async () => {

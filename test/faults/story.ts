@@ -59,7 +59,7 @@ export async function nudge(stack: RunningStack): Promise<void> {
   const client = new LambdaClient({
     endpoint: stack.state.lambdaEndpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    credentials: { accessKeyId: stack.state.lambdaAccessKeyId, secretAccessKey: 'local' },
   });
   await client.send(new InvokeCommand({ FunctionName: 'millrace-local-dispatcher', InvocationType: 'Event' }));
   client.destroy();

@@ -32,22 +32,22 @@ describe('synth', () => {
     [
       'a concurrency of 1',
       'concurrency: 1',
-      'bad.ts:3: SettingError: concurrency: expected a whole number from 2 to 1000, got 1',
+      'bad.ts:3: SettingError: send_invoice: concurrency: expected a whole number from 2 to 1000, got 1',
     ],
     [
       'a batch size of 0',
       'batch: { size: 0 }',
-      'bad.ts:3: SettingError: batch.size: expected a whole number from 1 to 10000, got 0',
+      'bad.ts:3: SettingError: send_invoice: batch.size: expected a whole number from 1 to 10000, got 0',
     ],
     [
       'a memory of 64 MB',
       'memory: 64',
-      'bad.ts:3: SettingError: memory: expected a whole number from 128 to 10240, got 64',
+      'bad.ts:3: SettingError: send_invoice: memory: expected a whole number from 128 to 10240, got 64',
     ],
     [
       'a timeout above 880 s',
       "timeout: '895s'",
-      'bad.ts:3: SettingError: timeout: expected a whole number from 1 to 880, got 895',
+      'bad.ts:3: SettingError: send_invoice: timeout: expected whole seconds from 1s to 880s, got "895s"',
     ],
   ])('refuses a handler with %s and names file and line', async (_case, option, sentence) => {
     const handlers = await temporaryFolder();

@@ -62,7 +62,7 @@ it(
 
     expect(code).toBe(0);
     expect(stack.output()).toMatch(/slow \d+ +succeeded/);
-    expect(stack.output()).toMatch(/^\d\d:\d\d:\d\d {2}stopping: SIG[A-Z]+; waiting for running jobs/m);
+    expect(stack.output()).toMatch(/^\d\d:\d\d:\d\dZ {2}stopping: SIG[A-Z]+; waiting for running jobs/m);
     await expectNothingLeft(project.folder, stack.state);
   },
   PATIENCE_MS,

@@ -1,10 +1,11 @@
-import { readdir, rename } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ListFunctionsCommand } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readState } from '../../local/state.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeProject, type Project, type RunningStack, startUp } from '../support/project.ts';
-import { findDeadMessage, insertJob, readDeadLetters, untilJob } from '../support/stack-doors.ts';
+import { findDeadMessage, insertJob, openLambda, readDeadLetters, untilJob } from '../support/stack-doors.ts';
 import { ENDINGS, endingSources } from './endings.ts';
 import { handlerSource } from './sources.ts';
 
@@ -30,9 +31,11 @@ beforeAll(async () => {
     'throws.ts': THROWS,
     'wrong-name.ts': WRONG_NAME,
     'no-export.ts': 'export const nothing = 1;\n',
+    'wrong-retry.ts': handlerSource('wrong_retry', 'return 1;', 'retry: 3 as never,'),
     'missing-import.ts': `import { nothing } from './not-there.ts';\nexport default nothing;\n`,
     'fails-later.ts': `void Promise.reject(new Error('not awaited'));\nsetInterval(() => undefined, 1_000);\n`,
   });
+  await writeFile(join(project.folder, '.env'), 'STORY_KEY=of-the-handlers\n');
   stack = await startUp(project, ['--fast-retries']);
   // The bad jobs end when their leases expire; the other tests run meanwhile.
   good = await Promise.all(Array.from({ length: 20 }, () => insertJob(stack, 'good', {})));
@@ -50,10 +53,14 @@ it('npm start skips broken handler files, and names each with its line and reaso
   expect(output).toMatch(/functions\/handlers\/broken-syntax\.ts:\d+: SyntaxError/);
   expect(output).toMatch(/functions\/handlers\/wrong-name\.ts: defines other_name: rename the file to other-name\.ts/);
   expect(output).toMatch(/functions\/handlers\/no-export\.ts: has no default export/);
+  expect(output).toMatch(
+    /functions\/handlers\/wrong-retry\.ts:\d+: SettingError: wrong_retry: retry: expected a policy/,
+  );
+  expect(output).toMatch(/not loaded: functions\/handlers\/wrong-retry\.ts:\d+: .*; correct it and save it again\n/);
   expect(output).toMatch(/functions\/handlers\/missing-import\.ts:1: .*not-there/);
   expect(output).toMatch(/fails-later\.ts:1/);
   expect(output).toMatch(
-    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends, refuses, spins, steady, waits_too_long\n/,
+    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends,\s+refuses, spins, steady, waits_too_long\n/,
   );
   await expectSuccess('steady', 'first');
 });
@@ -113,7 +120,19 @@ it('functions do not inherit the environment of npm start', async () => {
   expect((result as string[]).filter((name) => /^(npm_|VITEST)/.test(name))).toEqual([]);
 });
 
-it('WEB-05 npm start prints a password only in the banner, and no payload', async () => {
+it('a saved .env file applies to the next job', async () => {
+  await project.writeHandler('greets.ts', handlerSource('greets', 'return process.env.GREETING;'));
+  const before = await insertJob(stack, 'greets', {});
+  await untilJob(stack, before, { status: 'succeeded', result: null });
+
+  await writeFile(join(project.folder, '.env'), 'STORY_KEY=of-the-handlers\nGREETING=hello\n');
+  await eventually(() => expect(stack.output()).toContain('greets was reloaded'), { timeout: RELOAD_MS });
+  const after = await insertJob(stack, 'greets', {});
+
+  await untilJob(stack, after, { status: 'succeeded', result: 'hello' });
+});
+
+it('WEB-05 npm start prints no password and no payload', async () => {
   const id = await insertJob(stack, 'refuses', {
     password: 'hunter2',
     authorization: 'Bearer hunter2',
@@ -121,16 +140,27 @@ it('WEB-05 npm start prints a password only in the banner, and no payload', asyn
   });
   await untilJob(stack, id, { status: 'dead_letter' });
   const owner = new URL(stack.state.databaseUrl).password;
-  const functions = (await (await fetch(`${stack.state.lambdaEndpoint}/2015-03-31/functions/`)).json()) as {
-    Functions: { Environment: { Variables: { DATABASE_URL: string } } }[];
-  };
-  const runtime = new Set(
-    functions.Functions.map((entry) => new URL(entry.Environment.Variables.DATABASE_URL).password),
-  );
+  const lambda = openLambda(stack);
+  const { Functions } = await lambda.send(new ListFunctionsCommand({}));
+  lambda.destroy();
+  const urls = Functions!.map(({ Environment }) => new URL(Environment!.Variables!.DATABASE_URL!));
+  const runtime = new Set(urls.map(({ password }) => password));
 
-  expect(stack.output().split(owner)).toHaveLength(2);
   expect(runtime.size).toBe(1);
-  for (const secret of [...runtime, 'hunter2']) expect(stack.output()).not.toContain(secret);
+  for (const secret of [owner, ...runtime, 'hunter2']) expect(stack.output()).not.toContain(secret);
+});
+
+it('only handlers receive the variables of .env', async () => {
+  const lambda = openLambda(stack);
+  const { Functions } = await lambda.send(new ListFunctionsCommand({}));
+  lambda.destroy();
+
+  const having = Functions!.filter(({ Environment }) => Environment!.Variables!.STORY_KEY === 'of-the-handlers');
+  const without = Functions!.filter((entry) => !having.includes(entry)).map(({ FunctionName }) => FunctionName);
+
+  expect(having.map(({ FunctionName }) => FunctionName)).toContain('millrace-local-good');
+  expect(without.toSorted()).toEqual(['millrace-local-api', 'millrace-local-dispatcher', 'millrace-local-dlq-mirror']);
+  expect(stack.output()).toContain(`other users of this machine can read ${join(project.folder, '.env')}`);
 });
 
 it('SQS-06 a run that never ends, or that ends the process, fails without other jobs', async () => {

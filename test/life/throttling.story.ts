@@ -15,7 +15,7 @@ let lambda: LambdaClient;
 beforeAll(async () => {
   project = await makeProject({ 'braked.ts': handlerSource('braked', 'return jobId;', `timeout: '1s',`) });
   stack = await startUp(project);
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const credentials = { accessKeyId: stack.state.lambdaAccessKeyId, secretAccessKey: 'local' };
   lambda = new LambdaClient({ endpoint: stack.state.lambdaEndpoint, region: 'us-east-1', credentials });
 });
 

@@ -12,6 +12,7 @@ const STATE = {
   databaseUrl: 'postgres://millrace:secret@127.0.0.1:54329/millrace',
   sqsEndpoint: 'http://127.0.0.1:9324',
   lambdaEndpoint: 'http://127.0.0.1:9001',
+  lambdaAccessKeyId: 'key',
   handlers: [{ jobType: 'send_reminder', routingKey: '', queueUrl: 'http://q', deadLetterQueueUrl: 'http://d' }],
   mailFolder: '/project/.millrace/mail',
   smtpUrl: 'smtp://127.0.0.1:2525',

@@ -97,7 +97,11 @@ describe('millrace.enqueue_many', () => {
           const row = stored.get(answers[n].id);
           expect(row).toMatchObject({ job_type: item.job_type, routing_key: item.routing_key ?? '' });
           if (answers[n].deduplicated) expect(item.unique_key).toBe(row.unique_key);
-          else expect(row).toMatchObject({ priority: item.priority ?? 5, payload: item.payload ?? {} });
+          else
+            expect(row).toMatchObject({
+              priority: item.priority ?? 5,
+              payload: item.payload === undefined ? {} : item.payload,
+            });
         }
       }),
       { numRuns: 25 },
@@ -110,6 +114,11 @@ describe('millrace.enqueue_many', () => {
     [[{ job_type: 'mail' }, { payload: {} }], 'job 1: expected an object with job_type'],
     [[{ job_type: 'mail' }, { job_type: 'mail', status: 'running' }], 'job 1: unknown key status'],
     [[{ job_type: 'mail' }, { job_type: 'mail', priority: 12 }], 'priority is 0 to 9'],
+    [[{ job_type: 'mail', priority: 99_999 }], 'priority is 0 to 9'],
+    [[{ job_type: 'mail', priority: '1' }], 'job 0: priority: expected a number, got string'],
+    [[{ job_type: 'mail', unique_key: 42 }], 'job 0: unique_key: expected a string, got number'],
+    [[{ job_type: 'mail' }, { job_type: 'mail', group_key: {} }], 'job 1: group_key: expected a string, got object'],
+    [[{ job_type: 'mail', run_at: 1_900_000_000 }], 'job 0: run_at: expected a string, got number'],
   ])('inserts nothing of %j', async (jobs, message) => {
     await expect(many(jobs)).rejects.toThrow(message);
 

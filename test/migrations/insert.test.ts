@@ -119,8 +119,8 @@ describe('a plain insert by an application', () => {
   });
 
   it.each([
-    [`run_at`, `'infinity'`, 'run_at is finite'],
-    [`run_at`, `'-infinity'`, 'run_at is finite'],
+    [`run_at`, `'infinity'`, 'run_at is in the years 1 to 9999'],
+    [`run_at`, `'-infinity'`, 'run_at is in the years 1 to 9999'],
     [`run_at`, 'null', 'run_at'],
     ['priority', '-1', 'priority is 0 to 9'],
     ['max_attempts', '0', 'max_attempts is 1 to 1000'],

@@ -27,7 +27,7 @@ it('every function resolves its names itself: when it is created, or by a search
   expect(clock).toContain('language sql stable parallel safe\n  return statement_timestamp();');
 });
 
-/** A twin fails when it is called, so whoever resolves a name to it notices. */
+/** A twin fails when it is called. */
 const PLANT = `
   create schema evil;
   grant usage on schema evil to public;
@@ -37,8 +37,8 @@ const PLANT = `
     twin record;
   begin
     for twin in
-      select p.proname, pg_get_function_identity_arguments(p.oid) as arguments, format_type(p.prorettype, null) as result,
-             p.proretset
+      select p.proname, p.proretset, format_type(p.prorettype, null) as result,
+             pg_get_function_identity_arguments(p.oid) as arguments
         from pg_proc p
         where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind in ('f', 'a') and p.proname = any($1)
     loop
@@ -54,8 +54,8 @@ const PLANT = `
       select o.oprname, format_type(o.oprleft, null) as left_type, format_type(o.oprright, null) as right_type,
              format_type(o.oprresult, null) as result
         from pg_operator o where o.oprnamespace = 'pg_catalog'::regnamespace and o.oprleft <> 0
-          and o.oprname = any(array['=', '<>', '<', '>', '<=', '>=', '+', '-', '*', '/', '%', '||', '->', '->>', '?', '?|',
-                                    '~', '@?', '@>', '#>>'])
+          and o.oprname = any(array['=', '<>', '<', '>', '<=', '>=', '+', '-', '*', '/', '%', '||', '->', '->>',
+            '?', '?|', '~', '@?', '@>', '#>>'])
     loop
       begin
         execute format('create function evil.apply(a %s, b %s) returns %s language plpgsql as
@@ -92,7 +92,7 @@ it("jobs are enqueued by SQL and by the library with the engine's names, whateve
     run: async () => undefined,
   });
 
-  // The twins are in the way of whoever does not name the schema.
+  // A name without its schema finds a twin.
   await expect(client.query(`select pg_catalog.now() + interval '1 s'`)).rejects.toThrow('a twin was called');
   await client.query(`insert into millrace.jobs (job_type, unique_key) values ('mail', 'a')`);
   await client.query(`select id from millrace.enqueue('mail', unique_key => 'b')`);
@@ -110,7 +110,8 @@ it("jobs are enqueued by SQL and by the library with the engine's names, whateve
   await client.query(`select millrace.pause('mail'), millrace.resume('mail')`);
 
   const { rows } = await pool.query(`select count(*)::int as n,
-    bool_and(created_at between now() - interval '1 minute' and now() + interval '1 minute') as young from millrace.jobs`);
+      bool_and(created_at between now() - interval '1 minute' and now() + interval '1 minute') as young
+    from millrace.jobs`);
   expect(planted.rows[0].n).toBeGreaterThan(100);
   expect(rows).toEqual([{ n: 8, young: true }]);
   expect([answers.rows, failed.rows]).toEqual([[{ cancel: 'cancelled', retry: 'not_dead' }], []]);

@@ -1,29 +1,67 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A proxy that forwards data until `passes` refuses some, after which it forwards nothing of that connection. */
-export async function startProxy(url: string, passes: (chunk: string) => boolean): Promise<{ url: string }> {
+export interface Proxy {
+  readonly url: string;
+  /** Resets every open connection. */
+  cut(): void;
+  /** Number of connections since the start. */
+  connections(): number;
+}
+
+/**
+ * A proxy that forwards messages of a client until `passes` refuses one. After that, it forwards nothing of that
+ * connection, or it resets it.
+ */
+export async function startProxy(
+  url: string,
+  passes: (chunk: string, connection: number) => boolean,
+  otherwise: 'silence' | 'reset' = 'silence',
+): Promise<Proxy> {
   const target = new URL(url);
   const sockets: Socket[] = [];
+  let connections = 0;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
+    const connection = ++connections;
     let stuck = false;
     sockets.push(client, upstream);
     for (const socket of [client, upstream]) socket.on('error', () => undefined);
     client.on('data', (chunk) => {
-      stuck ||= !passes(chunk.toString('latin1'));
-      if (!stuck) upstream.write(chunk);
+      for (const message of messagesOf(chunk)) {
+        stuck ||= !passes(message.toString('latin1'), connection);
+        if (!stuck) upstream.write(message);
+      }
+      if (stuck && otherwise === 'reset') client.resetAndDestroy();
     });
     upstream.pipe(client);
     client.on('close', () => upstream.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
   onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
+    cut();
     server.close();
   });
   const proxied = new URL(url);
   proxied.hostname = '127.0.0.1';
   proxied.port = String((server.address() as { port: number }).port);
-  return { url: proxied.href };
+  return { url: proxied.href, cut, connections: () => connections };
+}
+
+/** Splits what a client sends at once into messages of the protocol: a type, and a length that includes itself. */
+function messagesOf(chunk: Buffer): Buffer[] {
+  const messages: Buffer[] = [];
+  let from = 0;
+  while (from < chunk.length) {
+    // The first message of a connection has no type; its length begins with 0.
+    const head = chunk[from] === 0 ? 0 : 1;
+    const length = from + head + 4 <= chunk.length ? chunk.readInt32BE(from + head) : chunk.length;
+    const to = Math.min(from + head + Math.max(length, 4), chunk.length);
+    messages.push(chunk.subarray(from, to));
+    from = to;
+  }
+  return messages;
 }

@@ -17,8 +17,10 @@ export function openSqs({ state }: RunningStack): SQSClient {
   return new SQSClient({ endpoint: state.sqsEndpoint, region, credentials });
 }
 
-function openLambda({ state }: RunningStack): LambdaClient {
-  return new LambdaClient({ endpoint: state.lambdaEndpoint, region, credentials });
+/** Returns a Lambda client with the address and the access key of dev.json. */
+export function openLambda({ state }: RunningStack): LambdaClient {
+  const ofLambda = { ...credentials, accessKeyId: state.lambdaAccessKeyId };
+  return new LambdaClient({ endpoint: state.lambdaEndpoint, region, credentials: ofLambda });
 }
 
 /** Runs one round of the dispatcher. */

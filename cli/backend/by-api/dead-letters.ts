@@ -13,9 +13,10 @@ const MOST_GROUPS = 200;
 
 export function deadLettersByApi(client: Client) {
   return {
-    pinSince: async ({ since, ...filter }) => ({
+    pinTimes: async ({ since, until, ...filter }) => ({
       ...filter,
       since: since === undefined ? since : await timeOf(client, since),
+      until: until === undefined ? until : await timeOf(client, until),
     }),
     listDeadLetters: (filter, limit) => listDeadLetters(client, filter, limit),
     showDeadLetter: async (wanted) => {
@@ -41,11 +42,11 @@ export function deadLettersByApi(client: Client) {
 }
 
 /** Returns the filter with the API's names for its parts. */
-function filterDocument({ jobTypes, routingKey, jobIds, since, error, group }: PinnedFilter) {
+function filterDocument({ jobTypes, routingKey, jobIds, since, until, error, group }: PinnedFilter) {
   const some = (list: readonly string[] | undefined) => (list?.length ? list : undefined);
   return {
     ...{ job_type: some(jobTypes), routing_key: routingKey, id: some(jobIds) },
-    ...{ since: since?.toISOString(), error, group },
+    ...{ since: since?.toISOString(), until: until?.toISOString(), error, group },
   };
 }
 

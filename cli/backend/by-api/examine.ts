@@ -1,33 +1,66 @@
 import { Groups, Health } from '../../../api/documents.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
-import { clockOf, deadOf, dispatcherOf, type Finding, handlersOf, unhandledOf } from '../../doctor/findings.ts';
+import type { LateHandler } from '../../../core/look/check-up.ts';
+import { attemptCheck } from '../../doctor/attempt-check.ts';
+import {
+  clockOf,
+  deadOf,
+  dispatcherOf,
+  type Finding,
+  failuresOf,
+  handlersOf,
+  LATE_SECONDS,
+  lateOf,
+  unhandledOf,
+} from '../../doctor/findings.ts';
 import type { Client } from './client.ts';
 import { ApiFailure } from './failure.ts';
 import { handlersByApi } from './handlers.ts';
-import { readStats } from './numbers.ts';
+import { readStats, toStats } from './numbers.ts';
 
 /** Checks what the API exposes, which excludes leases, the sweeps of the mirror and the registry. */
-export async function examineApi(client: Client): Promise<Finding[]> {
+export async function* examineApi(client: Client): AsyncGenerator<Finding> {
   const api = await readiness(client);
-  if (!api.ok) return [api];
-  const { as_of, dispatcher_last_round_at: round, by_job_type: types } = await readStats(client);
+  yield api;
+  if (!api.ok) return;
+  yield* await attemptCheck('jobs', () => examineJobs(client), isNoAnswer);
+  yield* await attemptCheck('dead letters', () => examineDeadLetters(client), isNoAnswer);
+}
+
+/** Returns whether there is no response of our API, which other requests would not get either. */
+function isNoAnswer(error: unknown): boolean {
+  return !(error instanceof ApiFailure) || error.problem === undefined;
+}
+
+async function examineJobs(client: Client): Promise<Finding[]> {
+  const document = await readStats(client);
+  const { asOf, dispatcherLastRoundAt: round, throughput, oldestDue } = toStats(document);
   const handlers = await handlersByApi(client).listHandlers();
   const held = handlers.filter(({ heldUntil }) => heldUntil !== null);
   const handled = new Set(handlers.map(({ jobType }) => jobType));
-  const waiting = Object.entries(types).filter(([, { pending, failed }]) => pending + failed > 0);
-  const { total } = (await client.request('/admin/dlq/groups', Groups, { query: { limit: 1 } })).document;
+  const waiting = Object.entries(document.by_job_type).filter(([, { pending, failed }]) => pending + failed > 0);
+  const open = handlers.filter(({ pausedAt, heldUntil }) => pausedAt === null && heldUntil === null);
+  const late = oldestDue
+    .filter(({ seconds }) => seconds > LATE_SECONDS)
+    .flatMap(({ jobType, seconds }): LateHandler[] =>
+      open.filter((one) => one.jobType === jobType).map((one) => ({ ...one, handler: handlerName(one), seconds })),
+    );
   return [
-    api,
-    clockOf(new Date(as_of)),
-    dispatcherOf(round === null ? null : (Date.parse(as_of) - Date.parse(round)) / 1000),
+    clockOf(asOf),
+    dispatcherOf(round === null ? null : (asOf.getTime() - round.getTime()) / 1000),
     ...handlersOf({
       handlers: handlers.length,
       paused: handlers.filter(({ pausedAt }) => pausedAt !== null).map(handlerName),
       held: held.map((handler) => `${handlerName(handler)}: ${handler.holdReason}`),
     }),
+    lateOf(late),
+    failuresOf(throughput),
     unhandledOf(waiting.map(([jobType]) => jobType).filter((jobType) => !handled.has(jobType))),
-    deadOf(total),
   ];
+}
+
+async function examineDeadLetters(client: Client): Promise<Finding> {
+  return deadOf((await client.request('/admin/dlq/groups', Groups, { query: { limit: 1 } })).document.total);
 }
 
 async function readiness(client: Client): Promise<Finding> {

@@ -20,6 +20,7 @@ const GatewayDocument = z.object({ message: z.string() });
 
 const LONGEST_WORDS = 200;
 const LONGEST_DETAIL = 1000;
+const LONGEST_SENTENCE = 2 * LONGEST_DETAIL;
 const AT_THE_GATEWAY = 'the response may come from a proxy or gateway in front of the API, or from another server';
 const CODES: Readonly<Record<number, ExitCode>> = {
   400: EXIT.usage,
@@ -59,7 +60,8 @@ export function answerFailure(label: string, status: number, body: unknown): Api
   }
   const detail = oneLine(data.detail, LONGEST_DETAIL);
   const ended = problem === 'database-unavailable' ? EXIT.unreachable : code;
-  return new ApiFailure(ended, sentence(label, status, { detail, title, requestId, ...scopesOf(data) }), problem);
+  const told = sentence(label, status, { detail, title, requestId, ...scopesOf(data) });
+  return new ApiFailure(ended, oneLine(told, LONGEST_SENTENCE), problem);
 }
 
 const SIGN_IN =

@@ -62,12 +62,14 @@ export async function orRefusal<Answer, Refusal>(
   }
 }
 
-async function listJobs(client: Client, { statuses, jobTypes, since, limit }: ListFilter): Promise<ListedJob[]> {
-  const from = since === undefined ? undefined : (await timeOf(client, since)).toISOString();
+async function listJobs(client: Client, filter: ListFilter): Promise<ListedJob[]> {
+  const { statuses, jobTypes, routingKey, uniqueKey, error, since, createdTo, limit } = filter;
+  const timeText = async (at: ListFilter['since']) => at && (await timeOf(client, at)).toISOString();
   const query = {
     status: statuses.length === 0 ? undefined : statuses,
     job_type: jobTypes.length === 0 ? undefined : jobTypes,
-    created_from: from,
+    ...{ routing_key: routingKey, unique_key: uniqueKey, error },
+    ...{ created_from: await timeText(since), created_to: await timeText(createdTo) },
   };
   const found = await readPages(client, { path: '/admin/jobs', item: ListedJobDocument, query }, limit);
   return found.map(fromDocument);
@@ -81,7 +83,7 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
   const row: JobRow = { payload: undefined, ...withDates(document) };
   const result = document.result === null ? null : (texts.get('result') ?? null);
   return {
-    job: { ...toJob(row), payload: texts.get('payload'), result },
+    job: { ...toJob(row), payload: document.payload_too_large ? null : texts.get('payload'), result },
     attempts: attempts.map(fromDocument),
     waiting,
   };

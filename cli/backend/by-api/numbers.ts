@@ -34,7 +34,7 @@ export async function timeOf(client: Client, since: Date | Duration): Promise<Da
   return new Date(Date.parse(now) - seconds(since, 'since') * 1000);
 }
 
-function toStats(document: z.output<typeof StatsDocument>): Stats {
+export function toStats(document: z.output<typeof StatsDocument>): Stats {
   const { by_job_type: types, oldest_due: oldest, throughput, counted_at, dispatcher_last_round_at: round } = document;
   const { last_5_minutes: minutes, last_hour: hour } = throughput;
   return {

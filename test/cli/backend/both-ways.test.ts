@@ -46,6 +46,14 @@ it.each([
   [['jobs', 'list', '--status', 'failed,dead_letter', '--job-type', 'mail,any', '--json']],
   [['jobs', 'list', '--since', '1h', '--limit', '2', '--json']],
   [['jobs', 'list', '--since', '2100-01-01', '--json']],
+  [['jobs', 'list', '--created-to', '0s', '--json']],
+  [['jobs', 'list', '--created-to', '1h']],
+  [['jobs', 'list', '--since', '1h', '--error', 'ERROR: N', '--json']],
+  [['jobs', 'list', '--error', 'other']],
+  [['jobs', 'list', '--error', ' ']],
+  [['jobs', 'list', '--unique-key', 'none']],
+  [['jobs', 'list', '--routing-key', '', '--status', 'failed', '--json']],
+  [['jobs', 'list', '--routing-key', 'fast']],
   [['jobs', 'list', '--status', 'succeeded']],
   [['jobs', 'list', '--limit', '0']],
   [['jobs', 'show', pending]],
@@ -107,14 +115,15 @@ it('enqueue passes every option and every digit to the API', async () => {
     'fast',
   ];
 
-  const first = await byApi(['enqueue', 'any', PAYLOAD, ...flags, '--unique-key', 'u', '--json']);
+  const payload = PAYLOAD.replace('12345678901234567890.10', '0.10');
+  const first = await byApi(['enqueue', 'any', payload, ...flags, '--unique-key', 'u', '--json']);
   const second = await byApi(['enqueue', 'any', '--routing-key', 'fast', '--unique-key', 'u']);
 
   const { id, deduplicated } = JSON.parse(first.stdout);
   const { rows } = await pool.query('select *, payload::text as payload from millrace.jobs where id = $1', [id]);
   expect(deduplicated).toBe(false);
   expect(rows[0]).toMatchObject({
-    ...{ payload: PAYLOAD, max_attempts: 2, group_key: 'g', routing_key: 'fast' },
+    ...{ payload, max_attempts: 2, group_key: 'g', routing_key: 'fast' },
     ...{ run_at: new Date('2099-12-31T22:00:00Z'), unique_key: 'u' },
   });
   expect(second).toEqual({

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { runCli } from '../run-cli.ts';
 import { startCli } from '../start-cli.ts';
 import { openDeadLetters } from './dead-letters.ts';
 
@@ -32,6 +34,21 @@ describe('CLI-01: dlq discard', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'discarded\t1501\n' });
     const { rows } = await pool.query(`select from millrace.dead_letters where status = 'open'`);
     expect(rows).toEqual([]);
+  });
+
+  it.each([
+    [['--error', "it's boom"], String.raw`--error 'it'\''s boom'`],
+    [['--job-type', 'mail', '--until', '2100-01-31'], '--job-type mail --until 2100-01-31T00:00:00.000Z'],
+    [['--all'], '--all'],
+  ])('suggests an export of the same dead letters before it discards any: %j', async (flags, shown) => {
+    await bury({ error: "it's boom" });
+
+    const args = ['dlq', 'discard', ...flags, '--dry-run'];
+    const { stderr } = await runCli(args, { env, terminal: true });
+
+    expect(stripVTControlCharacters(stderr)).toContain(
+      `To keep a copy, first run: npx millrace dlq export ${shown} > dead.jsonl\n`,
+    );
   });
 
   it('shows what it would discard with --dry-run, and discards nothing', async () => {
@@ -108,7 +125,7 @@ describe('CLI-01: dlq discard', () => {
     await eventually(
       async () => {
         const { rows } = await pool.query(
-          `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock'`,
+          `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock' and datname = current_database()`,
         );
         expect(rows).toHaveLength(1);
       },

@@ -38,6 +38,8 @@ describe('CLI-01: dlq groups', () => {
     [['--job-type', 'index', '--routing-key', 'vector'], 1],
     [['--routing-key', ''], 2],
     [['--since', '2100-01-01'], 0],
+    [['--until', '2000-01-01'], 0],
+    [['--since', '1h', '--until', '30m'], 0],
   ])('counts only what %j selects', async (options, jobs) => {
     await bury({ count: 2 });
     await bury({ jobType: 'index', routingKey: 'vector' });

@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openLog } from '../../../core/log.ts';
+import { openDatabase } from '../../../core/postgres/database.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { deploy } from '../../support/runtime-engine.ts';
 import { runCli } from '../run-cli.ts';
 import { startCli } from '../start-cli.ts';
 
@@ -55,6 +58,19 @@ it('enqueue accepts an RFC 3339 time', async () => {
   const { stdout } = await enqueue(['a', '--at', '2100-01-01T00:00:00+02:00']);
 
   expect(await row(stdout)).toMatchObject({ run_at: new Date('2099-12-31T22:00:00Z') });
+});
+
+it('enqueue asks whether a registered handler with a similar name was meant', async () => {
+  const db = openDatabase({ connectionString: database.url, max: 1, name: 'test', log: openLog(() => undefined) });
+  await deploy(db, { jobType: 'send_reminder' }, { jobType: 'index_record', routingKey: 'vector' });
+  await db.close();
+
+  const [near, far] = [await enqueue(['send_remainder']), await enqueue(['charge_card'])];
+  const keyed = await enqueue(['index_record', '--routing-key', 'vectors']);
+
+  expect(near.stderr).toContain('the job waits; did you mean send_reminder?\n');
+  expect(keyed.stderr).toContain('did you mean index_record.vector?\n');
+  expect(far.stderr).toBe('warning: no handler for charge_card is registered; the job waits\n');
 });
 
 describe('CLI-01: enqueue', () => {
@@ -112,7 +128,7 @@ describe('PAY-01: a payload with a NUL or a lone surrogate', () => {
   it('is rejected when standard input is not UTF-8', async () => {
     const { code, stderr } = await enqueue(['a', '-'], { input: Buffer.from('{"note":"\xff"}', 'latin1') });
 
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: payload: standard input is not UTF-8 text\n' });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: standard input is not UTF-8 text\n' });
   });
 
   it('is accepted with an emoji, as an argument and as standard input', async () => {
@@ -127,7 +143,7 @@ describe('PAY-01: a payload with a NUL or a lone surrogate', () => {
 describe('PAY-04: numbers in a payload', () => {
   it.each([
     ['{"n":9007199254740993}', 'payload/n: 9007199254740993 is not exact as a JavaScript number'],
-    ['{"e":1e400}', 'payload/e: is Infinity'],
+    ['{"e":1e400}', 'payload/e: 1e400 is not exact'],
     ['{"x":NaN}', 'is not JSON'],
   ])('are rejected when the handler would reject them: %s', async (payload, sentence) => {
     const { code, stdout, stderr } = await enqueue(['a', payload]);

@@ -15,6 +15,8 @@ export interface FakeLambda {
   /** The environment of a command that uses it. */
   readonly env: Readonly<Record<string, string>>;
   readonly invocations: { readonly path: string | undefined; readonly event: unknown }[];
+  /** The access keys of the requests. */
+  readonly keys: (string | undefined)[];
   /** The response to every invocation, reset before each test. */
   answer: LambdaAnswer;
 }
@@ -22,6 +24,7 @@ export interface FakeLambda {
 /** Starts a server that implements the Invoke operation of Lambda. */
 export async function openFakeLambda(body: string): Promise<FakeLambda> {
   const server = createServer(async (request, response) => {
+    fake.keys.push(/Credential=([^/]+)/.exec(request.headers.authorization ?? '')?.[1]);
     fake.invocations.push({ path: request.url, event: JSON.parse(await text(request)) });
     response.writeHead(fake.answer.status, fake.answer.headers);
     response.end(fake.answer.body);
@@ -34,12 +37,13 @@ export async function openFakeLambda(body: string): Promise<FakeLambda> {
     ...{ AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's', AWS_MAX_ATTEMPTS: '1' },
     AWS_ENDPOINT_URL_LAMBDA: endpoint,
   };
-  const fake: FakeLambda = { endpoint, env, invocations: [], answer: usual };
+  const fake: FakeLambda = { endpoint, env, invocations: [], keys: [], answer: usual };
   afterAll(() => {
     server.close();
   });
   beforeEach(() => {
     fake.invocations.length = 0;
+    fake.keys.length = 0;
     fake.answer = usual;
   });
   return fake;

@@ -148,12 +148,12 @@ describe('CLI-01: jobs cancel', () => {
 });
 
 describe('CLI-01: millrace', () => {
-  it('begins its help with examples', async () => {
+  it('has its usage and examples in its help', async () => {
     const answers = await Promise.all([run('-h'), run('jobs', 'list', '--help'), run('help', 'enqueue')]);
 
     for (const { code, stdout, stderr } of answers) {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/^Examples:\n {2}\$ npx millrace /);
+      expect(stdout).toMatch(/^Usage: millrace .*\nExamples:\n {2}\$ npx millrace /s);
     }
   });
 

@@ -16,6 +16,7 @@ async function stack(): Promise<string> {
   await writeState(folder, {
     ...{ pid: process.pid, databaseUrl: DATABASE, lambdaEndpoint: endpoint, sqsEndpoint: nowhere, handlers: [] },
     ...{ mailFolder: join(folder, 'mails'), smtpUrl: 'smtp://127.0.0.1:1', filesUrl: nowhere, apiUrl: nowhere },
+    lambdaAccessKeyId: 'key-of-the-stack',
   });
   return folder;
 }
@@ -28,6 +29,7 @@ describe('process', () => {
 
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'claimed\t3\nsent\t2\n', stderr: '' });
     expect(invocations).toEqual(invoked('millrace-local-dispatcher'));
+    expect(lambda.keys).toEqual(['key-of-the-stack']);
   });
 
   it.each([

@@ -24,6 +24,7 @@ async function projectWith(file: string, source: string): Promise<string> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'functions/handlers'), { recursive: true });
   await writeFile(join(folder, 'functions/handlers', file), source);
+  await writeFile(join(folder, 'package.json'), '{}');
   return folder;
 }
 

@@ -98,18 +98,56 @@ describe('doctor --stage', () => {
     expect(code).toBe(8);
   });
 
+  it('exits with 2 without handler files', async () => {
+    const { code, stdout, stderr } = await runCli(['doctor', '--stage', 'dev'], { cwd: '/', env: world.env });
+
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no functions/handlers in this folder or above it');
+  });
+});
+
+describe('doctor --stage reports what it cannot check, and checks the rest', () => {
+  const failed = (stdout: string) => [...stdout.matchAll(/^FAIL\t(.*?)\t/gm)].map(([, check]) => check);
+  const passed = (stdout: string) => [...stdout.matchAll(/^OK\t(.*?)\t/gm)].map(([, check]) => check);
+
   it.each([
-    [7, { AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:1' }, 'cannot reach SQS'],
-    [2, {}, 'no functions/handlers in this folder or above it'],
-  ])('exits with %i when it cannot check the stage', async (expected, change, sentence) => {
-    const cwd = expected === 2 ? '/' : ROOT;
+    ['SQS', { AWS_ENDPOINT_URL_SQS: 'http://127.0.0.1:1' }, ['queues', 'dead-letter queues']],
+    ['Lambda', { AWS_ENDPOINT_URL_LAMBDA: 'http://127.0.0.1:1' }, ['functions', 'mappings', 'other functions']],
+    ['Lambda', { AWS_ENDPOINT_URL_SCHEDULER: 'http://127.0.0.1:1' }, ['schedules']],
+  ])('when it cannot reach %s: %j', async (service, change, checks) => {
+    const { stage } = await world.deploy();
+    const env = { ...world.env, ...change };
 
-    const { code, stdout, stderr } = await runCli(['doctor', '--stage', 'dev'], {
-      cwd,
-      env: { ...world.env, ...change },
-    });
+    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: ROOT, env });
 
-    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
-    expect(stderr).toContain(sentence);
+    expect(code).toBe(8);
+    expect(failed(stdout)).toEqual(checks);
+    expect(passed(stdout)).toHaveLength(7 - checks.length);
+    expect(stdout).toContain(`cannot reach ${service}: connection refused`);
+    expect(stdout).toMatch(/not checked: .*: check the address, the network and that the server runs/);
+  });
+
+  it('when one function cannot be read', async () => {
+    const { stage, name } = await world.deploy();
+    world.aws.functions.delete(`millrace-${stage}-api`);
+    world.aws.refused.add(name);
+
+    const { code, stdout } = await runCli(['doctor', '--stage', stage], { cwd: ROOT, env: world.env });
+
+    expect(code).toBe(8);
+    expect(failed(stdout)).toEqual(['functions']);
+    expect(stdout).toContain(`FAIL\tfunctions\tnot checked: ${name}: access denied`);
+  });
+
+  it('when it cannot reach the database', async () => {
+    const { stage } = await world.deploy();
+    const args = ['doctor', '--stage', stage, '--database-url', 'postgres://127.0.0.1:1/none'];
+
+    const { code, stdout } = await runCli(args, { cwd: ROOT, env: world.env });
+
+    expect(code).toBe(8);
+    expect(failed(stdout)).toEqual(['connection']);
+    expect(passed(stdout)).toHaveLength(7);
+    expect(stdout).toMatch(/^FAIL\tconnection\tnot checked: cannot reach .*: connection refused: check the address/m);
   });
 });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { storeRounds } from '../../../core/dispatch/rounds.ts';
-import { registerHandlers } from '../../../core/registry/register-handlers.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { runCli } from '../run-cli.ts';
 
@@ -126,63 +125,5 @@ describe('jobs wait', () => {
     const { code, stdout } = await run('jobs', 'wait', id, '--timeout', '300ms');
 
     expect([code, stdout]).toEqual([8, 'pending\n']);
-  });
-});
-
-describe('doctor', () => {
-  it('passes on a healthy system', async () => {
-    const { code, stdout } = await run('doctor');
-
-    expect(stdout).not.toContain('FAIL');
-    expect(code).toBe(0);
-  });
-
-  it.each([
-    ['dispatcher', `update millrace.dispatcher_runs set last_round_at = millrace.clock() - interval '5 minutes'`],
-    ['paused handlers', 'update millrace.handlers set paused_at = millrace.clock()'],
-    [
-      'held handlers',
-      `update millrace.handlers set held_until = millrace.clock() + interval '1 h', hold_reason = 'no queue'`,
-    ],
-    ['jobs without a handler', `insert into millrace.jobs (job_type) values ('typo_x')`],
-    ['dead letters', `insert into millrace.dead_letters (job_type, routing_key) values ('work', '')`],
-    [
-      'queues that the mirror does not sweep',
-      `insert into millrace.dead_letter_queues (queue_url, swept_at)
-         select dead_letter_queue_url, millrace.clock() - interval '1 h' from millrace.handlers`,
-    ],
-    [
-      'rescue',
-      `insert into millrace.jobs_live (job_type, status, claim_no, started_at, lease_expires_at)
-         values ('work', 'running', 1, now(), millrace.clock() - interval '1 h')`,
-    ],
-  ])('reports %s, with details and what to do', async (check, text) => {
-    await engine.sql(text);
-
-    const { code, stdout } = await run('doctor');
-
-    expect(code).toBe(8);
-    expect(stdout).toMatch(new RegExp(`^FAIL\t${check}\t.+: .+`, 'm'));
-    expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
-  });
-
-  it('reports that no handler is deployed', async () => {
-    await registerHandlers(engine.db, []);
-
-    const document = await json('doctor');
-    const { definition } = engine;
-    const address = { queueUrl: 'memory://work', deadLetterQueueUrl: 'memory://work-dlq', functionName: 'work' };
-    await registerHandlers(engine.db, [{ definition, ...address }]);
-
-    expect(document.checks).toContainEqual(expect.objectContaining({ check: 'handlers', ok: false }));
-  });
-
-  it('reports a missing schema', async () => {
-    const { code, stdout } = await runCli(['doctor'], {
-      env: { DATABASE_URL: engine.database.url.replace(/[^/]+$/, 'postgres') },
-    });
-
-    expect(code).toBe(8);
-    expect(stdout).toMatch(/^FAIL\tschema\t.*pending.*npx millrace migrate/);
   });
 });

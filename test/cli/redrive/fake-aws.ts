@@ -7,6 +7,8 @@ export interface FakeAws {
   readonly functions: Map<string, { Timeout: number; MemorySize: number }>;
   readonly mappings: Map<string, Record<string, unknown>[]>;
   readonly schedules: Map<string, Record<string, unknown>>;
+  /** Names of the functions that the caller may not read. */
+  readonly refused: Set<string>;
   close(): void;
 }
 
@@ -14,6 +16,7 @@ export async function openFakeAws(): Promise<FakeAws> {
   const functions: FakeAws['functions'] = new Map();
   const mappings: FakeAws['mappings'] = new Map();
   const schedules: FakeAws['schedules'] = new Map();
+  const refused: FakeAws['refused'] = new Set();
   const answer = (url: URL): unknown => {
     const [, name = ''] = /\/(?:functions|schedules)\/([^/]+)/.exec(url.pathname) ?? [];
     if (url.pathname.includes('/event-source-mappings')) {
@@ -23,11 +26,16 @@ export async function openFakeAws(): Promise<FakeAws> {
     return name.startsWith(`${url.searchParams.get('groupName')}-`) ? schedules.get(name) : undefined;
   };
   const server: Server = createServer((request, response) => {
-    const found = answer(new URL(request.url ?? '/', 'http://aws'));
+    const url = new URL(request.url ?? '/', 'http://aws');
+    if (url.pathname.split('/').some((part) => refused.has(part))) {
+      response.writeHead(403, { 'x-amzn-ErrorType': 'AccessDeniedException' }).end('{"Message": "no"}');
+      return;
+    }
+    const found = answer(url);
     if (found === undefined) response.writeHead(404, { 'x-amzn-ErrorType': 'ResourceNotFoundException' });
     response.end(JSON.stringify(found ?? { Message: 'no such thing' }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { endpoint, functions, mappings, schedules, close: () => void server.close() };
+  return { endpoint, functions, mappings, schedules, refused, close: () => void server.close() };
 }

@@ -45,6 +45,26 @@ async function hold(sql: string) {
 }
 
 describe('redrive --rate', () => {
+  it('prints progress with the end time to a pipe', async () => {
+    await bury({ count: 10 });
+    const id = await startRedrive(db, {}, { rate: 0.1 });
+    const interrupted = new AbortController();
+    const lines: string[] = [];
+    const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      lines.push(String(text));
+      if (lines.length === 2) interrupted.abort();
+      return true;
+    });
+
+    await workOffRedrive({
+      ...{ backend: backendByDatabase(db), id, rate: 0.1, progressMs: 0 },
+      interrupted: interrupted.signal,
+    });
+    write.mockRestore();
+
+    expect(lines[0]).toMatch(new RegExp(`^redrive ${id}: 0 of 10, 0 %, ends at about \\d\\d:\\d\\d:\\d\\dZ\\n$`));
+  });
+
   it('leaves the jobs to the dispatcher while the command watches', async () => {
     await bury({ count: 30 });
     const { ended } = start('--rate', '10000/s');

@@ -125,6 +125,7 @@ describe('redrive --via-sqs', () => {
       ...{ pid: process.pid, databaseUrl: operator.url, sqsEndpoint: emulator.endpoint, handlers: [] },
       ...{ lambdaEndpoint: 'http://127.0.0.1:1', smtpUrl: 'smtp://127.0.0.1:1', filesUrl: 'http://127.0.0.1:1' },
       apiUrl: 'http://127.0.0.1:1',
+      lambdaAccessKeyId: 'key',
       mailFolder: join(folder, 'mails'),
     });
 

@@ -53,12 +53,23 @@ it.each(['first', 'first\nsecond', 'first\r\nsecond', 'first\rsecond', 'first\r\
   },
 );
 
-it('printPairs shows every line break of a text on a terminal', () => {
+it('printPairs shows every line break of a text on a terminal, below the text', () => {
   const output = captured(true);
 
-  printPairs([['last error', 'first\r\nsecond\nthird\rover']]);
+  printPairs([
+    ['last error', 'first\r\nsecond\nthird\rover'],
+    ['stack', 'at a\nstatus      succeeded\n'],
+  ]);
 
-  expect(output()).toBe('last error  first\nsecond\nthird\ufffdover\n');
+  expect(output()).toBe(
+    [
+      'last error  first',
+      '            second',
+      '            third\ufffdover',
+      'stack       at a',
+      '            status      succeeded\n\n',
+    ].join('\n'),
+  );
 });
 
 it('printPairs omits empty values', () => {
@@ -85,15 +96,26 @@ describe('JSON', () => {
     expect(text).toBe('{"payload":{"n":9007199254740993},"at":"1970-01-01T00:00:00.000Z","list":[null]}');
   });
 
-  it('equals the output of JSON.stringify for any value, raw or indented', () => {
+  it('is the output of JSON.stringify for any value, raw or indented, but for escapes', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
         const json = JSON.stringify(value);
 
-        expect(toJson(value)).toBe(json);
-        expect(indentJson(json)).toBe(JSON.stringify(value, null, 2));
+        expect(JSON.stringify(JSON.parse(toJson(value)))).toBe(json);
+        expect(indentJson(json).split('\n').length).toBe(JSON.stringify(value, null, 2).split('\n').length);
+        expect(indentJson(json) + toJson(value)).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
       }),
     );
+  });
+
+  it.each([
+    ['\u009b', '"\\u009b"'],
+    ['\u007f', '"\\u007f"'],
+    ['\u202e', '"\\u202e"'],
+    ['\u2066', '"\\u2066"'],
+    ['é😀', '"é😀"'],
+  ])('escapes only what can control a terminal: %j', (text, json) => {
+    expect(toJson(text)).toBe(json);
   });
 
   it('keeps every digit and escape over several lines', () => {

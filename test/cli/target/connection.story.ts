@@ -21,6 +21,7 @@ async function project({ pid = process.pid, databaseUrl = database.url } = {}): 
     databaseUrl,
     sqsEndpoint: 'http://127.0.0.1:1',
     lambdaEndpoint: 'http://127.0.0.1:1',
+    lambdaAccessKeyId: 'key',
     handlers: [],
     mailFolder: join(folder, '.millrace/mails'),
     smtpUrl: 'smtp://127.0.0.1:1',

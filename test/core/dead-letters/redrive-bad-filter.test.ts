@@ -21,6 +21,7 @@ it.each([
   ['{"job_ids": ["9223372036854775808"]}', /job_ids: expected an array of jobs' ids/],
   ['{"job_ids": [null]}', /job_ids: expected an array of jobs' ids/],
   ['{"error": 5}', /error: expected a part of the error's text, of 1 to 500 characters, got 5/],
+  ['{"until": "18:20"}', /until: expected a time such as "2026-01-31T12:00:00Z", got "18:20"/],
   ['{"since": "yesterday"}', /since: expected a time such as "2026-01-31T12:00:00Z", got "yesterday"/],
   ['{"limit": 0, "all": true}', /limit: expected a whole number of jobs, at least 1 and without quotes, got 0/],
   ['{"limit": "5", "all": true}', /limit: expected a whole number of jobs, at least 1 and without quotes, got "5"/],

@@ -48,6 +48,8 @@ it.each([
   ['another job type', { jobTypes: ['other'] }, 0],
   ['routing key', { routingKey: 'none' }, 0],
   ['age', { since: '1h' }, 5],
+  ['interval', { since: '1h', until: '0s' }, 5],
+  ['end of an interval', { until: new Date(0) }, 0],
 ])('moves only the jobs that match the filter: %s', async (_name, filter, expected) => {
   await makeDead(3);
   await makeDead(2, 'the disk is full');

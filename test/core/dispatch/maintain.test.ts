@@ -1,25 +1,13 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { foldEvents } from '../../../core/dispatch/fold-events.ts';
-import { type MaintainDeps, maintain } from '../../../core/dispatch/maintain.ts';
+import { maintain } from '../../../core/dispatch/maintain.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { claim } from '../../../core/jobs/claim.ts';
 import { createClient } from '../../support/database.ts';
-import { deploy, insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
+import { deploy, insertJobs } from '../../support/runtime-engine.ts';
+import { openMaintainWorld } from './maintain-world.ts';
 
-const engine = await openEngine();
-const { pool, db, log } = engine;
-afterAll(() => engine.close());
-
-let deps: MaintainDeps;
-beforeEach(async () => {
-  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_events;
-    delete from millrace.job_event_totals;
-    delete from millrace.dead_letters; delete from millrace.handlers; delete from millrace.removed_handlers;
-    delete from millrace.upkeep`);
-  await shiftClock(pool, 0);
-  log.lines.length = 0;
-  deps = { db, log, reported: new Set() };
-});
+const { test, pool, db, log, deps } = await openMaintainWorld();
 
 const totals = async () =>
   (await pool.query('select event, job_type, status, count::int from millrace.job_event_totals order by 1, 2, 3')).rows;
@@ -47,7 +35,7 @@ describe('the counters', () => {
   });
 
   it('exclude rolled-back transactions, and include late commits', async () => {
-    const late = await createClient(engine.test.url);
+    const late = await createClient(test.url);
     await late.query('begin');
     await late.query(`insert into millrace.jobs (job_type) values ('mail'), ('mail')`);
     await insertJobs(pool, 'mail', 1);
@@ -55,7 +43,7 @@ describe('the counters', () => {
     const before = await totals();
 
     await late.query('commit');
-    const dropped = await createClient(engine.test.url);
+    const dropped = await createClient(test.url);
     await dropped.query('begin');
     await dropped.query(`insert into millrace.jobs (job_type) values ('mail')`);
     await dropped.query('rollback');
@@ -75,7 +63,7 @@ describe('the counters', () => {
       while (!done) await foldEvents(db);
     };
     const produce = async (lane: number) => {
-      const client = await createClient(engine.test.url);
+      const client = await createClient(test.url);
       for (let n = 0; n < 25; n++) {
         await client.query('begin');
         await client.query(`insert into millrace.jobs (job_type) select $1 from generate_series(1, 4)`, [

@@ -1,23 +1,11 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type MaintainDeps, maintain } from '../../../core/dispatch/maintain.ts';
 import type { Queryable } from '../../../core/postgres/database.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
-import { deploy, insertJobs, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
+import { deploy, insertJobs, shiftClock, statuses } from '../../support/runtime-engine.ts';
+import { openMaintainWorld } from './maintain-world.ts';
 
-const engine = await openEngine();
-const { pool, db, log } = engine;
-afterAll(() => engine.close());
-
-let deps: MaintainDeps;
-beforeEach(async () => {
-  await pool.query(`delete from millrace.jobs_live; delete from millrace.job_events;
-    delete from millrace.job_event_totals;
-    delete from millrace.dead_letters; delete from millrace.handlers; delete from millrace.removed_handlers;
-    delete from millrace.upkeep`);
-  await shiftClock(pool, 0);
-  log.lines.length = 0;
-  deps = { db, log, reported: new Set() };
-});
+const { pool, db, log, deps } = await openMaintainWorld();
 
 describe('jobs without a handler', () => {
   it.each([

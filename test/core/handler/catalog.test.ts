@@ -103,7 +103,20 @@ const BROKEN: Record<string, { text: string; line?: number; message: string }> =
   'bounds.ts': {
     text: handler(`jobType: 'bounds', timeout: '20m'`),
     line: 3,
-    message: 'SettingError: timeout: expected',
+    message: 'SettingError: bounds: timeout: expected whole seconds from 1s to 880s, got "20m"',
+  },
+  'retries.ts': {
+    text: handler(`jobType: 'retries', retry: 3 as never`),
+    line: 3,
+    message: "SettingError: retries: retry: expected a policy such as retry.fixed('1m'), got 3",
+  },
+  'changed.ts': {
+    text: `${handler(`jobType: 'changed'`).replace('export default', 'const made =')}export default { ...made, retry: 3 };`,
+    message: "changed: retry: expected a policy such as retry.fixed('1m'), got 3",
+  },
+  'by-hand.ts': {
+    text: `export default { jobType: 'by_hand', routingKey: '', timeoutSeconds: 5, run: async () => 1 };`,
+    message: 'by_hand: payload: expected a schema',
   },
   'other.ts': {
     text: handler(`jobType: 'send_letter'`),

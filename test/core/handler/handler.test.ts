@@ -103,10 +103,16 @@ describe('bounds', () => {
     );
   });
 
-  it('are errors with the field, the expected value and the given one', () => {
-    expect(() => define({ timeout: '20m' })).toThrow('timeout: expected a whole number from 1 to 880, got 1200');
+  it('are errors with the job type, the field, the expected value and the given one', () => {
+    const duration = 'expected whole seconds from 1s to 880s';
+    expect(() => define({ timeout: '20m' })).toThrow(`send_mail: timeout: ${duration}, got "20m"`);
+    expect(() => define({ timeout: '1.5s' })).toThrow(`send_mail: timeout: ${duration}, got "1.5s"`);
+    expect(() => define({ timeout: 3600 })).toThrow(`send_mail: timeout: ${duration}, got 3600`);
+    expect(() => define({ batch: { window: '10m' } })).toThrow(
+      'send_mail: batch.window: expected whole seconds from 0s to 300s, got "10m"',
+    );
     expect(() => define({ memory: '1GB' as never })).toThrow(
-      'memory: expected a whole number from 128 to 10240, got "1GB"',
+      'send_mail: memory: expected a whole number from 128 to 10240, got "1GB"',
     );
   });
 
@@ -118,7 +124,7 @@ describe('bounds', () => {
   it('keep the lease of a dispatched job below the retention of its message, and state how', () => {
     const slow = { timeout: '880s', concurrency: 2, batch: { size: 1 } };
     const refusal =
-      'maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, because the last job may ' +
+      'send_mail: maxInFlight: expected at most 776 with concurrency 2, or a higher concurrency, because the last job may ' +
       'wait 346240 s and SQS keeps a message for 345600 s, got 777';
 
     expect(() => define({ ...slow, maxInFlight: 777 })).toThrow(
@@ -138,15 +144,15 @@ describe('bounds', () => {
   it.each(['', 'SendMail', 'send-mail', '1mail', '_mail', 'send mail', 'sénd', 'mail\n', 'a.b'])(
     'refuse the job type %j',
     (jobType) => {
-      expect(() => define({ jobType })).toThrow(/^jobType: expected lower-case letters, digits and _, a letter first/);
+      expect(() => define({ jobType })).toThrow(/jobType: expected lower-case letters, digits and _, a letter first/);
     },
   );
 
   it('refuse a routing key with other characters, and names that are too long together', () => {
-    expect(() => define({ routingKey: 'EU' })).toThrow(/^routingKey: expected lower-case letters/);
+    expect(() => define({ routingKey: 'EU' })).toThrow(/^send_mail: routingKey: expected lower-case letters/);
     expect(() => define({ jobType: 'a'.repeat(30), routingKey: 'b'.repeat(30) })).not.toThrow();
     expect(() => define({ jobType: 'a'.repeat(31), routingKey: 'b'.repeat(30) })).toThrow(
-      /^jobType and routingKey: expected at most 60 characters together/,
+      /: jobType and routingKey: expected at most 60 characters together/,
     );
   });
 });

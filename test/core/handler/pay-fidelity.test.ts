@@ -163,7 +163,7 @@ it('PAY-06: large payloads do not enlarge messages, and a payload that is too la
   const jobs = await through([...Array<string>(10).fill(wide), '{"small": true}']);
 
   expect(() => payloadJson({ text: 'x'.repeat(1_200_000) })).toThrow(
-    /has 1200011 bytes, more than the limit of 1048576/,
+    /has 1200012 bytes, more than the limit of 1048576/,
   );
   expect(jobs.map(({ status }) => status)).toEqual(Array(11).fill('succeeded'));
   expect(jobs.map(({ got }) => JSON.stringify(got).length)).toEqual([...Array(10).fill(wide.length), 14]);

@@ -106,7 +106,7 @@ describe('PAY-04: numbers and dates', () => {
   });
 
   it.each([
-    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'payload: is nested too deeply'],
+    [`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'payload: is nested more than 500 deep'],
     ['{"half":', 'payload: is not JSON'],
   ])('make a dead letter when they are unreadable', async (json, fault) => {
     const refused = parsePayload(json, anything.payload);
@@ -165,11 +165,11 @@ describe('payloadJson', () => {
     expect(payloadJson([twice, twice])).toBe('[{"a":1},{"a":1}]');
   });
 
-  it('refuses a payload nested more than 500 deep, and accepts 400', () => {
+  it('refuses a payload nested more than 500 deep', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
-    expect(payloadJson(nested(400))).toHaveLength(801);
-    expect(() => payloadJson(nested(600))).toThrow('nested more than 500 deep');
+    expect(payloadJson(nested(500))).toHaveLength(1001);
+    expect(() => payloadJson(nested(501))).toThrow('nested more than 500 deep');
   });
 
   it('limits bytes, not characters', () => {
@@ -177,7 +177,8 @@ describe('payloadJson', () => {
     expect(payloadJson('e'.repeat(1_048_574))).toHaveLength(1_048_576);
   });
 
-  it('converts undefined to an empty object', () => {
-    expect([payloadJson(undefined), payloadJson(null)]).toEqual(['{}', '{}']);
+  it('converts undefined to an empty object, and keeps null', () => {
+    expect([payloadJson(undefined), payloadJson(null)]).toEqual(['{}', 'null']);
+    expect(payloadJson({ toJSON: () => undefined })).toBe('{}');
   });
 });

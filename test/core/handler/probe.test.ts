@@ -7,12 +7,15 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 async function verdictOn(source: string): Promise<string | undefined> {
   const file = join(await temporaryFolder(), 'handler.ts');
   await writeFile(file, source);
-  return (await openProbe(2_000)(file))?.message;
+  return (await openProbe({ processorMs: 500, turns: 5 })(file))?.message;
 }
 
 describe('a handler file is refused before it is imported', () => {
   it.for([
-    ['while (true) {}', /did not finish importing within 2 s/],
+    ['while (true) {}', /^its import used 1 s of processor time: move such work into run$/],
+    ['for (;;) await null;', /^its import used 1 s of processor time/],
+    ['setInterval(() => 1, 10); await new Promise(() => undefined);', /^its import waits for something that does not/],
+    ['await new Promise((done) => setTimeout(done, 3_600_000));', /^its import waits for something that does not/],
     ['process.exit(3);', /ends the process \(exit code 3\)/],
     ['process.exit(0);', /ends the process \(exit code 0\)/],
     ['await new Promise(() => undefined);', /top-level await that never ends/],
@@ -28,7 +31,39 @@ it('accepts a file that can be imported, and one whose import throws', async () 
   expect(verdicts).toEqual([undefined, undefined]);
 });
 
-it('imports a few files at a time, so that many do not time out', async () => {
+it('accepts a file that passes a limit beside others and not alone', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'handler.mjs');
+  // Stands for a process that is slowed down: the first import uses more than the limit, the second does not.
+  await writeFile(
+    file,
+    `import { existsSync, writeFileSync } from 'node:fs';
+    const seen = ${JSON.stringify(join(folder, 'seen'))};
+    const slow = !existsSync(seen);
+    writeFileSync(seen, '');
+    while (slow);
+    export default 1;`,
+  );
+
+  expect(await openProbe({ processorMs: 500, turns: 5 })(file)).toBeUndefined();
+});
+
+it('does not count the time for which the process is not running', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'handler.mjs');
+  // A stopped process is the extreme of a busy machine: it gets no processor time at all.
+  await writeFile(
+    file,
+    `import { spawn } from 'node:child_process';
+    spawn('/bin/sh', ['-c', 'kill -STOP $0; sleep 3; kill -CONT $0', String(process.pid)], { stdio: 'ignore' });
+    await new Promise((done) => setTimeout(done, 200));
+    export default 1;`,
+  );
+
+  expect(await openProbe({ processorMs: 2_000, turns: 20 })(file)).toBeUndefined();
+});
+
+it('imports a few files at a time', async () => {
   const folder = await temporaryFolder();
   const story = join(folder, 'story');
   const tell = (word: string) => `appendFileSync(${JSON.stringify(story)}, '${word}');`;

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
-import {
-  defineHandler,
-  type EnqueueOptions,
-  enqueue,
-  enqueueMany,
-  PayloadInvalid,
-  SettingError,
-} from '../../../core/index.ts';
+import { defineHandler, enqueue, enqueueMany, PayloadInvalid } from '../../../core/index.ts';
 import { createClient, createDatabase, type TestDatabase } from '../../support/database.ts';
 
 const note = defineHandler({
@@ -105,43 +98,6 @@ describe('enqueue', () => {
 
     expect(wrong).toBeTypeOf('function');
   });
-});
-
-const BAD_OPTIONS: [string, EnqueueOptions][] = [
-  ['runAt', { runAt: new Date(Number.NaN) }],
-  ['runAt', { runAt: new Date(8.64e15) }],
-  ['delay', { delay: -1 }],
-  ['delay', { delay: 'soon' }],
-  ['delay', { delay: Number.POSITIVE_INFINITY }],
-  ['delay', { delay: 1e12 }],
-  ['delay', { delay: 1, runAt: new Date(0) }],
-  ['priority', { priority: 10 }],
-  ['priority', { priority: -1 }],
-  ['priority', { priority: 1.5 }],
-  ['maxAttempts', { maxAttempts: 0 }],
-  ['maxAttempts', { maxAttempts: 1001 }],
-  ['uniqueKey', { uniqueKey: '' }],
-  ['uniqueKey', { uniqueKey: 'x'.repeat(501) }],
-  ['uniqueKey', { uniqueKey: 'a\0b' }],
-  ['uniqueKey', { uniqueKey: 'a\ud83d' }],
-  ['groupKey', { groupKey: '' }],
-  ['groupKey', { groupKey: 7 as unknown as string }],
-];
-
-it.each(BAD_OPTIONS)('refuses an invalid %s and names it', async (field, options) => {
-  const refused = enqueue(database.pool, note, { note: '' }, options);
-
-  await expect(refused).rejects.toThrow(SettingError);
-  await expect(refused).rejects.toMatchObject({ field });
-});
-
-it.each(BAD_OPTIONS)('refuses an invalid %s among many items, and names it with its index', async (field, options) => {
-  const good = { handler: note, payload: { note: '' } };
-
-  const refused = enqueueMany(database.pool, [good, { ...good, ...options }]);
-
-  await expect(refused).rejects.toThrow(SettingError);
-  await expect(refused).rejects.toMatchObject({ field: `items[1].${field}` });
 });
 
 it('accepts every key of 1 to 500 characters that Postgres can store', async () => {

@@ -171,7 +171,7 @@ describe('a lost message', () => {
       await shiftClock(pool, LATER * (2 * round + 2));
     }
 
-    expect(await jobs()).toMatchObject([{ losses: 0, last_error: 'try later' }]);
+    expect(await jobs()).toMatchObject([{ losses: 0, last_error: outcome.kind === 'failed' ? 'try later' : null }]);
   });
 
   it('is not released before its lease expires', async () => {

@@ -52,7 +52,7 @@ const EXPECTED = {
   },
   skipped: { status: 'skipped', attempts: 1, last_error: 'it broke', result: null, due: null, log: ['skipped'] },
   cancelled: { status: 'cancelled', attempts: 1, last_error: 'it broke', result: null, due: null, log: ['cancelled'] },
-  snoozed: { status: 'pending', attempts: 0, last_error: 'it broke', result: null, due: 600, log: ['snoozed'] },
+  snoozed: { status: 'pending', attempts: 0, last_error: null, result: null, due: 600, log: ['snoozed'] },
 } as const;
 
 it.each(Object.entries(EXPECTED))('ends an attempt as %s', async (kind, { due, log, ...want }) => {

@@ -57,6 +57,52 @@ it.each([
   expect(read(given)).toEqual({ not_kept: expect.stringMatching(reason ?? /not JSON: .*circular/) });
 });
 
+class Account {
+  readonly #owner = 'ada';
+  owner(): string {
+    return this.#owner;
+  }
+}
+
+it.each([
+  ['a Map', new Map([['a', { n: 1 }]]), [['a', { n: 1 }]]],
+  ['a Set', new Set(['a', 'b']), ['a', 'b']],
+  ['a Map in a Set in an object', { seen: new Set([new Map([[1, 2]])]) }, { seen: [[[1, 2]]] }],
+  ['an error inside a result', { failed: [new TypeError('no')] }, { failed: [{ name: 'TypeError', message: 'no' }] }],
+  [
+    'the fields of an error',
+    [Object.assign(new Error('no'), { code: 'E1' })],
+    [{ name: 'Error', message: 'no', code: 'E1' }],
+  ],
+  [
+    'a settled promise',
+    { status: 'rejected', reason: new Error('late') },
+    { status: 'rejected', reason: { name: 'Error', message: 'late' } },
+  ],
+  ['a Date', { at: new Date(0) }, { at: '1970-01-01T00:00:00.000Z' }],
+  ['a boxed number', [Object(5), Object('a'), Object(true)], [5, 'a', true]],
+  ['an object with a toJSON', { url: new URL('https://example.com/') }, { url: 'https://example.com/' }],
+  [
+    'an instance with fields',
+    new (class Point {
+      x = 1;
+    })(),
+    { x: 1 },
+  ],
+  ['an empty object, with a prototype or without', [{}, Object.create(null)], [{}, {}]],
+])('stores %s', (_what, value, stored) => {
+  expect(read(value)).toEqual(stored);
+});
+
+it.each([
+  ['Promise', Promise.resolve(1)],
+  ['WeakMap', new WeakMap()],
+  ['RegExp', /a/],
+  ['Account', new Account()],
+])('states that it cannot store a %s inside a result', (name, value) => {
+  expect(read({ id: 7, value })).toEqual({ id: 7, value: { not_kept: `a ${name}, which JSON turns into {}` } });
+});
+
 it('stores a result that is nested 500 deep', () => {
   expect(read(nested(500))).toEqual(nested(500));
 });

@@ -1,38 +1,11 @@
 import { expect, it } from 'vitest';
-import { z } from 'zod';
 import { PayloadInvalid } from '../../../core/errors.ts';
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
-import { defineHandler, type RunContext } from '../../../core/handler/handler.ts';
-import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
-import { openLog } from '../../../core/log.ts';
-import { runAttempt } from '../../../core/run/run-attempt.ts';
+import { retry } from '../../../core/handler/retry-policy.ts';
 import { systemTime } from '../../../core/time.ts';
-import { hastyTime } from '../../support/database-engine.ts';
+import { attempt, throwing } from './one-attempt.ts';
 
-const FIXED = retry.fixed('1m');
 const never = () => new Promise(() => undefined);
-
-interface Trial {
-  readonly payload?: string;
-  readonly number?: number;
-  readonly policy?: RetryPolicy;
-}
-
-/** Runs one attempt of a handler with a timeout of 5 s, a hundred times faster. */
-function attempt(run: (context: RunContext<{ n?: number | undefined }>) => unknown, trial: Trial = {}) {
-  const { payload = '{}', number = 1, policy = FIXED } = trial;
-  const schema = z.object({ n: z.number().optional() });
-  const definition = defineHandler({ jobType: 'work', payload: schema, timeout: '5s', run: async (c) => run(c) });
-  const log = openLog(() => undefined);
-  return runAttempt(
-    { definition, policy, time: hastyTime, log, random: () => 0.5 },
-    { jobId: '7', claimNo: '3', payload, number, max: 4, traceparent: null },
-  );
-}
-
-const throwing = (thrown: unknown) => () => {
-  throw thrown;
-};
 
 it('passes the payload, the job id, the attempt and an unaborted signal to the handler', async () => {
   let seen: unknown;
@@ -61,6 +34,13 @@ const CHOICES: [string, Error, object][] = [
   ['RetryAfter', new RetryAfter('90s'), { kind: 'failed', delaySeconds: 90 }],
   ["RetryAfter with a header's value", new RetryAfter('120'), { kind: 'failed', delaySeconds: 120 }],
   ['RetryAfter of a thousand years', new RetryAfter(3e10), { kind: 'failed', delaySeconds: 31_536_000 }],
+  [
+    'RetryAfter with a time that has passed',
+    new RetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', '429'),
+    { delaySeconds: 0 },
+  ],
+  ["RetryAfter without a header, after the policy's delay", new RetryAfter(null, '429'), { delaySeconds: 60 }],
+  ["RetryAfter with an unreadable header, after the policy's delay", new RetryAfter('soon'), { delaySeconds: 60 }],
   ['Snooze', new Snooze('10m'), { kind: 'snoozed', delaySeconds: 600 }],
   ['Skip', new Skip('nothing to do'), { kind: 'skipped' }],
   ['Cancel', new Cancel('no longer wanted'), { kind: 'cancelled' }],

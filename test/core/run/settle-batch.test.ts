@@ -1,28 +1,10 @@
 import { expect, it } from 'vitest';
-import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
-import type { Database } from '../../../core/postgres/database.ts';
 import { createClient } from '../../support/database.ts';
 import { hastyTime, openDatabaseEngine } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
+import { boom, die, troubled } from './troubled.ts';
 
 const engine = await openDatabaseEngine();
-
-function boom(): never {
-  throw new Error('boom');
-}
-
-function die(): never {
-  throw new DeadLetter('hopeless');
-}
-
-/** The database, in which `trouble` intercepts every settle statement. */
-function troubled(trouble: (send: () => Promise<unknown>) => Promise<unknown>): Database {
-  const query = (text: string, values?: readonly unknown[]) => {
-    const send = () => engine.db.query(text, values);
-    return text.includes('skip locked') && text.includes('error_stack') ? trouble(send) : send();
-  };
-  return { ...engine.db, query: query as Database['query'] };
-}
 
 /** An invocation with time for the given number of checks of its time. */
 function questions(count: number): () => number {
@@ -101,7 +83,7 @@ it('settles the other jobs when the database refuses a row, before or after them
 it('retries during a short outage of the database', async () => {
   const { ids, records } = await engine.deliver(2);
   let failures = 3;
-  const db = troubled(async (send) => {
+  const db = troubled(engine, async (send) => {
     if (failures-- > 0) throw new Error('connect ECONNREFUSED 127.0.0.1:5432');
     return send();
   });
@@ -135,7 +117,7 @@ it.each<[string, () => void, string, boolean]>([
 ])('returns the usual response when the response to settling %s is lost', async (_what, work, status, stays) => {
   const { ids, records } = await engine.deliver(1);
   let losses = 1;
-  const db = troubled(async (send) => {
+  const db = troubled(engine, async (send) => {
     const answer = await send();
     if (losses-- > 0) throw new Error('Connection terminated unexpectedly');
     return answer;

@@ -3,7 +3,7 @@ import type { Metrics } from '../../../core/numbers/emf.ts';
 import { readLiveCounts } from '../../../core/numbers/live-counts.ts';
 import { systemTime } from '../../../core/time.ts';
 import { runUpkeep, type UpkeepStep } from '../../../core/upkeep/run-upkeep.ts';
-import { keepUp, upkeepSteps } from '../../../core/upkeep/upkeep.ts';
+import { doUpkeep, upkeepSteps } from '../../../core/upkeep/upkeep.ts';
 import { createClient } from '../../support/database.ts';
 import { deploy, insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
 
@@ -27,7 +27,7 @@ it('runs each step once an hour across callers', async () => {
   const pass = async () => {
     await pool.query(`insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
       values (1, 1, 'failed', millrace.clock() - interval '8 days')`);
-    await Promise.all(Array.from({ length: 4 }, () => keepUp(deps, upkeepSteps(7 * DAY), FOR_EVER)));
+    await Promise.all(Array.from({ length: 4 }, () => doUpkeep(deps, upkeepSteps(7 * DAY), FOR_EVER)));
     return attempts();
   };
 
@@ -135,7 +135,7 @@ it('counts unfinished jobs in parts, and replaces and publishes the counts at th
   await runUpkeep({ ...deps, time: { ...systemTime, now: () => now++ } }, steps, 1);
   const during = await readLiveCounts(db);
 
-  await keepUp({ ...deps, metrics }, steps, FOR_EVER);
+  await doUpkeep({ ...deps, metrics }, steps, FOR_EVER);
 
   expect(during.counts).toMatchObject([{ jobType: 'gone', count: 7 }]);
   expect((await readLiveCounts(db)).counts).toMatchObject([

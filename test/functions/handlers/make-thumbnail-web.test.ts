@@ -38,6 +38,19 @@ describe('make_thumbnail on the web', () => {
     expect(later).toMatchObject({ delaySeconds: 3600 });
   });
 
+  it('honours Retry-After with a date, and has its own backoff when the header is unreadable', async () => {
+    const date = new Date(Date.now() + 600_000).toUTCString();
+    web.answers.set('/in', (_request, response) => response.writeHead(503, { 'retry-after': date }).end());
+    web.answers.set('/odd', (_request, response) => response.writeHead(429, { 'retry-after': 'soon' }).end());
+
+    const dated = await run(web).catch((thrown: unknown) => thrown);
+    const odd = await run(web, { source: `${web.origin}/odd` }).catch((thrown: unknown) => thrown);
+
+    expect(Math.ceil((dated as RetryAfter).delaySeconds ?? 0)).toBeLessThanOrEqual(600);
+    expect((dated as RetryAfter).delaySeconds).toBeGreaterThan(300);
+    expect(odd).toMatchObject({ code: 'HTTP_429', message: `GET ${web.origin}/odd answered 429` });
+  });
+
   it('fails when the target refuses the file', async () => {
     web.files.set('/in', png(halves(4, 4)));
     web.answers.set('/out', (request, response) => request.resume().on('end', () => response.writeHead(403).end()));

@@ -156,7 +156,8 @@ it('kill -9 of the runner leaves no running, stopped or starting environment', a
       `import { openChildren } from ${at('processes/children.ts')};
        import { startRunner } from ${at('lambda/runner.ts')};
        const onEvent = (event) => event.message === 'up' && console.log('ready');
-       const runner = await startRunner({ children: openChildren(), sqsEndpoint: 'http://127.0.0.1:1', onEvent });
+       const addresses = { sqsEndpoint: 'http://127.0.0.1:1', accessKeyId: 'test' };
+       const runner = await startRunner({ children: openChildren(), ...addresses, onEvent });
        runner.addFunction(${JSON.stringify({ ...spec, timeoutSeconds: 60 })});
        const invoke = (payload) => runner.invoke('orphan', payload, 'RequestResponse');
        await Promise.all([invoke({}), invoke({})]);

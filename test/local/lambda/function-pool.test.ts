@@ -86,3 +86,16 @@ it('a failed asynchronous invocation is retried as often as the function specifi
   await functions.drain();
   expect(lines).toHaveLength(3);
 });
+
+it.each([
+  ['exit', 'process.exit(3);'],
+  ['timeout', 'for (;;);'],
+])('the end of a process names the request and the jobs of its event: %s', async (kind, body) => {
+  const { pool, events } = await openPool(handler(body), {}, 1);
+  const record = (job: string) => ({ body: JSON.stringify({ v: 1, epoch: 'e', job, claim: '1' }) });
+  const Records = [record('7'), { body: 'not a job' }, record('8')];
+
+  await pool.invoke(JSON.stringify({ Records }), 'r-1');
+
+  expect(events).toMatchObject([{ kind, requestId: 'r-1', jobIds: ['7', '8'] }]);
+});

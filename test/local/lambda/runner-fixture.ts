@@ -23,7 +23,10 @@ export async function openRunner(sqsEndpoint = 'http://127.0.0.1:1'): Promise<Ru
   const events: RunnerEvent[] = [];
   // For AWS's own runtime: LAMBDA_BOOTSTRAP=…/aws-lambda-ric/index.mjs npx vitest run test/local/lambda/effects
   const bootstrap = process.env.LAMBDA_BOOTSTRAP;
-  const runner = await startRunner({ children, sqsEndpoint, bootstrap, onEvent: (event) => events.push(event) });
+  const runner = await startRunner({
+    ...{ children, sqsEndpoint, accessKeyId: 'test', bootstrap },
+    onEvent: (event) => events.push(event),
+  });
   let builds = 0;
   const fixture: RunnerFixture = {
     runner,

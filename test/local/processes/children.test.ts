@@ -117,3 +117,64 @@ it('a SIGKILL of the parent leaves no child, grandchild or stopped child', async
   expect(pids.every(Number.isInteger) && pids.length).toBe(4);
   await eventually(() => expect(pids.filter(runs)).toEqual([]));
 });
+
+/** Returns the process that ends the children of this process when it dies. */
+function reaperOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes("trap '' INT HUP"));
+  return Number(found);
+}
+
+it.each([1, 2])('a reaper that was killed %i times is replaced, and children start again', async (times) => {
+  const children = open();
+  const before = children.spawn('sleep', ['300']);
+
+  for (let round = 0; round < times; round += 1) {
+    const reaper = await eventually(() => {
+      const found = reaperOf(process.pid);
+      expect(found).toBeGreaterThan(0);
+      return found;
+    });
+    process.kill(reaper, 'SIGKILL');
+    await eventually(() => expect(runs(reaper)).toBe(false));
+  }
+
+  const after = await eventually(() => children.spawn('/bin/sh', ['-c', 'echo up; exec sleep 300']));
+  expect(await firstLine(after.process.stdout)).toBe('up');
+  expect(runs(before.pid)).toBe(true);
+});
+
+it('a SIGKILL of the parent leaves no child after its reaper was replaced', async () => {
+  const parent = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `import { openChildren } from ${JSON.stringify(CHILDREN)};
+       const children = openChildren();
+       const up = (child) => new Promise((resolve) => child.process.stdout.once('data', resolve));
+       const old = children.spawn('/bin/sh', ['-c', 'echo; exec sleep 300']);
+       await up(old);
+       console.log(old.pid);
+       process.stdin.once('data', async () => {
+         const young = children.spawn('/bin/sh', ['-c', 'echo; exec sleep 300']);
+         await up(young);
+         console.log(young.pid);
+       });`,
+    ],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]();
+  const nextPid = async () => Number((await lines.next()).value);
+  const old = await nextPid();
+  const reaper = reaperOf(parent.pid!);
+  process.kill(reaper, 'SIGKILL');
+  await eventually(() => expect(reaperOf(parent.pid!)).not.toBe(reaper));
+  await eventually(() => expect(reaperOf(parent.pid!)).toBeGreaterThan(0));
+  parent.stdin.write('\n');
+  const young = await nextPid();
+
+  parent.kill('SIGKILL');
+
+  await eventually(() => expect([old, young].filter(runs)).toEqual([]));
+});

@@ -74,3 +74,20 @@ it('does not start a server again after another failure', async () => {
 
   expect(tries).toBe(1);
 });
+
+it('finds a port although another program takes each port in order just before it', async () => {
+  const server = await startOnUsualPort(
+    'sqs',
+    async (port) => {
+      // As five stacks do that start at the same time, and look at the ports in the same order.
+      if (port < 9_331) {
+        await occupy(port).catch(() => undefined);
+        throw new Error(`Port ${port} is in use: choose another for SQS with --port.`);
+      }
+      return { port };
+    },
+    () => undefined,
+  );
+
+  expect(server.port).toBeGreaterThanOrEqual(9_331);
+});

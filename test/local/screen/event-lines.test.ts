@@ -1,6 +1,5 @@
-import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { LOG_EVENTS } from '../../../core/log-table.ts';
+import { LOG_EVENTS, LOG_FIELDS } from '../../../core/log-table.ts';
 import { eventLine } from '../../../local/screen/event-lines.ts';
 
 const wild = `a\u001b[2Jb\nc${'x'.repeat(1_000)}`;
@@ -8,8 +7,11 @@ const shown = `a\ufffd[2Jb c${'x'.repeat(291)}…`;
 
 function lineOf(message: string): string {
   const event = { kind: 'log', functionName: 'millrace-local-a', message } as const;
-  // Without the colours of the line itself.
-  return stripVTControlCharacters(eventLine(event, new Date()) ?? '');
+  return textOf(eventLine(event, new Date()));
+}
+
+function textOf(parts: ReturnType<typeof eventLine> = []): string {
+  return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 }
 
 it('a failed attempt is one line without control characters, with the time until the retry', () => {
@@ -58,7 +60,10 @@ it.each([
     { event: 'mirror_failed', queue, error: { name: 'E', message: wild } },
     /a-dlq +cannot be read: E: a\ufffd.2Jb c.*…$/,
   ],
-  [{ event: 'send_refused', queue, dispatch_id: '9' }, /a-dlq +send refused {2}dispatch_id=9$/],
+  [
+    { event: 'send_refused', queue, dispatch_id: '9', refused: 2, no_queue: 1, reason: 'Throttled' },
+    /a-dlq +claim 9: 2 messages refused, 1 message without a queue: Throttled$/,
+  ],
 ])('an event of a dead-letter queue is described for the operator: %j', (log, expected) => {
   const line = lineOf(JSON.stringify({ level: 'info', ...log }));
 
@@ -111,16 +116,73 @@ it.each([
 });
 
 it.each([
-  ['terminating connection due to idle-session timeout', ''],
+  ['57P05', 'Verbindung wird abgebrochen wegen Zeitüberschreitung inaktiver Sitzung', ''],
+  ['57P05', 'terminating connection due to idle-session timeout', ''],
   [
+    '57P01',
     'terminating connection due to administrator command',
     'lost an idle database connection; the next job opens another: terminating connection due to administrator command',
   ],
-])('a lost connection is shown only if it was not merely idle: %s', (message, expected) => {
-  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error: { name: 'error', message } };
+  [
+    undefined,
+    'the proxy lost it: idle-session timeout',
+    'lost an idle database connection; the next job opens another: the proxy lost it: idle-session timeout',
+  ],
+])('a lost connection is shown only if it was not merely idle: %s %s', (sqlstate, message, expected) => {
+  const error = { name: 'error', message };
+  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error, sqlstate };
 
   const line = lineOf(JSON.stringify(log));
 
   expect(line.endsWith(expected)).toBe(true);
   expect(line === '').toBe(expected === '');
 });
+
+it.each([
+  ['exit', { jobIds: ['7'] }, 'Runtime exited  (job 7; request r-1)'],
+  ['timeout', { jobIds: ['7', '8'] }, 'Runtime exited  (jobs 7, 8; request r-1)'],
+  ['out-of-memory', { jobIds: [] }, 'Runtime exited  (request r-1)'],
+  [
+    'exit',
+    { jobIds: Array.from({ length: 12 }, (_, index) => String(index)) },
+    'Runtime exited  (jobs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more; request r-1)',
+  ],
+  ['init-failed', { jobIds: ['7'] }, 'Runtime exited'],
+] as const)('the death of a process names what was lost with it: %s %j', (kind, more, expected) => {
+  const event = { kind, functionName: 'millrace-local-a', message: 'Runtime exited', requestId: 'r-1', ...more };
+
+  const line = textOf(eventLine(event, new Date()));
+
+  expect(line.endsWith(`  ${expected}`)).toBe(true);
+});
+
+const OWN_NAMES = /\b(acknowledge|settle|bounce|adopt|given up|not ours|no handler {2})\b/;
+/** Every field that a line can have. */
+const FIELDS = Object.fromEntries(
+  Object.entries(LOG_FIELDS).map(([name, { type }]) => {
+    const values = { string: 'text', number: 2, boolean: true, object: { name: 'E', message: 'why' } };
+    return [name, values[type]];
+  }),
+);
+
+it.each(Object.keys(LOG_EVENTS).filter((event) => !/^(metrics|http|migration|database|job_|pruned)/.test(event)))(
+  'an event of the engine is a sentence without raw fields and internal words: %s',
+  (event) => {
+    const line = lineOf(JSON.stringify({ ...FIELDS, event, level: 'warn', attempt: '1/2' }));
+
+    expect(line).not.toMatch(/\w=/);
+    expect(line).not.toMatch(OWN_NAMES);
+  },
+);
+
+it.each(['acknowledge', 'leave', 'adopt', 'redrive', 'release'])(
+  'a message that started nothing is described: %s',
+  (step) => {
+    const line = lineOf(
+      JSON.stringify({ level: 'info', event: 'message_not_started', job_id: '7', job_type: 'a', step }),
+    );
+
+    expect(line).toMatch(/^\S+ {2}a 7 {2,}\w+( \w|ed|:)/);
+    expect(line).not.toMatch(OWN_NAMES);
+  },
+);

@@ -63,7 +63,7 @@ it('the file server keeps the old file when a client disconnects during a PUT', 
   const { url, port, folder } = await start();
   await fetch(`${url}/note.txt`, { method: 'PUT', body: 'old' });
   const client = connect(port, '127.0.0.1');
-  client.write('PUT /note.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf');
+  client.write('PUT /note.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\nhalf');
   await eventually(async () => expect(await readdir(folder)).toHaveLength(2));
 
   client.destroy();

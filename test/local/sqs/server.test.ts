@@ -96,7 +96,7 @@ describe('a client that disconnects during a long poll', () => {
   function waitingPoll(port: number): Promise<Socket> {
     const body = JSON.stringify({ QueueUrl: '/q', WaitTimeSeconds: 20, MaxNumberOfMessages: 10 });
     const target = 'x-amz-target: AmazonSQS.ReceiveMessage';
-    const head = `POST / HTTP/1.1\r\nhost: x\r\n${target}\r\ncontent-length: ${body.length}`;
+    const head = `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\n${target}\r\ncontent-length: ${body.length}`;
     return new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n\r\n${body}`, () => resolve(socket)));
       socket.on('error', reject);

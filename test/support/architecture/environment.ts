@@ -33,6 +33,31 @@ export const environmentReader: Rule = {
       .map(({ node }) => ({ path, line: lineAt(text, node.start), message: 'reads the environment' })),
 };
 
+const TERMINAL = ['cli', 'local/screen'];
+const WRITERS = 'local/screen/writers.ts';
+
+/** Matches `process.stdout`, `const { stdout } = process`, `import { stderr } from 'node:process'` and `console`. */
+function reachesTerminal(place: Place): boolean {
+  const { node, parents } = place;
+  if (isMember(place, 'console') || isMember(place, 'process', 'stdout') || isMember(place, 'process', 'stderr')) {
+    return true;
+  }
+  const around = parents.find(({ type }) => type === 'VariableDeclarator' || type === 'ImportDeclaration');
+  const fromProcess = nameOf(around?.init) === 'process' || /^(node:)?process$/.test(textOf(around?.source) ?? '');
+  return fromProcess && /^std(out|err)$/.test(nameOf(node.key ?? node.imported) ?? '');
+}
+
+/** One file cleans and writes what a person at a terminal reads, since stored text could control the terminal. */
+export const terminalWriter: Rule = {
+  name: 'terminal writer',
+  check: ({ path, text, syntax }) => {
+    const governed = (isIn(path, TERMINAL) || path === 'local/up.ts') && path !== WRITERS;
+    return (governed ? (syntax?.places ?? []) : [])
+      .filter(reachesTerminal)
+      .map(({ node }) => ({ path, line: lineAt(text, node.start), message: `writes to the terminal; use ${WRITERS}` }));
+  },
+};
+
 /** The engine writes only log lines, each a line of JSON. */
 export const consoleWriter: Rule = {
   name: 'console writer',

@@ -19,22 +19,30 @@ const PRODUCT = ['core', 'api', 'functions', 'infra'];
 const OWNERS = [
   {
     module: /^pg($|\/)/,
-    owners: ['database', 'pool', 'run-text', 'transaction'].map((name) => `core/postgres/${name}.ts`),
+    owners: ['connect', 'database', 'pool', 'run-text', 'transaction'].map((name) => `core/postgres/${name}.ts`),
     folders: [...PRODUCT, 'local', 'cli'],
   },
   {
     module: /^@aws-sdk\/client-sqs$/,
-    owners: ['core/aws/queues.ts', 'core/aws/dead-letter-queues.ts', 'core/aws/deployed.ts'],
+    owners: ['clients', 'queues', 'dead-letter-queues', 'deployed'].map((name) => `core/aws/${name}.ts`),
     folders: [...PRODUCT, 'cli'],
   },
-  { module: /^@aws-sdk\/client-lambda$/, owners: ['core/aws/functions.ts', 'core/aws/deployed.ts'], folders: PRODUCT },
+  {
+    module: /^@aws-sdk\/client-lambda$/,
+    owners: ['clients', 'functions', 'deployed'].map((name) => `core/aws/${name}.ts`),
+    folders: PRODUCT,
+  },
   { module: /^@aws-sdk\/client-secrets-manager$/, owners: ['core/postgres/secrets.ts'], folders: [...PRODUCT, 'cli'] },
-  { module: /^@aws-sdk\/client-scheduler$/, owners: ['core/aws/deployed.ts'], folders: [...PRODUCT, 'cli'] },
+  {
+    module: /^@aws-sdk\/client-scheduler$/,
+    owners: ['core/aws/clients.ts', 'core/aws/deployed.ts'],
+    folders: [...PRODUCT, 'cli'],
+  },
   { module: /^(aws-cdk-lib|constructs)($|\/)/, owners: ['infra'], folders: [...PRODUCT, 'local', 'cli'] },
 ];
 
 const CONNECTS =
-  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|functions|deployed)\.ts)($|\/)/;
+  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(connect|database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|clients|functions|deployed)\.ts)($|\/)/;
 
 const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace|stack)\.ts$))/;
 

@@ -2,8 +2,8 @@ import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { nameOf, type Place, type Text, textOf } from './syntax.ts';
 
 const GOVERNED = ['core', 'api', 'functions', 'infra'];
-// `set local` ends with the transaction, and no router forwards a link-local address.
-const UNRELATED = /\b(set\s+|link[\s-])local\b/gi;
+// `set local` ends with the transaction, no router forwards a link-local address, and AsyncLocalStorage is Node's.
+const UNRELATED = /\b(set\s+|link[\s-]|async\s+)local\b/gi;
 const MODE = /\b(local|emulators?|emulated|localstack|elasticmq|ministack|tests?|vitest)\b/i;
 
 /** The product does not depend on where it runs, except for addresses, so it does not use the words for it. */

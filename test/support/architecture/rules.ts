@@ -1,6 +1,8 @@
+import { clientMaker } from './client-makers.ts';
 import { elapsedTime } from './elapsed-time.ts';
-import { consoleWriter, environmentReader } from './environment.ts';
+import { consoleWriter, environmentReader, terminalWriter } from './environment.ts';
 import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra } from './imports.ts';
+import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
 import { roomDirection } from './rooms.ts';
@@ -12,6 +14,7 @@ import { sqlApart, sqlConstant, sqlHome, sqlNamed } from './sql.ts';
 export const RULES: readonly Rule[] = [
   importDirection,
   moduleOwner,
+  clientMaker,
   keptApart,
   importSuffix,
   noFetchInInfra,
@@ -26,6 +29,8 @@ export const RULES: readonly Rule[] = [
   roomDirection,
   environmentReader,
   consoleWriter,
+  loopbackServers,
+  terminalWriter,
   modeWords,
   elapsedTime,
 ];

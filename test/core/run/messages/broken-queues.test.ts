@@ -81,7 +81,7 @@ it.each(BREAKS)('an unreadable message in a queue whose $what does not loop', as
 
   expect(counts).toEqual([1, 2, 3, 4, 5, 6]);
   expect(left).toEqual(ONE_HIDDEN);
-  expect(reasons).toEqual([...Array(5).fill(undefined), expect.stringMatching(/redrive policy/)]);
+  expect(reasons).toEqual([...Array(5).fill('not a Millrace message'), expect.stringMatching(/redrive policy/)]);
   expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
 });
 

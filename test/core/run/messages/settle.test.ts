@@ -174,7 +174,10 @@ it('a row that stays locked leaves the message, which is deleted after the rescu
   await world.pump('work');
 
   expect(left).toEqual(LEFT);
-  expect(engine.lines).toContainEqual(expect.objectContaining({ event: 'settle_given_up', job_id: jobId }));
+  const reason = expect.stringMatching(/lock/);
+  expect(engine.lines).toContainEqual(
+    expect.objectContaining({ event: 'settle_given_up', jobs: 1, job_ids: jobId, reason }),
+  );
   expect(await engine.state(jobId)).toMatchObject({ status: 'failed', attempts: 1, suspect: true });
   expect(await world.depth(world.work.queueUrl)).toEqual(GONE);
 });

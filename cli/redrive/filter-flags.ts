@@ -1,0 +1,42 @@
+import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
+import type { RedriveFilter } from '../../core/dead-letters/redrive-operation.ts';
+import { counted } from '../screen/progress.ts';
+
+/** More ids would hide the rest of the line; `--json` has all. */
+const MOST_IDS = 5;
+
+/** Returns the filter of a redrive as the options of `millrace redrive`, to repeat it. */
+export function filterFlags(filter: RedriveFilter, mostIds = MOST_IDS): string {
+  const { job_type: types, routing_key: key, id: ids = [], since, until, error, group, limit, all } = filter;
+  const flags = [
+    types && `--job-type ${types.join(',')}`,
+    key !== undefined && `--routing-key ${quoted(key)}`,
+    ids.length > 0 && `--id ${ids.slice(0, mostIds).join(',')}${ids.length > mostIds ? moreOf(ids) : ''}`,
+    since && `--since ${since}`,
+    until && `--until ${until}`,
+    error && `--error ${quoted(error)}`,
+    group && `--group ${group}`,
+    all && '--all',
+    limit !== undefined && `--limit ${limit}`,
+  ];
+  return flags.filter((flag) => typeof flag === 'string').join(' ');
+}
+
+/** Returns a filter as the options of `millrace dlq export`, with every id. */
+export function exportFlags({ jobTypes, routingKey, jobIds, since, until, error, group }: PinnedFilter): string {
+  const parts = {
+    ...{ job_type: jobTypes, routing_key: routingKey, id: jobIds, error, group },
+    ...{ since: since?.toISOString(), until: until?.toISOString() },
+  };
+  const all = Object.values(parts).every((part) => part === undefined);
+  return filterFlags({ ...parts, all }, Number.POSITIVE_INFINITY);
+}
+
+function moreOf(ids: readonly string[]): string {
+  return `,… (${counted(ids.length, 'job')})`;
+}
+
+/** Quotes a text for a shell. */
+function quoted(text: string): string {
+  return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { maskValues } from './mask-values.ts';
+
+/** What a fingerprint reads of an error and of its causes, the error first. */
+export interface Traits {
+  readonly name: string;
+  /** The error's `code`, such as `ECONNREFUSED`; empty without one. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Characters of a message that are read, and characters of the masked message that count. */
+const READ = 8_000;
+const COUNTED = 1_000;
+/** Characters of a stack, after its message, in which a frame of the user is searched. */
+const FRAMES = 8_000;
+
+/**
+ * Returns a hash that is equal for errors of one kind: it covers the name, the code and the message without its values,
+ * of the error and of its causes, and the function of the user in which the error began.
+ */
+export function fingerprint(errors: readonly Traits[], stack: string | null): string {
+  const parts = errors.map(({ name, code, message }) => [
+    name.slice(0, READ),
+    /^\w[\w.-]{0,63}$/.test(code) ? code : '',
+    maskValues(message.slice(0, READ)).slice(0, COUNTED),
+  ]);
+  return createHash('md5')
+    .update(JSON.stringify([parts, placeOf(stack ?? '')]))
+    .digest('hex');
+}
+
+/**
+ * Returns function and file of the first frame that belongs to the user. Lines, columns and folders move with a
+ * deployment, and frames of Node, of packages and of Millrace differ between two errors of one kind.
+ */
+export function placeOf(stack: string): string {
+  const start = stack.indexOf('\n    at ');
+  if (start < 0) return '';
+  for (const line of stack.slice(start, start + FRAMES).split('\n')) {
+    const place = /^\s{4,8}at /.test(line) ? placeOfFrame(line.trim().slice(3, 500)) : undefined;
+    if (place !== undefined) return place;
+  }
+  return '';
+}
+
+/** Millrace's own files that can be in the stack of a handler, as sources and as the package. */
+const OWN =
+  /\/(?:core\/(?:(?:run|handler|aws|jobs|postgres)\/)?|functions\/handler|local\/lambda\/boot)[\w-]*\.m?[jt]s$/;
+const FOREIGN = /^(?:node:|internal\/|native$|index \d|<anonymous>$|\/var\/runtime\/|\/opt\/)|\/node_modules\//;
+
+function placeOfFrame(frame: string): string | undefined {
+  const [, called = '', location = frame] = /^([^(]*) \((.+)\)$/.exec(frame) ?? [];
+  const file = location
+    .replace(/^async /, '')
+    .replaceAll('\\', '/')
+    .replace(/^file:\/\//, '')
+    .replace(/:\d+:\d+$/, '')
+    .replace(/\?[^/]*$/, '');
+  if (FOREIGN.test(file) || OWN.test(file)) return undefined;
+  const base = file.slice(file.lastIndexOf('/') + 1).replace(/\.[cm]?[jt]sx?$/, '');
+  return `${functionOf(called)} ${maskValues(base)}`;
+}
+
+/** Returns the name of a function without its receiver, which a bundle renames; names of two letters are its own. */
+function functionOf(called: string): string {
+  const name = called.replace(/ \[as .*$/, '').replace(/^(?:async |new )+/, '');
+  const last = name.slice(name.lastIndexOf('.') + 1);
+  return last.length > 2 && !last.includes('<') ? last : '';
+}

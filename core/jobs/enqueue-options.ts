@@ -1,0 +1,76 @@
+import { type Duration, seconds } from '../duration.ts';
+import { SettingError } from '../errors.ts';
+import { type HandlerDefinition, whole } from '../handler/definition.ts';
+import { isStorable } from '../text.ts';
+import { isInYears } from '../time.ts';
+
+export interface EnqueueOptions {
+  /** Earliest time of the first attempt. Default now; excludes `delay`. */
+  readonly runAt?: Date | undefined;
+  /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
+  readonly delay?: Duration | undefined;
+  /** Priority from 0 to 9; lower numbers run first. Default 5. */
+  readonly priority?: number | undefined;
+  /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
+  readonly maxAttempts?: number | undefined;
+  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
+  readonly uniqueKey?: string | undefined;
+  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
+  readonly groupKey?: string | undefined;
+  /** W3C trace context of the producer; a malformed one is ignored. Default: the active OpenTelemetry trace, if any. */
+  readonly traceparent?: string | undefined;
+}
+
+/** A hundred years. */
+const LONGEST_DELAY_SECONDS = 36_500 * 86_400;
+
+/**
+ * Validates the options of a job.
+ * @throws SettingError that names the option, with `place` before it.
+ */
+export function checkOptions(options: EnqueueOptions, place: string): void {
+  const { runAt, delay, priority, maxAttempts } = options;
+  if (runAt !== undefined && delay !== undefined) {
+    throw new SettingError(`${place}delay`, 'runAt or delay, not both', delay);
+  }
+  if (runAt !== undefined && !(runAt instanceof Date && isInYears(runAt))) {
+    throw new SettingError(`${place}runAt`, 'a valid Date between the years 1 and 9999', runAt);
+  }
+  if (delay !== undefined && seconds(delay, `${place}delay`) > LONGEST_DELAY_SECONDS) {
+    throw new SettingError(`${place}delay`, 'at most 36500d', delay);
+  }
+  if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
+  if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, 1, 1000);
+  for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
+  if (options.traceparent !== undefined && typeof options.traceparent !== 'string') {
+    throw new SettingError(`${place}traceparent`, 'text', options.traceparent);
+  }
+}
+
+function checkKey(field: string, key: unknown): void {
+  if (key === undefined) return;
+  // Postgres counts code points.
+  const length = typeof key === 'string' && isStorable(key) ? [...key].length : 0;
+  if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
+}
+
+/** Rejects a job type in place of a definition, which JavaScript accepts. */
+export function checkHandler(handler: unknown, place: string): void {
+  const { jobType, payload } = (handler ?? {}) as Partial<HandlerDefinition>;
+  if (typeof jobType === 'string' && typeof payload?.['~standard']?.validate === 'function') return;
+  throw new SettingError(
+    `${place}handler`,
+    'the definition that defineHandler returns (a job type alone has no schema: insert with SQL instead)',
+    handler,
+  );
+}
+
+const NAMES = ['runAt', 'delay', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'traceparent'];
+
+/** Rejects a mistyped option, which JavaScript would ignore without an error. */
+export function checkNames(options: object, place: string): void {
+  const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
+  if (unknown === undefined) return;
+  const message = `${place}${unknown}: unknown option; the options are ${NAMES.join(', ')}`;
+  throw new SettingError(`${place}${unknown}`, 'a known option', unknown, message);
+}

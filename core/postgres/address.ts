@@ -1,0 +1,132 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import tls, { type ConnectionOptions, type PeerCertificate } from 'node:tls';
+import { SettingError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
+
+/** Everything that a connection requires: what is missing, pg would read from the variables of the shell. */
+export interface Server {
+  /** A name, an IP address, or the folder of a socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** Empty without one. */
+  readonly password: string;
+  readonly database: string;
+  /** False for a connection without TLS. */
+  readonly ssl: false | ConnectionOptions;
+  readonly sslnegotiation: 'postgres' | 'direct';
+  /** Parameters of the session that the address names. */
+  readonly session: SessionParameters;
+}
+
+export interface SessionParameters {
+  readonly application_name?: string;
+  readonly options?: string;
+}
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
+type Mode = (typeof MODES)[number];
+/** Words of pg for `ssl=`, where libpq has `sslmode=`. */
+const SSL: Readonly<Record<string, Mode>> = {
+  ...{ true: 'verify-full', 1: 'verify-full', 'no-verify': 'no-verify' },
+  ...{ false: 'disable', 0: 'disable' },
+};
+const PORT = 5432;
+/** The certificate authorities of Amazon RDS, which operating systems do not have. */
+const RDS_AUTHORITIES = join(import.meta.dirname, '../..', 'infra', 'rds-ca.pem');
+
+/**
+ * Returns the connections to try for an address, in this order. `sslmode` means what it means for libpq, but that
+ * without it, a connection to another machine is encrypted and the server's certificate and name are verified.
+ * @throws SettingError for a parameter with an unknown value; it does not contain the address.
+ */
+export function serversOf(connectionString: string): readonly [Server, ...Server[]] {
+  const url = URL.parse(connectionString);
+  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) throw malformed();
+  const given = url.searchParams;
+  const host = given.get('host') || decode(url.hostname.replace(/^\[(.+)\]$/, '$1')) || 'localhost';
+  const user = given.get('user') || decode(url.username) || userInfo().username;
+  const direct = given.get('sslnegotiation') === 'direct';
+  const plain: Server = {
+    ...{ host, user, port: portOf(given.get('port') || url.port) },
+    password: given.get('password') || decode(url.password),
+    database: decode(url.pathname.slice(1)) || given.get('dbname') || user,
+    ...{ ssl: false, sslnegotiation: 'postgres', session: sessionOf(given) },
+  };
+  // As libpq: a socket of this machine is never encrypted.
+  const mode = host.startsWith('/') ? 'disable' : modeOf(given, host);
+  if (mode === 'disable') return [plain];
+  const encrypted: Server = { ...plain, ssl: tlsOf(mode, host, given), sslnegotiation: direct ? 'direct' : 'postgres' };
+  if (mode === 'allow') return [plain, encrypted];
+  return mode === 'prefer' ? [encrypted, plain] : [encrypted];
+}
+
+/** Its value may contain a password. */
+function malformed(cause?: unknown): SettingError {
+  const message = 'the address of the database: expected postgres://user:password@host:port/name, percent-encoded';
+  return Object.assign(new SettingError('the address of the database', '', undefined, message), { cause });
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
+/** Returns TLS options that verify the certificate, and that it names this host, even if that is an IP address. */
+export function verifiedTls(host: string, ca: string | string[]): ConnectionOptions {
+  const checkServerIdentity = (_name: string, certificate: PeerCertificate) =>
+    tls.checkServerIdentity(host, certificate);
+  return { ca, rejectUnauthorized: true, checkServerIdentity };
+}
+
+function modeOf(given: URLSearchParams, host: string): Mode {
+  const word = given.get('sslmode');
+  const mode = word === null ? SSL[given.get('ssl') ?? ''] : MODES.find((one) => one === word);
+  if (mode !== undefined) return mode;
+  if (word !== null) throw new SettingError('sslmode', `one of ${MODES.join(', ')}`, word);
+  const named = ['ssl', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'].some((name) => given.has(name));
+  return named || !isLoopback(host.includes(':') ? `[${host}]` : host) ? 'verify-full' : 'disable';
+}
+
+function tlsOf(mode: Mode, host: string, given: URLSearchParams): ConnectionOptions {
+  const [root, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) => given.get(name));
+  const own = { ...(cert && { cert: read('sslcert', cert) }), ...(key && { key: read('sslkey', key) }) };
+  // As libpq: with certificate authorities of its own, `require` verifies too.
+  const verified = mode.startsWith('verify-') || (mode === 'require' && root);
+  if (!verified) return { ...own, rejectUnauthorized: false };
+  const ca = root && root !== 'system' ? read('sslrootcert', root) : knownAuthorities();
+  const strict = { ...own, ...verifiedTls(host, ca) };
+  return mode === 'verify-full' || root === 'system' ? strict : { ...strict, checkServerIdentity: () => undefined };
+}
+
+/** Returns those of Node, of the machine, and of Amazon RDS. */
+function knownAuthorities(): string[] {
+  // Node 20, on which an application may run `migrate`, has only its own list.
+  const known =
+    tls.getCACertificates === undefined
+      ? tls.rootCertificates
+      : [...tls.getCACertificates('default'), ...tls.getCACertificates('system')];
+  return [...new Set(known), ...(existsSync(RDS_AUTHORITIES) ? [readFileSync(RDS_AUTHORITIES, 'utf8')] : [])];
+}
+
+function read(name: string, file: string): string {
+  if (existsSync(file)) return readFileSync(file, 'utf8');
+  throw new SettingError(name, 'the path of an existing PEM file', file);
+}
+
+function portOf(text: string): number {
+  const port = Number(text || PORT);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw new SettingError('port', 'a number from 1 to 65535', text);
+}
+
+/** The session's limits are ours, so only these are passed on. */
+function sessionOf(given: URLSearchParams): SessionParameters {
+  const [name, options] = [given.get('application_name'), given.get('options')];
+  return { ...(name && { application_name: name }), ...(options && { options }) };
+}

@@ -1,0 +1,96 @@
+import pg from 'pg';
+import type { Server } from './address.ts';
+import { COLUMN_VALUES } from './column-values.ts';
+
+export interface ConnectOptions {
+  /** Name of the connection in `pg_stat_activity`, unless the address has one. */
+  readonly name: string;
+  /** Longest wait for a connection, in milliseconds. */
+  readonly connectTimeoutMs: number;
+  /** Longest wait for the answer to a statement, in milliseconds. Default: no limit. */
+  readonly answerTimeoutMs?: number;
+}
+
+/** Parameters that pg fills from `PG*` variables or `pg.defaults` when they are missing. */
+const FILLED = [
+  ...['options', 'replication', 'binary', 'client_encoding', 'fallback_application_name', 'query_timeout'],
+  ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
+] as const;
+
+/** What pg reads after its constructor; its types do not declare it. */
+interface Driver {
+  readonly connection: NodeJS.EventEmitter;
+  readonly connectionParameters: Record<string, unknown>;
+  binary: boolean;
+  password: string;
+}
+
+const versions = new WeakMap<object, number>();
+
+/** A connection that depends on nothing but its options. Its loss never ends the process, whatever runs on it. */
+class OwnClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super(config);
+    const driver = this as unknown as Driver;
+    for (const name of FILLED) driver.connectionParameters[name] = config[name as keyof pg.ClientConfig];
+    driver.binary = false;
+    // Without one, pg reads PGPASSWORD or a password file.
+    driver.password = String(config.password ?? '');
+    this.on('error', () => undefined);
+    driver.connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) => {
+      if (parameterName === 'server_version') versions.set(this, Number.parseInt(parameterValue ?? '', 10));
+    });
+  }
+}
+
+/** Makes a pool, whose connections are opened when they are needed. */
+export function makePool(server: Server, { max, ...options }: ConnectOptions & { readonly max: number }): pg.Pool {
+  return new pg.Pool({
+    ...configOf(server, options),
+    max,
+    // Sends statements without waiting for the answers to those before.
+    pipeline: true,
+    idleTimeoutMillis: 60_000,
+    allowExitOnIdle: true,
+    Client: OwnClient as never,
+  });
+}
+
+function configOf({ session, ...server }: Server, options: ConnectOptions): pg.ClientConfig {
+  return {
+    ...server,
+    application_name: options.name,
+    ...session,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    ...(options.answerTimeoutMs !== undefined && { query_timeout: options.answerTimeoutMs }),
+    keepAlive: true,
+    types: COLUMN_VALUES,
+  };
+}
+
+/** Opens one connection: if an address allows several ways, the first that works. */
+export async function openClient(servers: readonly Server[], options: ConnectOptions): Promise<pg.Client> {
+  for (const [index, server] of servers.entries()) {
+    const client = new OwnClient(configOf(server, options));
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      if (index === servers.length - 1 || !isTlsRefused(error)) throw error;
+    }
+  }
+  throw new Error('expected at least one server');
+}
+
+/** Returns the major version of the server of a connection. */
+export function serverVersion(client: object): number {
+  return versions.get(client) ?? 0;
+}
+
+/** Returns whether the server may accept the connection without TLS, or only with it. */
+export function isTlsRefused(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  // pg has no codes for the first two. 28000: no line of pg_hba.conf matches.
+  return /not support SSL|establishing an SSL/.test(String(message)) || /^(28000|EPROTO|ERR_SSL)/.test(String(code));
+}

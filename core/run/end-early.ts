@@ -1,0 +1,79 @@
+import { describeFailure } from '../failure.ts';
+import type { StartAnswer } from '../jobs/start-answer.ts';
+import type { AttemptResult, Outcome } from '../outcome.ts';
+import { crashOutcome } from './crash-outcome.ts';
+import type { Delivery } from './decide.ts';
+import type { SettledRun } from './log-fields.ts';
+import { type Attempt, type AttemptDeps, failedOutcome } from './run-attempt.ts';
+import type { Owner } from './uncaught-errors.ts';
+
+/** A started job and the message that started it. */
+export interface StartedJob {
+  readonly delivery: Delivery;
+  readonly answer: StartAnswer;
+}
+
+/** A started job whose outcome is not stored. */
+export interface OpenJob {
+  readonly job: StartedJob;
+  readonly attempt: Attempt;
+  /** Whether its run was called. */
+  readonly entered: boolean;
+  /** When it started, on the clock of `Time`. */
+  readonly begun: number;
+  /** Undefined while it runs. */
+  result: AttemptResult | undefined;
+}
+
+/** Why a process has to end while jobs run. */
+export interface EarlyEnd {
+  /** The attempt whose code is at fault; undefined when unknown. It may be settled already. */
+  readonly owner: Owner | undefined;
+  /** The error of that job. */
+  readonly error: unknown;
+}
+
+/**
+ * Returns an outcome for every open job of a process that has to end. The job at fault fails with the error. The others
+ * keep the outcome that they have, or are due again at once without a counted attempt. Without a job to charge, all
+ * that run are charged, as for any other crash; but if the owner is a job that is already settled, and several run,
+ * each of these gets a chance to run alone first.
+ */
+export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, error }: EarlyEnd): SettledRun[] {
+  const guilty = open.find(({ attempt }) => attempt === owner);
+  const running = open.filter(({ entered, result }) => entered && result === undefined);
+  const spared = guilty !== undefined || (owner !== undefined && running.length > 1);
+  const reason = describeFailure(error);
+  const words = `${reason.name}: ${reason.message}`;
+  const outcomeOf = (one: OpenJob): Outcome => {
+    if (one === guilty) return charged(one, () => failedOutcome(deps, one.attempt, error));
+    if (one.result) return one.result.outcome;
+    if (spared || !one.entered) return interrupted(guilty, words);
+    const message = `the process ended because of an error of no known job: ${words}`;
+    return crashOutcome(deps.policy, one.attempt.number, message, deps.random());
+  };
+  return open.map((one) => ({
+    delivery: one.job.delivery,
+    waitSeconds: one.job.answer.waitSeconds,
+    result: {
+      outcome: outcomeOf(one),
+      ...{ number: one.attempt.number, max: one.attempt.max },
+      ...{ durationMs: one.result?.durationMs ?? deps.time.now() - one.begun, overstayed: false },
+    },
+    suspect: one === guilty || (guilty === undefined && running.includes(one)),
+  }));
+}
+
+/** A failure that the job at fault already has is the first one, and remains. */
+function charged({ result }: OpenJob, failed: () => Outcome): Outcome {
+  const failure = result?.outcome.kind === 'failed' || result?.outcome.kind === 'dead_letter';
+  return failure ? result.outcome : failed();
+}
+
+function interrupted(guilty: OpenJob | undefined, words: string): Outcome {
+  const culprit = guilty === undefined ? 'a job that had ended' : `job ${guilty.attempt.jobId}`;
+  const message = `the process ended because of ${culprit}: ${words}`;
+  // The stack is that of the job at fault.
+  const error = { ...describeFailure(new Error(message)), name: 'Interrupted', stack: null };
+  return { kind: 'snoozed', error, delaySeconds: 0 };
+}

@@ -1,0 +1,98 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../handler/retry-policy.ts';
+import type { BatchDeps, Disposal, Invocation } from './batch.ts';
+import type { Delivery } from './decide.ts';
+import { endEarly, type OpenJob, type StartedJob } from './end-early.ts';
+import type { SettledRun } from './log-fields.ts';
+import { type AttemptDeps, runAttempt } from './run-attempt.ts';
+import { settleBatch, settleOnce } from './settle-batch.ts';
+import { owned, type UncaughtError } from './uncaught-errors.ts';
+
+/** Time from one settle to the next while jobs still run, in milliseconds. */
+const SETTLE_EVERY_MS = 1_000;
+
+/** Jobs that one statement started. */
+export interface Wave {
+  readonly jobs: readonly StartedJob[];
+  readonly policy: RetryPolicy | undefined;
+  /** Resolves when the decisions about the other messages are applied; never rejects. */
+  readonly decided: Promise<unknown>;
+}
+
+/** The part of a batch's run that its waves share. */
+export interface WaveRun {
+  readonly invocation: Invocation;
+  readonly disposal: Disposal;
+  /** Whether a handler still runs after its timeout; set even when a later step fails. */
+  overstayed: boolean;
+  /** The first error that no code awaited or caught: no job runs on after it. */
+  uncaught: UncaughtError | undefined;
+  /** Aborts when the present wave has nothing to wait for. */
+  over: AbortController;
+}
+
+/** The jobs of a wave whose outcomes are not stored, by their messages. */
+type Open = Map<Delivery, OpenJob>;
+
+/**
+ * Runs the jobs concurrently, and returns how long each ran, in milliseconds. Settles what has ended once a second
+ * while others run, and the rest at the end: a batch that ends within a second costs one settle, and a process that
+ * dies loses only the outcomes of its last second.
+ */
+export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promise<number[]> {
+  const own = { ...deps, policy: wave.policy ?? DEFAULT_RETRY_POLICY };
+  const entered = run.uncaught === undefined;
+  const open: Open = new Map(wave.jobs.map((job) => [job.delivery, openJob(own, job, entered)]));
+  run.over = new AbortController();
+  const durations: number[] = [];
+  const attempts = (entered ? [...open.values()] : []).map(async (one) => {
+    one.result = await owned(one.attempt, () => runAttempt(own, one.attempt));
+    run.overstayed ||= one.result.overstayed;
+    durations.push(one.result.durationMs);
+  });
+  const { over } = run;
+  void Promise.allSettled(attempts).then(() => over.abort());
+  await settleWhileRunning(deps, run, { open, decided: wave.decided });
+  // Node reports rejections that no code awaits at the end of a turn of its loop.
+  await nextTurn();
+  // Decisions must finish before any settle: otherwise a twin could find its job dead and redrive it.
+  await wave.decided;
+  await settleBatch(deps, run, run.uncaught ? endEarly(own, [...open.values()], run.uncaught) : ended(open));
+  if (!run.uncaught) await Promise.all(attempts);
+  return durations;
+}
+
+function openJob({ time }: AttemptDeps, job: StartedJob, entered: boolean): OpenJob {
+  const { jobId, claimNo } = job.delivery.message;
+  const { payload, attempt: number, maxAttempts: max, traceparent } = job.answer;
+  const attempt = { jobId, claimNo, payload, number, max, traceparent };
+  return { job, attempt, entered, begun: time.now(), result: undefined };
+}
+
+function ended(open: Open): SettledRun[] {
+  return [...open.values()].flatMap(({ job, result }) =>
+    result === undefined ? [] : [{ delivery: job.delivery, waitSeconds: job.answer.waitSeconds, result }],
+  );
+}
+
+interface Running {
+  readonly open: Open;
+  readonly decided: Promise<unknown>;
+}
+
+/** Settles one group at a time. What could not be settled remains in `open`, for the next group or for the end. */
+async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided }: Running): Promise<void> {
+  const { time } = deps;
+  for (let pause = SETTLE_EVERY_MS; ; ) {
+    await time.sleep(pause, run.over.signal);
+    if (run.over.signal.aborted) return;
+    const begun = time.now();
+    const group = ended(open);
+    if (group.length > 0) {
+      await decided;
+      const left = new Set(await settleOnce(deps, run, group));
+      for (const one of group) if (!left.has(one)) open.delete(one.delivery);
+    }
+    pause = Math.max(0, SETTLE_EVERY_MS - (time.now() - begun));
+  }
+}

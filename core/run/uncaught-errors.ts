@@ -1,0 +1,96 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
+
+/** The attempt whose code runs. */
+export interface Owner {
+  readonly jobId: string;
+}
+
+/** An error that no code awaited or caught. */
+export interface UncaughtError {
+  readonly error: unknown;
+  /** The attempt whose code raised it; undefined when unknown. */
+  readonly owner: Owner | undefined;
+  /** Hands the error to the listeners of the Lambda runtime, which report it and end the process. */
+  readonly pass: () => void;
+}
+
+export interface UncaughtErrors {
+  /** Calls `listener` for each error instead of the runtime, until the returned function is called. */
+  watch(listener: (uncaught: UncaughtError) => void): () => void;
+}
+
+const owners = new AsyncLocalStorage<Owner>();
+
+/** Runs `work` as the code of an attempt, together with every callback and promise that it creates. */
+export function owned<T>(owner: Owner, work: () => T): T {
+  return owners.run(owner, work);
+}
+
+/** Returns the attempt whose code runs; undefined for code that no attempt started. */
+function currentOwner(): Owner | undefined {
+  return owners.getStore();
+}
+
+/** The part of `process` that matters here. */
+export interface ErrorSource extends EventEmitter {
+  exit: (code?: number) => never;
+}
+
+/**
+ * Receives the uncaught errors of a process. The runtime ends the process in its own listeners, so at the first `watch`
+ * they are replaced, and called only when an error is passed on. A call of `process.exit` is such an error too.
+ */
+export function openUncaughtErrors(source: ErrorSource): UncaughtErrors {
+  let listener: ((uncaught: UncaughtError) => void) | undefined;
+  let installed = false;
+  const receive = (error: unknown, pass: () => void) => {
+    if (listener) listener({ error, owner: currentOwner(), pass });
+    else pass();
+  };
+  const install = () => {
+    installed = true;
+    const exceptions = take(source, 'uncaughtException');
+    const rejections = take(source, 'unhandledRejection');
+    source.on('uncaughtException', (error, origin) => receive(error, () => passTo(exceptions, error, origin)));
+    source.on('unhandledRejection', (error, promise) =>
+      receive(error, () => {
+        if (rejections.length > 0) passTo(rejections, error, promise);
+        // As Node does without a listener for rejections.
+        else passTo(exceptions, error, 'unhandledRejection');
+      }),
+    );
+    const exit = source.exit.bind(source);
+    source.exit = (code) => {
+      if (!listener) return exit(code);
+      const error = new Error(`process.exit(${code ?? ''}) was called`);
+      receive(error, () => exit(code));
+      // The caller expects that nothing after the call runs.
+      throw error;
+    };
+  };
+  return {
+    watch(given) {
+      if (!installed) install();
+      listener = given;
+      return () => {
+        listener = undefined;
+      };
+    },
+  };
+}
+
+type Listener = (error: unknown, detail: unknown) => void;
+
+/** Removes the listeners of an event and returns them. */
+function take(source: EventEmitter, event: string): Listener[] {
+  const listeners = source.listeners(event) as Listener[];
+  source.removeAllListeners(event);
+  return listeners;
+}
+
+function passTo(listeners: readonly Listener[], error: unknown, detail: unknown): void {
+  // Ends the process, as the error would have without any listener.
+  if (listeners.length === 0) throw error;
+  for (const listener of listeners) listener(error, detail);
+}

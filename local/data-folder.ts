@@ -1,0 +1,68 @@
+import { constants } from 'node:fs';
+import { access, chmod, chown, lstat, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accountName } from './ownership.ts';
+import { chooseOwner } from './postgres/owner.ts';
+
+/** Returns the path of the folder with the data of a project's stack. */
+export function dataPath(project: string): string {
+  return join(project, '.millrace');
+}
+
+/**
+ * Creates the data folder of a project, or prepares one of an earlier start. It contains payloads, emails and the
+ * password of the database, so only the current user can open it; if this process runs as root, so can the group of
+ * the account that runs Postgres, whose data is in it.
+ * @throws Error that names the path, the reason and what to do
+ */
+export async function openDataFolder(project: string): Promise<string> {
+  const data = dataPath(project);
+  // Not recursive: for a read-only file system, Node then reports a missing folder.
+  await mkdir(data, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST')
+      throw new Error(`cannot create ${data}: ${await reasonOf(error, project)}`, { cause: error });
+  });
+  await assertOurs(data);
+  const postgres = await chooseOwner(join(data, 'postgres'));
+  if (postgres !== undefined) await chown(data, 0, postgres.gid);
+  await chmod(data, postgres === undefined ? 0o700 : 0o710).catch(refuse(data));
+  await access(data, constants.R_OK | constants.W_OK | constants.X_OK).catch(refuse(data));
+  return data;
+}
+
+/** Files of another user remain after a start with sudo; SQLite and Postgres then fail without a path or a reason. */
+async function assertOurs(data: string): Promise<void> {
+  const uid = process.getuid?.();
+  if (uid === undefined || uid === 0) return;
+  const paths = (await stat(data)).uid === uid ? (await readdir(data)).map((name) => join(data, name)) : [data];
+  for (const path of paths) {
+    const owner = (await lstat(path)).uid;
+    if (owner === uid) continue;
+    throw new Error(
+      `${path} belongs to ${accountName(owner)}, perhaps after a start with sudo: ` +
+        `run sudo chown -R "$(id -u):$(id -g)" ${data}, or delete it with sudo`,
+    );
+  }
+}
+
+function refuse(data: string): (error: NodeJS.ErrnoException) => Promise<never> {
+  return async (error) => {
+    throw new Error(`cannot write to ${data}: ${await reasonOf(error, data)}`, { cause: error });
+  };
+}
+
+async function reasonOf(error: NodeJS.ErrnoException, folder: string): Promise<string> {
+  switch (error.code) {
+    case 'EROFS':
+      return 'the file system is read-only: move the project to one that can be written';
+    case 'EACCES':
+    case 'EPERM': {
+      const owner = accountName((await stat(folder)).uid);
+      return `permission denied, ${folder} belongs to ${owner}: start as that user, or change the owner`;
+    }
+    case 'ENOSPC':
+      return 'no space is left on the disk';
+    default:
+      return error.message;
+  }
+}

@@ -1,0 +1,98 @@
+import type { LogEvent } from '../../core/log-table.ts';
+import { oneLine } from '../../core/text.ts';
+import type { LogLine } from './log-line.ts';
+import { count, errorText } from './mirror-lines.ts';
+
+const LONGEST_REASON = 300;
+const REPEATED = 'retried when the lease expires';
+
+/** What happened to a message that started no attempt, by its step. */
+const STEPS: Readonly<Record<string, string>> = {
+  acknowledge: 'deleted a message of an earlier attempt: the job has moved on',
+  leave: 'left a message in its queue: the job is in use',
+  bounce: 'moves its message to the dead-letter queue',
+  adopt: 'moves its message to the dead-letter queue',
+  redrive: 'redriven by an SQS move task',
+  release: 'sent again: its message was in the queue of another handler',
+};
+
+type Sentence = (log: LogLine) => string;
+
+const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
+  message_not_started: ({ step }) => STEPS[String(step)] ?? `did not start a message: ${step}`,
+  message_unexpected: (log) => `unexpected message: ${reason(log)}`,
+  message_unreadable: (log) => `cannot read a message: ${reason(log)}`,
+  uncaught_error: (log) => `an error that no handler caught ends the process: ${error(log)}`,
+  batch_failed: (log) => `cannot run a batch, which SQS delivers again: ${error(log)}`,
+  start_failed: (log) => `cannot start ${jobs(log)} yet: ${error(log)}`,
+  settle_failed: (log) => `cannot store the outcome of ${jobs(log)} yet: ${error(log)}`,
+  settle_refused: (log) => `the database refused the outcome ${log.outcome}: ${error(log)}`,
+  settle_given_up: (log) => `stored no outcome of ${jobs(log)} (${log.job_ids}), ${REPEATED}: ${reason(log)}`,
+  outcome_not_ours: (log) => `the outcome ${log.outcome} came too late: ${reason(log)}`,
+  released_unstarted: (log) => `${log.released} of ${jobs(log)} reached the dead-letter queue unstarted and run again`,
+  send_refused: (log) => `claim ${log.dispatch_id}: ${unsent(log)}: ${reason(log)}`,
+  rescued: (log) => `${count(log.attempts, 'lost attempt')} ended, ${count(log.releases, 'lost message')} sent again`,
+  redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
+  redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
+  redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,
+  round_failed: (log) => `a round failed: ${error(log)}`,
+  maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
+  no_handler: (log) => reason(log),
+  unhandled_jobs_dead: (log) => `${jobs(log)} died without a handler for 24 hours`,
+  upkeep_failed: (log) => `upkeep step ${log.upkeep_step} failed, and runs again: ${error(log)}`,
+  request_failed: (log) => `request ${log.request_id} failed: ${error(log)}`,
+  nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
+};
+
+/** Describes an event of the engine; undefined for one that has its own line elsewhere, or that a handler logs. */
+export function engineSentence(log: LogLine): string | undefined {
+  return SENTENCES[log.event as LogEvent]?.(log);
+}
+
+const FOLD_MS = 5_000;
+const HOUR_MS = 3_600_000;
+
+/** How lines about the same thing become one. */
+export interface Repetition {
+  readonly key: string;
+  /** Time for which further lines are only counted. */
+  readonly foldMs: number;
+  /** Returns the text for so many further lines; undefined if they say nothing new. */
+  readonly more: (further: number) => string | undefined;
+}
+
+/** Returns how lines like this one are folded; undefined for events that are shown one by one. */
+export function repetitionOf(log: LogLine): Repetition | undefined {
+  const { event, step } = log;
+  // Each invocation of the dispatcher reports it again.
+  if (event === 'no_handler') return { key: reason(log), foldMs: HOUR_MS, more: () => undefined };
+  if (event !== 'message_not_started') return undefined;
+  return { key: String(step), foldMs: FOLD_MS, more: (further) => `${further} more: ${engineSentence(log)}` };
+}
+
+function jobs(log: LogLine): string {
+  return count(log.jobs, 'job');
+}
+
+function reason(log: LogLine): string {
+  return oneLine(String(log.reason ?? 'no reason given'), LONGEST_REASON);
+}
+
+function error(log: LogLine): string {
+  return oneLine(errorText(log), LONGEST_REASON);
+}
+
+/** Messages that were not sent, by how SQS answered. */
+const UNSENT = {
+  refused: 'refused',
+  rejected: 'rejected for good',
+  unknown: 'unanswered',
+  no_queue: 'without a queue',
+};
+
+function unsent(log: LogLine): string {
+  const parts = Object.entries(UNSENT).flatMap(([field, words]) =>
+    typeof log[field] === 'number' ? [`${count(log[field], 'message')} ${words}`] : [],
+  );
+  return parts.join(', ') || 'messages not sent';
+}

@@ -1,0 +1,64 @@
+import { onTestFinished } from 'vitest';
+import { createClient } from '../../support/database.ts';
+import type { Costs, WatchedSession } from '../../support/plans.ts';
+import type { Engine } from '../../support/runtime-engine.ts';
+
+/** Jobs that are due when a statement is measured. */
+export const DUE = 10_000;
+
+export const fill = (jobType: string, count: number) =>
+  `insert into millrace.jobs (job_type, run_at)
+     select '${jobType}', now() - interval '1 hour' + make_interval(secs => n * 0.001)
+       from generate_series(1, ${count}) n`;
+
+/** Ways in which the statistics of the jobs can be of another moment than the rows. Each leaves the table empty. */
+export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<void>> {
+  return {
+    'were taken of an empty table': async () => {
+      await pool.query('vacuum analyze millrace.jobs_live');
+    },
+    'were taken while nothing waited': async () => {
+      await pool.query(fill('mail', 200));
+      await pool.query(`update millrace.jobs_live set status = 'running', attempts = 1, claim_no = 1,
+        started_at = now(), dispatched_at = now(), lease_expires_at = now() + interval '1 hour'`);
+      await pool.query('analyze millrace.jobs_live');
+      await pool.query('delete from millrace.jobs_live');
+    },
+    'were taken while everything was in flight': async () => {
+      await pool.query(fill('mail', 3000));
+      await pool.query(`update millrace.jobs_live set status = 'dispatched', claim_no = 1, dispatched_at = now(),
+        lease_expires_at = now() + interval '1 hour'`);
+      await pool.query('vacuum analyze millrace.jobs_live');
+      await pool.query('delete from millrace.jobs_live');
+    },
+    'do not include an uncommitted insert': async () => {
+      await pool.query('vacuum analyze millrace.jobs_live');
+      const producer = await createClient(test.url);
+      await producer.query(`begin; ${fill('other', DUE)}`);
+      onTestFinished(() => producer.end());
+    },
+  };
+}
+
+/** What a statement may read for each job of its batch, at most, whatever the statistics say. */
+const MOST_PAGES = 150;
+
+/** Returns a function that stores in `costs` what the statements of `work` read for each of so many jobs. */
+export function countInto(costs: Record<string, Costs>, session: WatchedSession) {
+  return async (name: string, jobs: number, work: () => Promise<unknown>): Promise<void> => {
+    const { pages, filteredRows } = await session.costs(work);
+    costs[name] = { pages: Math.round(pages / jobs), filteredRows: Math.round(filteredRows / jobs) };
+  };
+}
+
+/** Returns the statements that read more than three times as much as with friendly statistics, or too much at all. */
+export function findWorse(
+  friendly: Readonly<Record<string, Costs>>,
+  costs: Readonly<Record<string, Costs>>,
+  mostFilteredRows: number,
+) {
+  return Object.entries(costs).filter(
+    ([name, { pages, filteredRows }]) =>
+      pages > Math.min(MOST_PAGES, Math.max(3 * friendly[name]!.pages, 30)) || filteredRows > mostFilteredRows,
+  );
+}

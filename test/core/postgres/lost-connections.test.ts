@@ -1,0 +1,95 @@
+import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { openDatabase } from '../../../core/postgres/database.ts';
+import { createDatabase } from '../../support/database.ts';
+import { recordLog } from '../../support/runtime-engine.ts';
+import { startProxy } from '../../support/silent-proxy.ts';
+
+// An error event without a listener would end the process, which fails the run.
+const database = await createDatabase({ migrated: false });
+afterAll(() => database.drop());
+afterEach(() => vi.restoreAllMocks());
+
+const rest = () => vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+
+/** Opens a pool behind a proxy that resets a connection at its next bytes once its number is in `doomed`. */
+async function openDoomed({ max }: { max: number }) {
+  const doomed = new Set<number>();
+  const proxy = await startProxy(database.url, (_chunk, connection) => !doomed.has(connection), 'reset');
+  const db = openDatabase({ connectionString: proxy.url, max, name: 'doomed', log: recordLog() });
+  onTestFinished(() => db.close());
+  const one = async () => (await db.query<{ one: number }>('select 1 as one')).rows;
+  return { db, doomed, proxy, one };
+}
+
+it('a rested connection that ends during its sign of life is replaced', async () => {
+  const { doomed, proxy, one } = await openDoomed({ max: 1 });
+  await one();
+  doomed.add(1);
+  rest();
+
+  expect(await one()).toEqual([{ one: 1 }]);
+  expect(proxy.connections()).toBe(2);
+});
+
+it('a rested connection is replaced although every other one ends as well', async () => {
+  const { db, doomed, proxy, one } = await openDoomed({ max: 3 });
+  await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')));
+  expect(proxy.connections()).toBe(3);
+  for (const connection of [1, 2, 3]) doomed.add(connection);
+  rest();
+
+  expect(await one()).toEqual([{ one: 1 }]);
+  expect(proxy.connections()).toBe(4);
+});
+
+it('a replacement that ends while it connects fails the statement, and not the next one', async () => {
+  const { doomed, one } = await openDoomed({ max: 1 });
+  await one();
+  doomed.add(1).add(2);
+  rest();
+
+  await expect(one()).rejects.toThrow();
+  expect(await one()).toEqual([{ one: 1 }]);
+});
+
+it.each(['at its next statement', 'at once'])(
+  'a transaction whose connection ends between two statements fails %s, and not the next one',
+  async (when) => {
+    const { db, doomed, proxy, one } = await openDoomed({ max: 1 });
+
+    const failing = db.transaction(async (tx) => {
+      await tx.query('select 1');
+      if (when === 'at once') proxy.cut();
+      else doomed.add(1);
+      await new Promise((next) => setTimeout(next, 50));
+      return tx.query('select 2');
+    });
+
+    await expect(failing).rejects.toThrow();
+    expect(await one()).toEqual([{ one: 1 }]);
+  },
+);
+
+it('a transaction whose connection ends while it waits for something else is not committed', async () => {
+  const { db, proxy, one } = await openDoomed({ max: 1 });
+
+  const failing = db.transaction(async (tx) => {
+    await tx.query('create table public.never ()');
+    proxy.cut();
+    await new Promise((next) => setTimeout(next, 50));
+  });
+
+  await expect(failing).rejects.toThrow();
+  expect(await one()).toEqual([{ one: 1 }]);
+  expect((await db.query("select to_regclass('public.never') as found")).rows).toEqual([{ found: null }]);
+});
+
+it('a connection that ends while it is idle is replaced', async () => {
+  const { proxy, one } = await openDoomed({ max: 2 });
+  await Promise.all([one(), one()]);
+
+  proxy.cut();
+  await new Promise((next) => setTimeout(next, 50));
+
+  expect(await one()).toEqual([{ one: 1 }]);
+});

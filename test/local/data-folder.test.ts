@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { openDataFolder } from '../../local/data-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+/** As root, the group of the account that runs Postgres can reach its data. */
+const MODE = isRoot ? 0o710 : 0o700;
+
+async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777;
+}
+
+it('the data folder is closed to other users when it is created', async () => {
+  const project = await temporaryFolder();
+
+  const data = await openDataFolder(project);
+
+  expect(data).toBe(join(project, '.millrace'));
+  expect(await modeOf(data)).toBe(MODE);
+});
+
+it.each([0o755, 0o777, 0o500])(
+  'a data folder of an earlier start with the mode %o is closed, and keeps its files',
+  async (mode) => {
+    const project = await temporaryFolder();
+    await mkdir(join(project, '.millrace'));
+    await writeFile(join(project, '.millrace', 'kept'), 'kept');
+    await chmod(join(project, '.millrace'), mode);
+
+    const data = await openDataFolder(project);
+
+    expect(await modeOf(data)).toBe(MODE);
+    expect(await readFile(join(data, 'kept'), 'utf8')).toBe('kept');
+  },
+);
+
+const MODULE = new URL('../../local/data-folder.ts', import.meta.url).href;
+const OPEN = `import { openDataFolder } from ${JSON.stringify(MODULE)};
+openDataFolder(process.argv[1]).then(console.log, (error) => console.log(error.message));`;
+
+/** Returns the message of the error when another account opens the data folder of the project. */
+async function openAsNobody(project: string): Promise<string> {
+  const args = ['--input-type=module', '--eval', OPEN, project];
+  const child = spawn(process.execPath, args, { uid: NOBODY, gid: NOBODY, stdio: ['ignore', 'pipe', 'inherit'] });
+  return (await text(child.stdout)).trim();
+}
+
+describe.skipIf(!isRoot)('after a start with sudo', () => {
+  it.each(['.millrace', '.millrace/lock'])('the error names %s of root, and how to give it back', async (path) => {
+    const project = await temporaryFolder();
+    await mkdir(join(project, '.millrace'));
+    await writeFile(join(project, '.millrace/lock'), '');
+    for (const own of ['.', '.millrace', '.millrace/lock']) await chown(join(project, own), NOBODY, NOBODY);
+    await chown(join(project, path), 0, 0);
+
+    const message = await openAsNobody(project);
+
+    expect(message).toBe(
+      `${join(project, path)} belongs to root, perhaps after a start with sudo: ` +
+        `run sudo chown -R "$(id -u):$(id -g)" ${join(project, '.millrace')}, or delete it with sudo`,
+    );
+  });
+
+  it('the error names a project of root', async () => {
+    const project = await temporaryFolder();
+
+    const message = await openAsNobody(project);
+
+    expect(message).toBe(
+      `cannot create ${join(project, '.millrace')}: permission denied, ${project} belongs to root: ` +
+        'start as that user, or change the owner',
+    );
+  });
+});
+
+it.skipIf(!isRoot)('the error for a read-only file system says so', async () => {
+  const project = await temporaryFolder();
+  const mount = `mount -t tmpfs -o ro none ${project} && exec "$@"`;
+  const args = ['-m', 'sh', '-c', mount, 'sh', process.execPath, '--input-type=module', '--eval', OPEN, project];
+  const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+
+  const message = (await text(child.stdout)).trim();
+
+  // A container may not be allowed to mount.
+  if (message !== '') {
+    expect(message).toBe(
+      `cannot create ${join(project, '.millrace')}: the file system is read-only: ` +
+        'move the project to one that can be written',
+    );
+  }
+});

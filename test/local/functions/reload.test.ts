@@ -1,0 +1,48 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { watchSources } from '../../../local/functions/reload.ts';
+import { eventually } from '../../support/eventually.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+async function watchProject() {
+  const project = await temporaryFolder();
+  const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
+  await mkdir(watched.folder);
+  let reloads = 0;
+  const reload = async () => {
+    reloads += 1;
+  };
+  const end = await watchSources(watched, reload, () => undefined);
+  onTestFinished(end);
+  return { ...watched, reloads: () => reloads };
+}
+
+it.each<[string, (file: string) => Promise<unknown>]>([
+  ['created', (file) => writeFile(file, 'A=1')],
+  ['replaced by another', (file) => writeFile(`${file}.new`, 'A=1').then(() => rename(`${file}.new`, file))],
+])('an .env file that is %s reloads the handlers', async (_how, save) => {
+  const { file, reloads } = await watchProject();
+
+  await save(file);
+
+  await eventually(() => expect(reloads()).toBe(1));
+});
+
+it('an .env file that is deleted reloads the handlers', async () => {
+  const { file, reloads } = await watchProject();
+  await writeFile(file, 'A=1');
+  await eventually(() => expect(reloads()).toBe(1));
+
+  await rm(file);
+
+  await eventually(() => expect(reloads()).toBe(2));
+});
+
+it('a file in functions/ reloads the handlers', async () => {
+  const { folder, reloads } = await watchProject();
+
+  await writeFile(join(folder, 'handler.ts'), 'export default 1;');
+
+  await eventually(() => expect(reloads()).toBe(1));
+});
