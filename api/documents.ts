@@ -68,6 +68,7 @@ export const Redrive = z
     finished_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Redrive' });
+export const ChangedRedrive = z.object(partlySeen(Redrive.shape)).meta({ id: 'ChangedRedrive' });
 export const ShownRedrive = z
   .object({
     ...Redrive.shape,
@@ -109,7 +110,7 @@ export const DeadLetterDetail = z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'Body of a message without a job; only for callers with payload:read.' }),
+      .meta({ description: 'Body of a message without a job. Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
   })
   .meta({ id: 'DeadLetterDetail' });

@@ -2,27 +2,40 @@ import type * as z from 'zod';
 import type { Scope } from '../core/access/scopes.ts';
 
 /**
- * The fields of all documents, by the scope that a caller must have to see them; `any` are seen by every caller that
- * the operation accepts. A field without an entry is never sent.
+ * The fields of all documents, by the scope that a caller must have to see them. Every caller that the operation accepts
+ * sees the fields of `any`. A field without an entry is never sent.
  */
 export const FIELDS = {
   any: [
-    ...['id', 'status', 'answer', 'items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail'],
-    ...['job_id', 'job_type', 'routing_key', 'priority', 'attempts', 'max_attempts', 'deduplicated', 'inserted'],
+    // Jobs: what became of a job, not what it contains or produced.
+    ...['id', 'job_id', 'job_type', 'routing_key', 'status', 'priority', 'attempts', 'max_attempts', 'answer'],
     ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
-    ...['lease_expires_at', 'payload_restricted', 'changed', 'claimed', 'sent', 'discarded', 'left', 'matched'],
-    ...['until_id', 'movable', 'total', 'verdict', 'paused', 'jobs', 'handlers', 'rate_per_second', 'expected', 'done'],
-    ...['skipped', 'requested_by', 'pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at'],
-    ...['timeout_seconds', 'concurrency', 'batch_size', 'max_in_flight', 'in_flight', 'paused_at', 'deployed_at'],
-    'held_until',
+    ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
+    // The caller's own request: pages, outcomes and invalid parts.
+    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
+    // Counts and settings.
+    ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],
+    ...['movable', 'verdict', 'paused', 'rate_per_second', 'expected', 'done', 'skipped'],
+    ...['timeout_seconds', 'concurrency', 'batch_size', 'max_in_flight', 'in_flight', 'paused_at', 'held_until'],
+    'deployed_at',
   ],
   'jobs:read': [
-    ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason'],
+    ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
-    ...['request_id', 'dead_letter_id', 'died_at', 'first_died_at', 'last_died_at', 'first_seen_at', 'last_seen_at'],
+    ...[
+      'request_id',
+      'requested_by',
+      'dead_letter_id',
+      'first_died_at',
+      'last_died_at',
+      'first_seen_at',
+      'last_seen_at',
+    ],
     ...['message_id', 'message_expires_at', 'queue_name', 'queue_url', 'dead_letter_queue_url', 'function_name'],
     ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
-    ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour', 'dispatcher_last_round_at'],
+    ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],
+    'dispatcher_last_round_at',
   ],
   'payload:read': ['payload', 'result', 'raw_body'],
   'audit:read': ['at', 'actor', 'action', 'details'],
@@ -31,7 +44,7 @@ export const FIELDS = {
 
 /** Fields whose members are values, not fields of ours: they are sent or left out as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
-  ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour'],
+  ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
 
 type AnyField = (typeof FIELDS.any)[number];
@@ -65,13 +78,15 @@ type SeenBy<Shape> = {
   [Name in keyof Shape]: Name extends AnyField ? Shape[Name] : z.ZodOptional<Shape[Name] & z.ZodType>;
 };
 
-/** Returns the shape of a document of which some callers see only a part: the other fields are optional. */
+/** Returns the shape of a document that some callers see only in part: the fields that they do not see are optional. */
 export function partlySeen<Shape extends Record<string, z.ZodType>>(shape: Shape): SeenBy<Shape> {
   const parts = Object.entries(shape).map(([name, schema]) => {
     const readers = READERS.get(name);
     if (readers === 'any') return [name, schema];
-    const words = [schema.meta()?.description, `Only for callers with ${readers}.`];
-    return [name, schema.optional().meta({ description: [...new Set(words)].filter(Boolean).join(' ') })];
+    const note = `Only for callers with ${readers}.`;
+    const { description = note } = schema.meta() ?? {};
+    const words = description.endsWith(note) ? description : `${description} ${note}`;
+    return [name, schema.optional().meta({ description: words })];
   });
   return Object.fromEntries(parts) as SeenBy<Shape>;
 }

@@ -130,10 +130,7 @@ export const JobDetail = z
     payload_too_large: z.boolean().optional().meta({
       description: 'True when the payload has more than 1 MiB: it is not shown, and the job does not run.',
     }),
-    attempt_history: z
-      .array(Attempt)
-      .optional()
-      .meta({ description: 'Attempts, newest first; only for callers with jobs:read.' }),
+    attempt_history: z.array(Attempt).meta({ description: 'Attempts, newest first.' }),
   })
   .meta({ id: 'JobDetail' });
 

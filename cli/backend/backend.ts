@@ -20,13 +20,21 @@ import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { ExpectedStage } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 
-/** A job with everything that the caller may see. */
+type Hidden = 'uniqueKey' | 'groupKey' | 'lastError' | 'claimNo';
+
+/** A job with everything that the caller may see: the other parts are undefined. */
 export interface SeenJob {
-  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it, null when it is too large. */
-  readonly job: Job & { readonly payload: string | null | undefined; readonly result: string | null };
+  readonly job: Omit<Job, Hidden | 'payload' | 'result'> & {
+    readonly [Part in Hidden]?: Job[Part] | undefined;
+  } & {
+    /** JSON text, digit for digit; null when it is too large. */
+    readonly payload: string | null | undefined;
+    /** JSON text; null without a result. */
+    readonly result: string | null | undefined;
+  };
   /** Newest first. */
-  readonly attempts: readonly ShownAttempt[];
-  readonly waiting: string | null;
+  readonly attempts: readonly ShownAttempt[] | undefined;
+  readonly waiting: string | null | undefined;
 }
 
 /** A dead letter with everything that the caller may see: `payload` and `rawBody` are undefined when hidden. */

@@ -1,5 +1,5 @@
-import { Cancelled, Enqueued, Retried } from '../../../api/documents.ts';
-import { Job, JobDetail } from '../../../api/schemas.ts';
+import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents.ts';
+import { Job } from '../../../api/schemas.ts';
 import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
@@ -76,17 +76,15 @@ async function listJobs(client: Client, filter: ListFilter): Promise<ListedJob[]
 }
 
 async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
-  const answered = await orRefusal(client.request(`/admin/jobs/${id}`, JobDetail), { 'not-found': undefined });
+  const answered = await orRefusal(client.request(`/jobs/${id}`, TrackedJob), { 'not-found': undefined });
   if (answered === undefined) return undefined;
-  const { attempt_history: attempts = [], waiting, ...document } = answered.document;
+  const { attempt_history: attempts, waiting, ...document } = answered.document;
   const texts = memberTexts(answered.text);
-  const row: JobRow = { payload: undefined, ...withDates(document) };
-  const result = document.result === null ? null : (texts.get('result') ?? null);
-  return {
-    job: { ...toJob(row), payload: document.payload_too_large ? null : texts.get('payload'), result },
-    attempts: attempts.map(fromDocument),
-    waiting,
-  };
+  const payload = document.payload_too_large ? null : texts.get('payload');
+  const result = document.result === null ? null : texts.get('result');
+  // Members that the caller may not see are missing, and stay undefined in the job.
+  const job = toJob(withDates(document) as JobRow);
+  return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), waiting };
 }
 
 async function enqueue(client: Client, { payload, ...job }: NewJob) {
