@@ -39,7 +39,7 @@ export const FIELDS = {
   ],
   'payload:read': ['payload', 'result', 'raw_body'],
   'audit:read': ['at', 'actor', 'action', 'details'],
-  'keys:admin': ['name', 'scopes', 'secret', 'expires_at', 'revoked_at', 'last_used_at'],
+  'keys:admin': ['name', 'scopes', 'secret', 'expires_at', 'revoked_at', 'last_used_at', 'made_by'],
 } as const satisfies Partial<Record<Scope | 'any', readonly string[]>>;
 
 /** Fields whose members are values, not fields of ours: they are sent or left out as a whole. */

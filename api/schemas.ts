@@ -155,6 +155,10 @@ const API_KEY = {
   expires_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable().meta({ description: 'Accurate to the minute.' }),
+  made_by: z
+    .string()
+    .nullable()
+    .meta({ description: 'Id of the key that created it; null when the caller had no key.' }),
 };
 export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
 export const NewApiKey = z.object({

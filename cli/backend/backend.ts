@@ -102,7 +102,7 @@ export interface Backend {
   createApiKey(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly secret: string }>;
   listApiKeys(wish: { limit: number }): Promise<readonly ApiKey[]>;
   /** Returns false when no key has this id. */
-  revokeApiKey(id: string): Promise<boolean>;
+  revokeApiKey(id: string, options: { withMade: boolean }): Promise<boolean>;
 
   /**
    * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws

@@ -61,7 +61,7 @@ export function backendByDatabase(db: Database): Backend {
     ...redrivesByDatabase(db),
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
-    revokeApiKey: (id) => revokeApiKey(db, id),
+    revokeApiKey: (id, options) => revokeApiKey(db, id, options),
     examine: (expected) => examineDatabase(db, expected),
   };
 }

@@ -30,7 +30,8 @@ const PAGE_AUDIT = `
     from (select * from millrace.audit_log
             where id < coalesce($1::bigint, 9223372036854775807) and ($5::bigint is null or job_id = $5)
             order by id desc limit $6) l
-    where ($3::text is null or action = $3) and ($4::text is null or actor = $4)
+    where ($3::text is null or action = $3)
+      and ($4::text is null or actor = $4 or $4 ~ '^key:\\d+$' and starts_with(actor, $4 || ' '))
     order by id desc offset $7 limit $2`;
 
 const FIND_END = `
