@@ -119,11 +119,17 @@ describe('JWT authentication', async () => {
   }
 
   const token = (
-    changes: { iss?: string; aud?: string; exp?: string; scope?: string; key?: typeof good.privateKey } = {},
+    changes: {
+      iss?: string;
+      aud?: string;
+      exp?: string;
+      scope?: string;
+      sub?: unknown;
+      key?: typeof good.privateKey;
+    } = {},
   ) =>
-    new SignJWT({ scope: changes.scope ?? 'jobs:read openid' })
+    new SignJWT({ scope: changes.scope ?? 'jobs:read openid', sub: 'sub' in changes ? (changes.sub as string) : 'ada' })
       .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
-      .setSubject('ada')
       .setIssuer(changes.iss ?? issuer)
       .setAudience(changes.aud ?? 'millrace')
       .setExpirationTime(changes.exp ?? '5m')
@@ -155,6 +161,35 @@ describe('JWT authentication', async () => {
 
     expect({ status, type: body.type }).toEqual({ status: 503, type: '/problems/issuer-unavailable' });
     expect(headers.get('retry-after')).toBe('5');
+  });
+
+  it.each([
+    ['an object', { name: 'ada' }],
+    ['empty', ''],
+    ['a number', 1],
+    ['a list', ['ada']],
+    ['null', null],
+    ['longer than 255 characters', 'a'.repeat(256)],
+    ['text with a control character', 'ada\u001b[2J'],
+    ['text with NUL, which Postgres cannot store', 'ada\0'],
+    ['text with half a surrogate pair', 'ada\ud800'],
+  ])('rejects a token whose subject is %s', async (_name, sub) => {
+    const app = await open();
+
+    const { status, body } = await askApp(app, '/admin/jobs', bearer(await token({ sub })));
+
+    expect({ status, detail: body.detail }).toEqual({
+      status: 401,
+      detail: expect.stringContaining('the token is invalid'),
+    });
+  });
+
+  it.each(['a', 'auth0|5f7c', 'Ada Lovelace ü', 'a'.repeat(255)])('accepts the subject %s', async (sub) => {
+    const app = await open();
+
+    const { status } = await askApp(app, '/admin/jobs', bearer(await token({ sub })));
+
+    expect(status).toBe(200);
   });
 
   it('rejects an unsigned token and a token signed with the public key as a secret', async () => {
