@@ -54,7 +54,7 @@ export function text(cell: Cell): string {
   return cell instanceof Date ? cell.toISOString() : String(cell ?? '');
 }
 
-/** Returns a cell on one line. */
+/** Returns a cell on one line, otherwise unchanged: a mark against formulas of spreadsheets would change what scripts read. */
 export function plain(cell: Cell): string {
   const escaped = text(cell).replace(/[\t\n\r]/g, (code) => (code === '\t' ? '\\t' : code === '\n' ? '\\n' : '\\r'));
   return visible(escaped);
