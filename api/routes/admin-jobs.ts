@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/retry.ts';
 import { snakeCase } from '../../core/json.ts';
-import { type PageFilter, pageJobs } from '../../core/look/page-jobs.ts';
+import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
@@ -52,7 +52,7 @@ export const listJobs = defineRoute({
   },
 });
 
-export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PageFilter {
+export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PinnedJobFilter {
   const { status = [], job_type = [], routing_key, unique_key, error, created_from, created_to } = question;
   const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
   return {

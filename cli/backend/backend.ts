@@ -12,7 +12,7 @@ import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import type { RetryAnswer } from '../../core/jobs/retry.ts';
-import type { ListedJob, ListFilter } from '../../core/look/list-jobs.ts';
+import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
@@ -54,7 +54,7 @@ export interface Overview {
 export interface Backend {
   readOverview(): Promise<Overview>;
 
-  listJobs(filter: ListFilter): Promise<readonly ListedJob[]>;
+  listJobs(filter: JobFilter, limit: number): Promise<readonly ListedJob[]>;
   showJob(id: string): Promise<SeenJob | undefined>;
   /** Reads the state of these jobs, in their order. */
   readNamedJobs(ids: readonly string[]): Promise<readonly NamedJob[]>;
