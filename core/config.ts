@@ -60,8 +60,9 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
  */
 export function serviceAddress(service: 'SQS' | 'LAMBDA') {
   const endpoint = optionalSetting(`MILLRACE_${service}_ENDPOINT`);
-  // Servers outside AWS check no signature, and a client refuses to send without one.
-  const credentials = { accessKeyId: 'none', secretAccessKey: 'none' };
+  // Servers outside AWS check no signature, and a client refuses to send without one. Some ask for their access key.
+  const accessKeyId = optionalSetting(`MILLRACE_${service}_ACCESS_KEY_ID`) ?? 'none';
+  const credentials = { accessKeyId, secretAccessKey: 'none' };
   return endpoint === undefined ? undefined : { endpoint, region: 'us-east-1', credentials };
 }
 

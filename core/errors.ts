@@ -48,8 +48,9 @@ export class TimedOut extends MillraceError {
   override readonly name = 'TimedOut';
   readonly code = 'MILLRACE_TIMEOUT';
 
-  constructor(timeoutSeconds: number) {
-    super(`timed out after ${timeoutSeconds} s`);
+  constructor(timeoutSeconds: number, busySeconds?: number) {
+    const busy = busySeconds === undefined ? '' : `: it kept the processor busy for ${busySeconds} s`;
+    super(`timed out after ${timeoutSeconds} s${busy}`);
   }
 }
 

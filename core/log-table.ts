@@ -14,6 +14,7 @@ export const LOG_FIELDS = {
   message: { type: 'string', help: 'Human-readable summary of the event.' },
   function_name: { type: 'string', help: 'Name of the Lambda function that printed the line.' },
   function_request_id: { type: 'string', help: 'Request id of the invocation that printed the line.' },
+  attempt_request_id: { type: 'string', help: 'Request id of the invocation whose process did not report back.' },
   cold_start: { type: 'boolean', help: 'Whether the invocation is the first of its process.' },
   xray_trace_id: { type: 'string', help: 'X-Ray trace of the invocation; absent without X-Ray.' },
   job_id: { type: 'string', help: 'Job id, a decimal number.' },
@@ -46,7 +47,7 @@ export const LOG_FIELDS = {
   unknown: { type: 'number', help: 'Messages that may or may not have been sent.' },
   no_queue: { type: 'number', help: 'Messages whose queue does not exist.' },
   jobs: { type: 'number', help: 'Number of jobs that the event concerns.' },
-  job_ids: { type: 'string', help: 'Ids of these jobs, separated by spaces.' },
+  job_ids: { type: 'string', help: 'Ids of these jobs, the first 100, separated by spaces.' },
   of: { type: 'number', help: 'Jobs that the redrive was started for.' },
   skipped: { type: 'number', help: 'Jobs that the redrive did not move.' },
   released: { type: 'number', help: 'Claims that were released.' },
@@ -76,6 +77,7 @@ export const LOG_FIELDS = {
 
 const ENDING = ['job_id', 'job_type', 'queue', 'attempt', 'attempt_number', 'max_attempts', 'status', 'duration_ms'];
 const FAILING = [...ENDING, 'error', 'error_fingerprint'];
+const LOST = ['job_id', 'job_type', 'dispatch_id', 'attempt_request_id'];
 const MESSAGE = ['job_type', 'queue', 'sqs_message_id', 'receive_count'];
 const REDRIVE = ['redrive_id', 'actor'];
 
@@ -87,15 +89,17 @@ export const LOG_EVENTS = {
   job_snoozed: [...ENDING, 'retry_delay_s'],
   job_skipped: ENDING,
   job_cancelled: ENDING,
-  attempt_rescued: ['job_id', 'job_type', 'dispatch_id', 'attempt', 'attempt_number', 'max_attempts', 'status'],
+  attempt_rescued: [...LOST, 'attempt', 'attempt_number', 'max_attempts', 'status'],
   message_not_started: [...MESSAGE, 'job_id', 'dispatch_id', 'step'],
   message_unexpected: [...MESSAGE, 'job_id', 'dispatch_id', 'step', 'reason'],
   message_unreadable: [...MESSAGE, 'reason'],
   batch_failed: ['job_type', 'queue', 'error'],
   uncaught_error: ['job_type', 'queue', 'error'],
+  batch_blocked: ['job_type', 'queue', 'reason'],
+  watchdog_failed: ['error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
-  settle_refused: ['job_id', 'outcome', 'sqlstate', 'error'],
+  settle_refused: ['jobs', 'job_ids', 'sqlstate', 'error'],
   settle_given_up: ['job_type', 'queue', 'jobs', 'job_ids', 'reason'],
   outcome_not_ours: [...MESSAGE, 'job_id', 'outcome', 'reason'],
   released_unstarted: ['job_type', 'queue', 'jobs', 'released'],

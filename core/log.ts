@@ -82,6 +82,14 @@ export function nameInvocation(context: LambdaContext): void {
   cold = false;
 }
 
+/** An outage can concern a thousand jobs. */
+const MOST_JOB_IDS = 100;
+
+/** Returns the fields of a line about several jobs. */
+export function jobsFields(ids: readonly string[]): LogFields {
+  return { jobs: ids.length, job_ids: ids.slice(0, MOST_JOB_IDS).join(' ') };
+}
+
 /** Returns the value of the field `error`; the table of attempts stores the whole error. */
 export function errorField({ name, message, stack }: StoredError): LogFields {
   return {

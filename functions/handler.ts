@@ -1,14 +1,17 @@
+import { writeSync } from 'node:fs';
 import definition from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
 import { metricSettings, serviceAddress, setting } from '../core/config.ts';
-import { HANDLER_WAIT_MS } from '../core/handler/timing.ts';
-import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
+import { HANDLER_WAIT_MS, OVERRUN_SECONDS } from '../core/handler/timing.ts';
+import { type LambdaContext, nameInvocation, openLog, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
 import type { Invocation } from '../core/run/batch.ts';
 import { runBatch } from '../core/run/run-batch.ts';
 import type { BatchResponse, SqsEvent } from '../core/run/sqs-event.ts';
+import { type TakeOverReport, takeOver as takeOverBatch } from '../core/run/take-over.ts';
 import { openUncaughtErrors } from '../core/run/uncaught-errors.ts';
+import { openWatchdog } from '../core/run/watchdog.ts';
 import { systemTime } from '../core/time.ts';
 
 const deps = {
@@ -24,6 +27,11 @@ const deps = {
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
   uncaught: openUncaughtErrors(process),
+  watchdog: openWatchdog({
+    file: import.meta.url,
+    limitMs: (definition.timeoutSeconds + OVERRUN_SECONDS) * 1000,
+    log: processLog,
+  }),
   exit: () => process.exit(),
 };
 
@@ -31,4 +39,13 @@ const deps = {
 export const handler = (event: SqsEvent, context: Invocation & LambdaContext): Promise<BatchResponse> => {
   nameInvocation(context);
   return runBatch(deps, event, context);
+};
+
+/**
+ * Called in the thread of the watchdog. The standard output of a thread goes through the main one, which is blocked, so
+ * the lines are written to the file itself.
+ */
+export const takeOver = (report: TakeOverReport | undefined): Promise<void> => {
+  const log = openLog((line) => void writeSync(1, `${line}\n`));
+  return takeOverBatch({ ...deps, log, exit: () => void process.kill(process.pid, 'SIGKILL') }, report);
 };

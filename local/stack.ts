@@ -83,7 +83,8 @@ export async function openStack(options: StackOptions): Promise<Stack> {
     ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
     DATABASE_URL: await runtimeUrl(db, databaseUrl),
   };
-  const environment = { ...fixed, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
+  const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
+  const environment = { ...fixed, ...accessKey };
   // Read again at each reload, so that a saved .env file applies.
   const readDotEnv = openDotEnv(project, printLine);
   const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });

@@ -10,6 +10,8 @@ export interface ExpiredAttempt {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly leaseSeconds: number;
+  /** The Lambda request that started it. */
+  readonly requestId: string | null;
   /** Null when its handler is no longer registered. */
   readonly retryPolicy: RetryPolicy | null;
 }
@@ -19,6 +21,7 @@ const FIND_EXPIRED_ATTEMPTS = `
   select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
          j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
          extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
+         j.request_id as "requestId",
          h.retry_policy as "retryPolicy"
     from millrace.jobs_live j
     left join millrace.handlers h using (job_type, routing_key)
@@ -52,7 +55,7 @@ const RELEASE_EXPIRED_DISPATCHED = `
       returning j.id
   ), recorded as (
     insert into millrace.job_attempts (job_id, claim_no, attempt, outcome, error_name, error_message)
-      select e.id, e.claim_no, e.attempts, 'lost', 'MessageLost', 'no start within the lease'
+      select e.id, e.claim_no, e.attempts, 'lost', 'MessageLost', 'its message reached no handler within its lease'
         from expired e where e.counts and e.losses < $2
         on conflict do nothing
   ), dead as (
@@ -63,7 +66,7 @@ const RELEASE_EXPIRED_DISPATCHED = `
 
 /** Releases dispatched jobs whose message did not arrive within the lease, and returns how many. */
 export async function releaseExpiredDispatched(db: Database, limit: number): Promise<number> {
-  const reason = `message lost ${MOST_LOSSES} times`;
+  const reason = `its message was lost ${MOST_LOSSES} times: check its queue and the event source mapping of its handler`;
   const { rowCount } = await db.keyed.query(RELEASE_EXPIRED_DISPATCHED, [limit, MOST_LOSSES, reason]);
   return rowCount;
 }

@@ -1,4 +1,4 @@
-import { type Log, processLog } from '../log.ts';
+import { jobsFields, type Log, processLog } from '../log.ts';
 import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
@@ -17,7 +17,7 @@ const SETTLE_ATTEMPTS = `
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
-  /** Logs every outcome that the database refused. Default: the log of the process. */
+  /** Logs the outcomes that the database refused, in one line. Default: the log of the process. */
   readonly log?: Log;
   /** Called with the error of every outcome that the database refused. */
   readonly onRefused?: (error: unknown) => void;
@@ -74,30 +74,41 @@ async function finishSuccesses(db: Database, settlements: readonly Settlement[],
   return rows;
 }
 
+/** A job whose outcome the database refused, and the error. */
+interface Refusal {
+  readonly jobId: string;
+  readonly error: unknown;
+}
+
+/** Logs one line for all refusals: a full disk or a failing trigger refuses every row for the same reason. */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
   const done: Settled[] = [];
-  for (const settlement of settlements) done.push(...(await settleOne(db, settlement, options)));
+  const refusals: Refusal[] = [];
+  try {
+    for (const settlement of settlements) done.push(...(await settleOne(db, settlement, options, refusals)));
+  } finally {
+    const [first] = refusals;
+    if (first) {
+      const sqlstate = [...new Set(refusals.map(({ error }) => errorCode(error)))].join(' ');
+      const fields = jobsFields([...new Set(refusals.map(({ jobId }) => jobId))]);
+      (options.log ?? processLog).error('settle_refused', { ...fields, sqlstate, error: first.error });
+    }
+  }
   return done;
 }
 
 /**
  * Stores the outcome even if its result or stack cannot be stored. A row that refuses this too stays unchanged and does
- * not affect the others. Logs every refusal.
+ * not affect the others. Adds every refusal to `refusals`.
  */
-async function settleOne(db: Database, settlement: Settlement, options: SettleOptions): Promise<Settled[]> {
-  const { log = processLog, onRefused } = options;
+async function settleOne(db: Database, settlement: Settlement, options: SettleOptions, refusals: Refusal[]) {
   for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {
     try {
       return await settleAll(db, [{ ...settlement, outcome }], options);
     } catch (error) {
       if (!isStatementError(error)) throw error;
-      log.error('settle_refused', {
-        job_id: settlement.jobId,
-        outcome: outcome.kind,
-        sqlstate: errorCode(error),
-        error,
-      });
-      onRefused?.(error);
+      refusals.push({ jobId: settlement.jobId, error });
+      options.onRefused?.(error);
       if (!isUnstorable(error)) return [];
     }
   }

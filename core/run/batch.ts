@@ -5,6 +5,7 @@ import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 import type { UncaughtErrors } from './uncaught-errors.ts';
+import type { Watchdog } from './watchdog.ts';
 
 /** The dependencies of a batch. */
 export interface BatchDeps {
@@ -19,6 +20,8 @@ export interface BatchDeps {
   readonly metrics?: Metrics;
   /** The errors of this process that no code awaits or catches; absent: they end it at once. */
   readonly uncaught?: UncaughtErrors;
+  /** The thread that stores outcomes when this one is blocked. */
+  readonly watchdog?: Watchdog;
   /** Ends the process at once. */
   readonly exit: () => void;
 }

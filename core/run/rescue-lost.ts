@@ -37,15 +37,18 @@ export async function rescue(deps: { db: Database; random: () => number; log?: L
 }
 
 function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Outcome {
-  const message = `lease expired: the worker was lost, or ran longer than its lease of ${Math.round(leaseSeconds)} s`;
+  const message = `its process did not report back within ${Math.round(leaseSeconds)} s: the function's log of its request shows why`;
   return crashOutcome(retryPolicy ?? DEFAULT_RETRY_POLICY, attempts, message, chance);
 }
 
 /** Logs the end of the attempt, because its own process can no longer log it. */
 function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
   const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
+  const request = attempt.requestId ?? 'unknown';
+  const lost = `the process of request ${request} did not report back on attempt ${fields.attempt}`;
   log.warn('attempt_rescued', {
-    message: `${handlerName(attempt)} was lost on attempt ${fields.attempt}: its lease expired. It is now ${status}.`,
+    message: `${handlerName(attempt)}: ${lost}. The job is now ${status}.`,
+    attempt_request_id: request,
     ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
     ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
   });

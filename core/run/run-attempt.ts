@@ -60,8 +60,11 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
     const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
     const value = isThenable(returned) ? await returned : returned;
-    if (isInstance(value, Error)) return chosen(deps, attempt, value) ?? failedOutcome(deps, attempt, value);
-    return chosen(deps, attempt, value) ?? { kind: 'succeeded', result: resultJson(value) };
+    const outcome = chosen(deps, attempt, value);
+    if (outcome !== undefined) return outcome;
+    // Nobody returns an error to say that the work is done.
+    if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
+    return { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
     // An error after the signal is usually a consequence of the signal.
     return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TimedOut } from '../errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../handler/retry-policy.ts';
 import type { BatchDeps, Disposal, Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
@@ -6,10 +7,14 @@ import { endEarly, type OpenJob, type StartedJob } from './end-early.ts';
 import type { SettledRun } from './log-fields.ts';
 import { type AttemptDeps, runAttempt } from './run-attempt.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
-import { owned, type UncaughtError } from './uncaught-errors.ts';
+import type { TakeOverReport } from './take-over.ts';
+import { currentOwner, owned, type UncaughtError } from './uncaught-errors.ts';
 
 /** Time from one settle to the next while jobs still run, in milliseconds. */
 const SETTLE_EVERY_MS = 1_000;
+
+/** The frames above the code that the debugger stopped: the call that it evaluates there. */
+const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at eval \(eval at .*/;
 
 /** Jobs that one statement started. */
 export interface Wave {
@@ -44,6 +49,7 @@ export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promis
   const entered = run.uncaught === undefined;
   const open: Open = new Map(wave.jobs.map((job) => [job.delivery, openJob(own, job, entered)]));
   run.over = new AbortController();
+  watchWave(own, run, open);
   const durations: number[] = [];
   const attempts = (entered ? [...open.values()] : []).map(async (one) => {
     one.result = await owned(one.attempt, () => runAttempt(own, one.attempt));
@@ -95,4 +101,22 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
     }
     pause = Math.max(0, SETTLE_EVERY_MS - (time.now() - begun));
   }
+}
+
+/** Watches a wave with several jobs: if one blocks the thread past its timeout, another thread stores the outcomes. */
+function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): void {
+  if (open.size < 2 || run.uncaught) return;
+  const { timeoutSeconds } = deps.definition;
+  const stop = deps.watchdog?.watch((busySeconds): TakeOverReport => {
+    // Called in the middle of the code that blocks the thread, so this error has its stack, and it has an owner.
+    const error = new TimedOut(timeoutSeconds, busySeconds);
+    error.stack = (error.stack ?? '').replace(DEBUGGER_FRAMES, '');
+    return {
+      ...{ requestId: run.invocation.awsRequestId, busySeconds },
+      remainingMs: run.invocation.getRemainingTimeInMillis(),
+      visible: [...run.disposal.visible],
+      runs: endEarly(deps, [...open.values()], { owner: currentOwner(), error }),
+    };
+  });
+  if (stop) run.over.signal.addEventListener('abort', stop, { once: true });
 }

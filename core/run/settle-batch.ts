@@ -1,7 +1,7 @@
 import { messageOf } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 import { settle } from '../jobs/settle.ts';
-import type { LogFields } from '../log.ts';
+import { jobsFields, type LogFields } from '../log.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { errorCode } from '../postgres/statement-errors.ts';
@@ -46,7 +46,7 @@ export async function settleBatch(
 
 /** Returns the fields of one line for all jobs of a batch: an outage concerns all, and its cause is the same. */
 function givenUpFields(open: readonly SettledRun[], refusal: unknown): LogFields {
-  const jobs = { jobs: open.length, job_ids: open.map(({ delivery }) => delivery.message.jobId).join(' ') };
+  const jobs = jobsFields(open.map(({ delivery }) => delivery.message.jobId));
   if (refusal === undefined) return { ...jobs, reason: 'other transactions lock the rows of these jobs' };
   return { ...jobs, reason: messageOf(refusal), sqlstate: errorCode(refusal), error: refusal };
 }

@@ -28,7 +28,7 @@ export function owned<T>(owner: Owner, work: () => T): T {
 }
 
 /** Returns the attempt whose code runs; undefined for code that no attempt started. */
-function currentOwner(): Owner | undefined {
+export function currentOwner(): Owner | undefined {
   return owners.getStore();
 }
 

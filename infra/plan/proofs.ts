@@ -69,14 +69,18 @@ function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   );
 }
 
+/** A batch whose thread is blocked opens a second connection (docs/decisions/0042); without batch-mates it does not. */
 function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);
-  const needed = DEPLOY_FACTOR * concurrency + DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;
+  const watched = handlers.filter(({ batchSize }) => batchSize > 1);
+  const blocked = watched.reduce((sum, handler) => sum + handler.concurrency, 0);
+  const rest = DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;
+  const needed = DEPLOY_FACTOR * concurrency + blocked + rest;
   const most = maxConnections - KEPT_CONNECTIONS;
   if (needed <= most) return [];
   const widest = handlers.toSorted((one, other) => other.concurrency - one.concurrency)[0];
   return [
-    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
+    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${blocked} for batches whose thread is blocked, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
   ];
 }

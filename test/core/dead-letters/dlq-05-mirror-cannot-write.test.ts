@@ -91,7 +91,7 @@ it('DLQ-05: jobs whose handler could not store their failure are dead within one
     expect(await engine.state(id)).toMatchObject({
       status: 'dead_letter',
       attempts: 1,
-      last_error: expect.stringMatching(/lease expired/),
+      last_error: expect.stringMatching(/did not report back/),
     });
   }
   expect(await world.rows()).toMatchObject(ids.map((job_id) => ({ job_id, status: 'open', seen: true })));

@@ -3,7 +3,6 @@ import { describeFailure } from '../../../core/failure.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import type { Outcome, Settled } from '../../../core/outcome.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
-import { recordLog } from '../../support/runtime-engine.ts';
 
 const engine = await openDatabaseEngine();
 
@@ -152,49 +151,4 @@ it('keeps one open dead letter when a job dies again', async () => {
 
   expect(statuses(settled)).toEqual(['dead_letter']);
   expect(await engine.sql("select from millrace.dead_letters where status = 'open'")).toHaveLength(1);
-});
-
-it('stores the outcome without a result that cannot be stored, and the other outcomes', async () => {
-  const ids = await running(4);
-  const log = recordLog();
-  const results = ['{"n": 1}', '{"n": 1e999999999}', 'not json', '"a \\u0000"'];
-
-  const settled = await settle(
-    engine.db,
-    ids.map((jobId, n) => ({ jobId, claimNo: '42', outcome: { kind: 'succeeded', result: results[n]! } })),
-    { requestId: 'r', log },
-  );
-
-  expect(log.events('settle_refused').map(({ job_id, sqlstate }) => [job_id, sqlstate])).toEqual([
-    [ids[1], '22003'],
-    [ids[2], '22P02'],
-    [ids[3], '22P05'],
-  ]);
-  expect(new Set(statuses(settled))).toEqual(new Set(['succeeded']));
-  const states = await Promise.all(ids.map((id) => engine.state(id)));
-  expect(states.map(({ result }) => result)).toEqual([{ n: 1 }, null, null, null]);
-});
-
-it('logs the job whose outcome the database refuses and the cause, and settles the others', async () => {
-  const log = recordLog();
-  const ids = await running(2);
-  await engine.sql(`create function public.refuse() returns trigger language plpgsql as $$ begin
-    if old.id = ${ids[0]} then raise 'kept by law' using errcode = 'P0007'; end if; return old; end $$`);
-  await engine.sql('create trigger refuse before delete on millrace.jobs_live for each row execute function refuse()');
-
-  const settled = await settle(
-    engine.db,
-    ids.map((jobId) => ({ jobId, claimNo: '42', outcome: OUTCOMES.succeeded! })),
-    { requestId: 'r', log },
-  );
-  await engine.sql('drop trigger refuse on millrace.jobs_live');
-
-  expect(statuses(settled)).toEqual([null, 'succeeded']);
-  expect(log.events('settle_refused')).toMatchObject([
-    {
-      level: 'error',
-      event: 'settle_refused',
-      ...{ job_id: ids[0], outcome: 'succeeded', sqlstate: 'P0007', error: { message: 'kept by law' } },
-    },
-  ]);
 });

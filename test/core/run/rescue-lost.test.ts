@@ -66,7 +66,10 @@ it.each([
   await engine.rescue();
   await engine.sql('update millrace.handlers set retry_policy = $1', [JSON.stringify(handler!.retry_policy)]);
 
-  expect(await engine.state(id!)).toMatchObject({ status, last_error: expect.stringMatching(/^lease expired/) });
+  expect(await engine.state(id!)).toMatchObject({
+    status,
+    last_error: expect.stringMatching(/^its process did not report back within \d+ s: /),
+  });
 });
 
 it('uses the default policy when the handler is not registered', async () => {
@@ -138,11 +141,15 @@ it('makes a dead letter after ten losses, and a redrive resets the count', async
   await engine.dispatch();
   await engine.run(engine.queues.receive(QUEUE));
 
-  expect(dead).toMatchObject({ status: 'dead_letter', attempts: 0, last_error: 'message lost 10 times' });
+  expect(dead).toMatchObject({
+    status: 'dead_letter',
+    attempts: 0,
+    last_error: expect.stringMatching(/^its message was lost 10 times: check its queue/),
+  });
   expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
-it('logs every rescued attempt with its number and the next due time', async () => {
+it('logs every rescued attempt with its number, its request and the next due time', async () => {
   const [again] = await crashed(1);
   const [dead] = await crashed(1, { maxAttempts: 1 });
   const { db, lines } = engine;
@@ -154,5 +161,10 @@ it('logs every rescued attempt with its number and the next due time', async () 
     { job_id: again, job_type: 'work', attempt: '1/5', status: 'failed', next_retry_at: expect.any(String) },
     { job_id: dead, job_type: 'work', attempt: '1/1', status: 'dead_letter' },
   ]);
+  const requests = await engine.sql<{ request_id: string }>(
+    'select request_id from millrace.job_attempts order by job_id',
+  );
+  expect(told.map((line) => line.attempt_request_id)).toEqual(requests.map((one) => one.request_id));
+  expect(told[0]?.message).toContain(`the process of request ${requests[0]?.request_id} did not report back`);
   expect(told.flatMap(faultsOf)).toEqual([]);
 });

@@ -54,8 +54,16 @@ it('SQS-06: each process that ends counts as an attempt, and after the last one 
 
   expect(engine.runs).toEqual([id, id]);
   expect(states).toMatchObject([
-    { status: 'failed', attempts: 1, last_error: expect.stringMatching(/^lease expired/) },
-    { status: 'dead_letter', attempts: 2, last_error: expect.stringMatching(/^lease expired/) },
+    {
+      status: 'failed',
+      attempts: 1,
+      last_error: expect.stringMatching(/^its process did not report back within \d+ s: /),
+    },
+    {
+      status: 'dead_letter',
+      attempts: 2,
+      last_error: expect.stringMatching(/^its process did not report back within \d+ s: /),
+    },
     { status: 'dead_letter', attempts: 2 },
   ]);
 });

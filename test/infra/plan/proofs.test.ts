@@ -178,14 +178,18 @@ describe('names', () => {
 });
 
 describe('connections', () => {
-  it('within max_connections are accepted', () => {
-    // 2 × 10 + 4 + 10 + 4, and 10 reserved.
-    expect(proving([GOOD], 48)).not.toThrow();
+  it('within max_connections are accepted, with a third one for each batch of several jobs', () => {
+    const few = { ...GOOD, maxInFlight: 100 };
+
+    // 3 × 10 + 4 + 10 + 4, and 10 reserved.
+    expect(proving([few], 58)).not.toThrow();
+    expect(proving([{ ...few, batchSize: 1 }], 48)).not.toThrow();
+    expect(proving([{ ...few, batchSize: 2 }], 57)).toThrow('10 for batches');
   });
 
   it('above max_connections are refused with the sum and the handler of the highest concurrency', () => {
-    expect(proving([GOOD], 47)).toThrow(
-      'maxConnections: up to 38 connections can be open at once (2 × 10 for handlers, 10 for the API, the rest for other functions), and 47 leaves 37; lower concurrency, first that of send_invoice (10), or raise max_connections',
+    expect(proving([GOOD], 57)).toThrow(
+      'maxConnections: up to 48 connections can be open at once (2 × 10 for handlers, 10 for batches whose thread is blocked, 10 for the API, the rest for other functions), and 57 leaves 47; lower concurrency, first that of send_invoice (10), or raise max_connections',
     );
   });
 });

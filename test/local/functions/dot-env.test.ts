@@ -20,6 +20,15 @@ it('the variables are those of the file, without empty ones', async () => {
   expect(lines).toEqual([]);
 });
 
+it.each(['KEY=value', 'KEY=value\nOTHER=1', '# KEY\nKEY=value'])(
+  'a byte order mark in front of %j changes no variable',
+  async (text) => {
+    const { variables } = await read(0o600, `\ufeff${text}`);
+
+    expect(variables).toEqual((await read(0o600, text)).variables);
+  },
+);
+
 it.each([0o644, 0o640, 0o604])(
   'a file with the mode %o is read with a warning, since others can read it',
   async (mode) => {

@@ -1,0 +1,39 @@
+import type { BatchDeps, Disposal } from './batch.ts';
+import { batchFields, type SettledRun } from './log-fields.ts';
+import { settleBatch } from './settle-batch.ts';
+
+/** What another thread stores for a batch whose own thread is blocked. */
+export interface TakeOverReport {
+  readonly requestId: string;
+  readonly busySeconds: number;
+  /** Time that the invocation has left. */
+  readonly remainingMs: number;
+  /** Receipt handles of the messages that the blocked thread wanted to make visible. */
+  readonly visible: readonly string[];
+  readonly runs: readonly SettledRun[];
+}
+
+/**
+ * Stores the outcomes of a batch whose thread is blocked, and ends the process. Runs in another thread, while the
+ * blocked one is stopped: it does not go on, so no job of the batch runs while its next attempt starts elsewhere.
+ * Without a report, a call of native code cannot be stopped, and nothing is stored.
+ */
+export async function takeOver(given: BatchDeps, report: TakeOverReport | undefined): Promise<void> {
+  const log = given.log.child({ ...batchFields(given), ...(report && { function_request_id: report.requestId }) });
+  if (report === undefined) return log.error('batch_blocked', { reason: 'a call of native code does not return' });
+  log.error('batch_blocked', { reason: `a job kept the processor busy for ${report.busySeconds} s` });
+  try {
+    await store({ ...given, log }, report);
+  } finally {
+    given.exit();
+  }
+}
+
+async function store(deps: BatchDeps, report: TakeOverReport): Promise<void> {
+  const { requestId, remainingMs, visible, runs } = report;
+  const until = deps.time.now() + remainingMs;
+  const invocation = { awsRequestId: requestId, getRemainingTimeInMillis: () => until - deps.time.now() };
+  const disposal: Disposal = { failed: new Set(), visible: new Set(visible) };
+  await settleBatch(deps, { invocation, disposal }, runs);
+  await deps.queues.makeVisible(deps.queueUrl, [...disposal.visible]);
+}
