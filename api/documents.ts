@@ -112,6 +112,10 @@ export const DeadLetterDetail = z
       .optional()
       .meta({ description: 'Body of a message without a job. Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
+    payload_too_large: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True when the payload of the job has more than 1 MiB: it is not shown.' }),
   })
   .meta({ id: 'DeadLetterDetail' });
 

@@ -77,6 +77,7 @@ export const getDeadLetter = defineRoute({
       payload: payload === null ? null : exactJson(payload),
       raw_body: rawBody,
       payload_restricted: false,
+      ...(payload === null && letter.jobId !== null && { payload_too_large: true }),
     };
     return { status: 200, body };
   },

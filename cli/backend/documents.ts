@@ -22,5 +22,6 @@ export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLett
     payload: typeof payload === 'string' ? exactJson(payload) : payload,
     raw_body: rawBody,
     ...(payload === undefined && { payload_restricted: true }),
+    ...(payload === null && letter.jobId !== null && { payload_too_large: true }),
   };
 }
