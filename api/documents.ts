@@ -11,13 +11,7 @@ const HandlerNumbers = z.object({
 });
 
 const count = z.number().int();
-const Counts = z.object({
-  pending: count,
-  dispatched: count,
-  running: count,
-  failed: count,
-  dead_letter: count,
-});
+const Counts = z.object({ pending: count, dispatched: count, running: count, failed: count, dead_letter: count });
 const Events = z.record(z.string(), z.number().int());
 
 export const StatsDocument = z
@@ -59,9 +53,7 @@ export const Redrive = z
     id: z.string(),
     status: z.enum(['running', 'done', 'cancelled']),
     rate_per_second: z.number().nullable(),
-    expected: z.number().int(),
-    done: z.number().int(),
-    skipped: z.number().int(),
+    ...{ expected: count, done: count, skipped: count },
     filter: RedriveFilter,
     requested_by: z.string(),
     created_at: z.iso.datetime(),
@@ -162,10 +154,7 @@ export const Handler = z
     queue_url: z.string(),
     dead_letter_queue_url: z.string(),
     function_name: z.string(),
-    timeout_seconds: z.number().int(),
-    max_attempts: z.number().int(),
-    concurrency: z.number().int(),
-    batch_size: z.number().int(),
+    ...{ timeout_seconds: count, max_attempts: count, concurrency: count, batch_size: count },
     max_in_flight: z.number().int().meta({ description: 'The current limit on jobs that are dispatched or running.' }),
     in_flight: z.number().int(),
     paused_at: z.iso.datetime().nullable(),

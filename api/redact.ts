@@ -2,8 +2,8 @@ import type * as z from 'zod';
 import type { Scope } from '../core/access/scopes.ts';
 
 /**
- * The fields of all documents, by the scope that a caller must have to see them. Every caller that the operation accepts
- * sees the fields of `any`. A field without an entry is never sent.
+ * The fields of all documents, by the scope that a caller must have to see them. Every caller that the operation
+ * accepts sees the fields of `any`. A field without an entry is never sent.
  */
 export const FIELDS = {
   any: [

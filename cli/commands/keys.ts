@@ -14,7 +14,7 @@ import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.
 import { print, printHint, printMessage, printPairs, printTable, suggest, warn } from '../screen/terminal.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
 
-const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'MADE BY'];
+const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'CREATED BY'];
 const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)

@@ -1,6 +1,6 @@
 import { snakeCase } from '../json.ts';
-import { pinTime } from '../look/pin-time.ts';
 import type { Queryable } from '../postgres/database.ts';
+import { pinTime } from '../postgres/pin-time.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
 /** An open dead letter, limited to the fields of a list. */

@@ -4,7 +4,6 @@ import { FIELDS, WHOLE } from '../../api/redact.ts';
 import type { Route } from '../../api/route.ts';
 import { ROUTES } from '../../api/routes.ts';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
-import { insertInState } from './job-states.ts';
 import { fillWorld, requestOf, SECRETS } from './visible-world.ts';
 import { openApi } from './world.ts';
 
@@ -168,40 +167,5 @@ describe('a filter by a field', () => {
     const { status } = await ask('/admin/redrives?dry_run=true', { method: 'POST', body, scopes: ['jobs:operate'] });
 
     expect(status).toBe(200);
-  });
-});
-
-describe('a response stored for an Idempotency-Key', () => {
-  const headers = { 'idempotency-key': 'once' };
-
-  it('shows a caller that has lost a scope only the fields of the present scopes', async () => {
-    const { deadJob } = await fillWorld(pool);
-    const retry = (scopes: Scope[]) => ask(`/admin/jobs/${deadJob}/retry`, { method: 'POST', headers, scopes });
-
-    const first = await retry(['jobs:operate', 'jobs:read', 'payload:read']);
-    const viewer = await retry(['jobs:operate', 'jobs:read']);
-    const operator = await retry(['jobs:operate']);
-    const other = await retry(['jobs:read', 'payload:read']);
-
-    expect(first.body).toMatchObject({ payload: { to: 'payload-words' }, payload_restricted: false });
-    for (const reply of [viewer, operator]) {
-      expect(reply.headers.get('idempotency-replayed')).toBe('true');
-      expect(reply.body).toMatchObject({ id: deadJob, answer: 'redriven', payload_restricted: true });
-      expect(reply.text).not.toContain('payload-words');
-    }
-    expect(viewer.body.unique_key).toContain('unique-words');
-    expect(operator.text).not.toContain('unique-words');
-    expect(other.status).toBe(403);
-  });
-
-  it('shows a caller that has gained a scope no more than the first response', async () => {
-    const id = await insertInState(pool, 'dead_letter');
-    const retry = (scopes: Scope[]) =>
-      ask(`/admin/jobs/${id}/retry`, { method: 'POST', headers: { 'idempotency-key': 'more' }, scopes });
-
-    const first = await retry(['jobs:operate']);
-    const later = await retry([...SCOPES]);
-
-    expect(later.text).toBe(first.text);
   });
 });

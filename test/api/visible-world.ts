@@ -38,12 +38,13 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
     [deadJob],
   );
   const stray = await one(
-    `insert into millrace.dead_letters (queue_name, message_id, raw_body) values ('dlq', gen_random_uuid()::text, 'raw-words')
-       returning id`,
+    `insert into millrace.dead_letters (queue_name, message_id, raw_body)
+       values ('dlq', gen_random_uuid()::text, 'raw-words') returning id`,
   );
   const doneJob = await one(
     `insert into millrace.jobs_finished (job_type, slot, status, max_attempts, finished_at, result, payload, last_error)
-       values ('mail', 3, 'succeeded', 5, now(), '"result-words"', '"payload-words"', 'Error: error-words') returning id`,
+       values ('mail', 3, 'succeeded', 5, now(), '"result-words"', '"payload-words"', 'Error: error-words')
+       returning id`,
   );
   const redrive = await one(
     `insert into millrace.operations (kind, filter, requested_by)
@@ -51,16 +52,17 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
   );
   const key = await one(
     `insert into millrace.api_keys (name, secret_sha256, scopes)
-       values ('someone', md5(random()::text), '{jobs:read}') returning id`,
+       values ('another', md5(random()::text), '{jobs:read}') returning id`,
   );
   await pool.query(
-    `update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'hold-words' where job_type = 'mail'`,
+    `update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'hold-words'
+       where job_type = 'mail'`,
   );
   return { deadJob, doneJob, deadLetter, stray, redrive, key };
 }
 
 /** A request that succeeds, for each operation with a scope. */
-export const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?: unknown }>> = {
+const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?: unknown }>> = {
   enqueueJob: ({ deadJob }) => ({
     path: '/jobs',
     body: { job_type: 'mail', payload: { to: 'ada' }, unique_key: `unique-words ${deadJob}` },

@@ -1,5 +1,5 @@
 import { type Duration, seconds } from '../duration.ts';
-import type { Queryable } from '../postgres/database.ts';
+import type { Queryable } from './database.ts';
 
 const READ_AGO = `select millrace.clock() - make_interval(secs => $1::float8) as at`;
 
