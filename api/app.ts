@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { toJson } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
-import { authenticate, authorize } from './authenticate.ts';
+import { authenticate, authorize, authorizeFilters } from './authenticate.ts';
 import type { Caller, GatewayFacts } from './caller.ts';
 import { answerConditionally, isConditional } from './conditional.ts';
 import { databaseProblem } from './database-problem.ts';
@@ -52,6 +52,7 @@ async function pass(deps: ApiDeps, route: Route, c: Context, gate: Gate): Promis
   authorize(route, caller);
   const json = route.body === undefined ? undefined : await readJsonBody(c.req.raw);
   const parsed = parseRequest(route, { params: c.req.param(), query: c.req.queries(), json });
+  authorizeFilters(route, parsed, caller);
   const answer = await serve(deps, route, { ...parsed, json, caller, request: c.req.raw, log: gate.log });
   return isConditional(route) ? answerConditionally(c.req.raw, answer) : answer;
 }

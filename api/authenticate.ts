@@ -1,5 +1,8 @@
+import * as z from 'zod';
 import type { Caller, GatewayFacts } from './caller.ts';
+import type { ParsedRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
+import { scopeOfFilter } from './redact.ts';
 import type { ApiDeps, Route } from './route.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="millrace"' };
@@ -27,9 +30,32 @@ export async function authenticate(
  * Checks that the caller may use the route.
  * @throws Problem when the caller has none of the scopes that the route requires.
  */
-export function authorize({ scope }: Route, { scopes }: Caller): void {
-  if (scope === 'none' || scope.some((one) => scopes.has(one))) return;
-  const required = scope.join(' or ');
-  const detail = `this operation requires the scope ${required}: use a credential that has it`;
-  throw new Problem('forbidden', detail, { extra: { required_scope: required, your_scopes: [...scopes] } });
+export function authorize({ scope }: Route, caller: Caller): void {
+  if (scope === 'none' || scope.some((one) => caller.scopes.has(one))) return;
+  throw forbidden(caller, scope.join(' or '), 'this operation');
+}
+
+/**
+ * Checks that the caller may use the filters of the request: their response says which rows have a value.
+ * @throws Problem when the caller may not see a field that it filters by.
+ */
+export function authorizeFilters({ query, body }: Route, request: ParsedRequest, caller: Caller): void {
+  const parts = [
+    { schema: query, values: request.query },
+    { schema: body, values: request.body },
+  ];
+  for (const { schema, values } of parts) {
+    if (!(schema instanceof z.ZodObject)) continue;
+    for (const [name, part] of Object.entries(schema.shape)) {
+      const scope = scopeOfFilter(part as z.ZodType);
+      const isUsed = (values as Record<string, unknown> | undefined)?.[name] !== undefined;
+      if (isUsed && scope !== undefined && !caller.scopes.has(scope)) throw forbidden(caller, scope, `filter ${name}`);
+    }
+  }
+}
+
+/** Returns the problem for a caller without a scope that `what` requires. */
+export function forbidden({ scopes }: Caller, required: string, what: string): Problem {
+  const detail = `${what} requires the scope ${required}: use a credential that has it`;
+  return new Problem('forbidden', detail, { extra: { required_scope: required, your_scopes: [...scopes] } });
 }

@@ -2,10 +2,12 @@ import type { Scope } from '../core/access/scopes.ts';
 
 /** The authenticated sender of a request. */
 export interface Caller {
-  /** The name in the audit log: `key:billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
+  /** The name in the audit log: `key:3 billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
   readonly name: string;
   /** Distinguishes two callers of one name: a stored response is replayed to its own caller only. */
   readonly id: string;
+  /** Id of the API key of the caller; undefined for other credentials. */
+  readonly keyId?: string;
   readonly scopes: ReadonlySet<Scope>;
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { partlySeen } from './redact.ts';
 import { Id, Job, JobDetail, RedriveFilter } from './schemas.ts';
 
 const HandlerNumbers = z.object({
@@ -10,13 +11,7 @@ const HandlerNumbers = z.object({
 });
 
 const count = z.number().int();
-const Counts = z.object({
-  pending: count,
-  dispatched: count,
-  running: count,
-  failed: count,
-  dead_letter: count,
-});
+const Counts = z.object({ pending: count, dispatched: count, running: count, failed: count, dead_letter: count });
 const Events = z.record(z.string(), z.number().int());
 
 export const StatsDocument = z
@@ -41,12 +36,14 @@ export const StatsDocument = z
   })
   .meta({ id: 'Stats' });
 
-export const Enqueued = z.object({ ...Job.shape, deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+export const Enqueued = z.object({ ...partlySeen(Job.shape), deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+
+export const TrackedJob = z.object(partlySeen(JobDetail.shape)).meta({ id: 'TrackedJob' });
 
 export const Cancelled = z.object({ id: z.string(), answer: z.enum(['cancelled', 'requested']) });
 
 export const Retried = z
-  .object({ ...JobDetail.shape, answer: z.enum(['redriven', 'due']) })
+  .object({ ...TrackedJob.shape, answer: z.enum(['redriven', 'due']) })
   .meta({ description: 'redriven: the job was dead and has fresh attempts. due: the job had failed and is due now.' });
 
 export const Round = z.object({ claimed: z.number().int(), sent: z.number().int() }).meta({ id: 'Round' });
@@ -56,15 +53,14 @@ export const Redrive = z
     id: z.string(),
     status: z.enum(['running', 'done', 'cancelled']),
     rate_per_second: z.number().nullable(),
-    expected: z.number().int(),
-    done: z.number().int(),
-    skipped: z.number().int(),
+    ...{ expected: count, done: count, skipped: count },
     filter: RedriveFilter,
     requested_by: z.string(),
     created_at: z.iso.datetime(),
     finished_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Redrive' });
+export const ChangedRedrive = z.object(partlySeen(Redrive.shape)).meta({ id: 'ChangedRedrive' });
 export const ShownRedrive = z
   .object({
     ...Redrive.shape,
@@ -106,8 +102,12 @@ export const DeadLetterDetail = z
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'Body of a message without a job; only for callers with payload:read.' }),
+      .meta({ description: 'Body of a message without a job. Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
+    payload_too_large: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True when the payload of the job has more than 1 MiB: it is not shown.' }),
   })
   .meta({ id: 'DeadLetterDetail' });
 
@@ -154,10 +154,7 @@ export const Handler = z
     queue_url: z.string(),
     dead_letter_queue_url: z.string(),
     function_name: z.string(),
-    timeout_seconds: z.number().int(),
-    max_attempts: z.number().int(),
-    concurrency: z.number().int(),
-    batch_size: z.number().int(),
+    ...{ timeout_seconds: count, max_attempts: count, concurrency: count, batch_size: count },
     max_in_flight: z.number().int().meta({ description: 'The current limit on jobs that are dispatched or running.' }),
     in_flight: z.number().int(),
     paused_at: z.iso.datetime().nullable(),
@@ -171,6 +168,7 @@ export const Handler = z
       .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
   })
   .meta({ id: 'Handler' });
+export const ChangedHandler = z.object(partlySeen(Handler.shape)).meta({ id: 'ChangedHandler' });
 
 export const ShownGroup = z
   .object({

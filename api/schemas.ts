@@ -120,17 +120,17 @@ export const JobDetail = z
     claim_no: z.string().nullable(),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
-    result: z.unknown().meta({ description: 'The value that the handler returned; null for none.' }),
+    result: z
+      .unknown()
+      .optional()
+      .meta({ description: 'The value that the handler returned; null for none. Only for callers with payload:read.' }),
     waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
     payload_too_large: z.boolean().optional().meta({
       description: 'True when the payload has more than 1 MiB: it is not shown, and the job does not run.',
     }),
-    attempt_history: z
-      .array(Attempt)
-      .optional()
-      .meta({ description: 'Attempts, newest first; only for callers with jobs:read.' }),
+    attempt_history: z.array(Attempt).meta({ description: 'Attempts, newest first.' }),
   })
   .meta({ id: 'JobDetail' });
 
@@ -155,6 +155,10 @@ const API_KEY = {
   expires_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable().meta({ description: 'Accurate to the minute.' }),
+  made_by: z
+    .string()
+    .nullable()
+    .meta({ description: 'Id of the key that created it; null when the caller had no key.' }),
 };
 export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
 export const NewApiKey = z.object({

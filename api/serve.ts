@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beginRequest } from '../core/access/begin-request.ts';
 import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core/access/idempotency.ts';
-import { toJson } from '../core/json.ts';
+import { parseExactly, toJson } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { errorCode } from '../core/postgres/statement-errors.ts';
@@ -11,6 +11,7 @@ import { demandMatch } from './conditional.ts';
 import type { JsonBody } from './json-body.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { invalid, Problem } from './problem.ts';
+import { redact } from './redact.ts';
 import type { Answer, ApiDeps, Route } from './route.ts';
 
 const STATEMENT_MS = 10_000;
@@ -27,21 +28,27 @@ export interface Admitted extends ParsedRequest {
 
 /** Runs a route, in one transaction with the Idempotency-Key that makes it happen once. */
 export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Promise<Answer> {
+  const { caller } = admitted;
   const traceparent = readTraceparent(admitted.request.headers.get('traceparent') ?? '');
   const run = async (db: Queryable) => {
     const request = { ...admitted, traceparent, db, deps } as never;
     if (route.current && admitted.request.headers.has('if-match')) {
-      demandMatch(admitted.request, await route.current(request));
+      demandMatch(admitted.request, redact(await route.current(request), caller.scopes));
     }
-    return route.run(request);
+    const answer = await route.run(request);
+    return route.scope === 'none' ? answer : seenBy(caller, answer);
   };
   const key = idempotencyKey(route, admitted);
   if (route.detached) return wakeAfter(deps, await run(deps.db));
-  const { caller } = admitted;
-  const answer = await inOneTransaction({ deps, caller }, (tx) =>
-    key === undefined ? run(tx) : runOnce(tx, key, run),
+  const answer = await inOneTransaction({ deps, caller }, async (tx) =>
+    key === undefined ? run(tx) : seenBy(caller, await runOnce(tx, key, run)),
   );
   return wakeAfter(deps, answer);
+}
+
+/** Leaves out what the caller may not see. A stored response was made for the scopes that the caller had then. */
+function seenBy({ scopes }: Caller, answer: Answer): Answer {
+  return answer.body === undefined ? answer : { ...answer, body: redact(answer.body, scopes) };
 }
 
 async function wakeAfter({ dispatcher }: ApiDeps, answer: Answer): Promise<Answer> {
@@ -80,12 +87,13 @@ async function runOnce(
   if (claimed.kind === 'replayed') {
     const { status, location, body } = claimed.answer;
     const headers = { ...(location !== null && { Location: location }), 'Idempotency-Replayed': 'true' };
-    return { status, text: body, headers };
+    return { status, body: parseExactly(body), headers };
   }
   const answer = await run(tx);
   const body = answer.text ?? toJson(answer.body);
   await keepAnswer(tx, key, { status: answer.status, location: answer.headers?.Location ?? null, body });
-  return { ...answer, text: body };
+  const { body: _document, ...rest } = answer;
+  return { ...rest, text: body };
 }
 
 /** Returns the key of the header, with quotes, as in the draft standard, or without. */

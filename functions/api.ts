@@ -39,5 +39,5 @@ export const handler = async (
 ): Promise<HttpResult | Record<string, unknown>> => {
   nameInvocation(context);
   if ('requestContext' in event) return toResult(await app.fetch(toRequest(event), event));
-  return makeFirstKey(db, event.create_key);
+  return makeFirstKey(db, event.create_key, context.awsRequestId);
 };

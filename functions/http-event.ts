@@ -28,14 +28,27 @@ export function toRequest(event: HttpEvent): Request {
   const { rawPath, rawQueryString, headers, body, isBase64Encoded, requestContext } = event;
   const method = FORBIDDEN.has(requestContext.http.method.toUpperCase()) ? 'OPTIONS' : requestContext.http.method;
   const query = rawQueryString === '' ? '' : `?${rawQueryString}`;
-  const given = Object.entries(headers).filter((header): header is [string, string] => header[1] !== undefined);
   const hasBody = body && method !== 'GET' && method !== 'HEAD';
   const path = rawPath.startsWith('/') ? rawPath : `/${rawPath}`;
   return new Request(`https://${requestContext.domainName}${path}${query}`, {
     method,
-    headers: given,
+    headers: toHeaders(headers),
     ...(hasBody && { body: isBase64Encoded ? Buffer.from(body, 'base64') : body }),
   });
+}
+
+/** Drops a header that `Headers` does not accept, such as one beyond Latin-1: no header of the API has such a value. */
+function toHeaders(given: HttpEvent['headers']): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    try {
+      headers.append(name, value);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+  return headers;
 }
 
 export async function toResult(response: Response): Promise<HttpResult> {

@@ -42,6 +42,11 @@ begin
     update millrace.dead_letters d
       set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = 'deleted'
       where d.id = old.id and d.status = 'open';
+    if not found then
+      return null;
+    end if;
+    insert into millrace.audit_log (action, details)
+      values ('discard', jsonb_build_object('dead_letter', old.id::text));
     return old;
   end if;
   -- If another transaction has redriven the job or is redriving it, nothing is deleted, and no cancel request may

@@ -3,13 +3,16 @@
 -- Secrets are stored as SHA-256 only. Revoked keys are kept for 400 days.
 create table millrace.api_keys (
   id bigint generated always as identity primary key,
-  name text not null,
+  -- Without control characters: the name is in audit lines, and on terminals that print them.
+  name text not null check (name ~ '^[A-Za-z0-9_.:@-]([A-Za-z0-9_ .:@-]{0,98}[A-Za-z0-9_.:@-])?$'),
   secret_sha256 text not null unique,
   scopes text[] not null,
   created_at timestamptz not null default millrace.clock(),
   expires_at timestamptz,
   revoked_at timestamptz,
-  last_used_at timestamptz
+  last_used_at timestamptz,
+  -- The key whose caller created this one; null when the caller had no key. It may have been deleted since.
+  made_by bigint
 );
 
 -- The responses to requests with an Idempotency-Key. Kept for 24 hours.

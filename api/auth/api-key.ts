@@ -10,7 +10,8 @@ export function apiKeyAuthentication(db: Queryable): Authenticate {
     if (!token?.startsWith('millrace_')) return undefined;
     const key = await checkApiKey(db, token);
     if (key === undefined) return { refused: 'the API key is unknown, expired or revoked' };
-    return { name: `key:${key.name}`, id: `key:${key.id}`, scopes: new Set(expandScopes(key.scopes)) };
+    const { id, name, scopes } = key;
+    return { name: `key:${id} ${name}`, id: `key:${id}`, keyId: id, scopes: new Set(expandScopes(scopes)) };
   };
 }
 

@@ -67,11 +67,15 @@ function readIamRules(): IamRule[] {
 }
 
 function readJwt(): Authenticate {
-  const issuer = setting('MILLRACE_API_JWT_ISSUER', "the claim 'iss' of the tokens");
+  const issuerName = 'MILLRACE_API_JWT_ISSUER';
+  const issuer = setting(issuerName, "the claim 'iss' of the tokens");
+  // Without MILLRACE_API_JWT_JWKS, the keys come from the issuer's URL; with it, `iss` can be any text.
+  if (isUnencrypted(URL.parse(issuer))) throw new SettingError(issuerName, SECURE, issuer);
   const audience = setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens");
   const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
   const jwksName = 'MILLRACE_API_JWT_JWKS';
   const jwks = toUrl(jwksName, "the URL of the issuer's keys", optionalSetting(jwksName) ?? usual);
+  if (isUnencrypted(jwks) || !/^https?:$/.test(jwks.protocol)) throw new SettingError(jwksName, SECURE, jwks.href);
   const algorithmsName = 'MILLRACE_API_JWT_ALGORITHMS';
   const algorithms = (optionalSetting(algorithmsName) ?? 'RS256,ES256').split(',').map((word) => word.trim());
   for (const word of algorithms) {
@@ -79,6 +83,13 @@ function readJwt(): Authenticate {
       throw new SettingError(algorithmsName, `a comma-separated list of ${SIGNATURES.join(', ')}`, word);
   }
   return jwtAuthentication({ issuer, audience, jwks, algorithms });
+}
+
+const SECURE = 'an https:// address, or an http:// address of this machine';
+
+/** Whether an attacker in the network could replace what this address returns. */
+function isUnencrypted(url: URL | null): boolean {
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }
 
 function toUrl(name: string, expected: string, text: string): URL {

@@ -4,9 +4,10 @@ import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/retry.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
+import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';
 import { readCursor, writeCursor } from '../paging.ts';
-import { invalidBody, Problem } from '../problem.ts';
+import { invalidBody } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
 import { Id, wholeNumber } from '../schemas.ts';
 import { inOneTransaction } from '../serve.ts';
@@ -62,10 +63,7 @@ export const actOnJobs = defineRoute({
   run: async (request) => {
     const { body, caller } = request;
     const required = SCOPES[body.action];
-    if (!caller.scopes.has(required)) {
-      const extra = { required_scope: required, your_scopes: [...caller.scopes] };
-      throw new Problem('forbidden', `the action ${body.action} requires the scope ${required}`, { extra });
-    }
+    if (!caller.scopes.has(required)) throw forbidden(caller, required, `the action ${body.action}`);
     const { ids, next } = await choose(request);
     const items: { id: string; answer: string }[] = [];
     const end = performance.now() + LONGEST_MS;

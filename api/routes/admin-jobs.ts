@@ -2,11 +2,12 @@ import * as z from 'zod';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/retry.ts';
 import { snakeCase } from '../../core/json.ts';
-import { type PageFilter, pageJobs } from '../../core/look/page-jobs.ts';
+import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
+import { filterOn } from '../redact.ts';
 import { defineRoute } from '../route.ts';
 import {
   IdParams,
@@ -28,8 +29,8 @@ export const JOB_FILTER = {
   status: z.array(Status).optional().meta({ description: 'Jobs in any of these statuses.' }),
   job_type: z.array(JobTypeName).optional().meta({ description: 'Jobs of any of these types.' }),
   routing_key: RoutingKeyName.optional(),
-  unique_key: Words.optional(),
-  error: Words.optional().meta({ description: 'Text that the last error contains, case-insensitively.' }),
+  unique_key: filterOn('unique_key', Words),
+  error: filterOn('last_error', Words, 'Text that the last error contains, case-insensitively.'),
   created_from: Time.optional(),
   created_to: Time.optional(),
 };
@@ -51,7 +52,7 @@ export const listJobs = defineRoute({
   },
 });
 
-export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PageFilter {
+export function toFilter(question: Omit<z.output<typeof ListQuery>, 'limit' | 'cursor' | 'page'>): PinnedJobFilter {
   const { status = [], job_type = [], routing_key, unique_key, error, created_from, created_to } = question;
   const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
   return {
@@ -87,7 +88,7 @@ export const retryRoute = defineRoute({
     404: { description: 'The job is unknown.' },
     409: { description: 'The job is neither dead nor failed, or another request is changing it.' },
   },
-  run: async ({ params: { id }, db, caller }) => {
+  run: async ({ params: { id }, db }) => {
     const answer = await retryJob(db, id);
     if (answer === 'not_found') throw noJob();
     const shown = found(await showJob(db, id));
@@ -98,7 +99,7 @@ export const retryRoute = defineRoute({
         `the job is ${shown.job.status}; only dead_letter and failed jobs can be retried`,
       );
     }
-    return { status: 200, body: { ...jobDocument(shown, caller), answer }, wake: true };
+    return { status: 200, body: { ...jobDocument(shown), answer }, wake: true };
   },
 });
 

@@ -1,5 +1,12 @@
 import * as z from 'zod';
-import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
+import {
+  createApiKey,
+  holdApiKey,
+  KEY_NAME,
+  type KeyMaker,
+  listApiKeys,
+  revokeApiKey,
+} from '../../core/access/api-keys.ts';
 import { type ApiRole, expandScopes, ROLES, SCOPES } from '../../core/access/scopes.ts';
 import { seconds } from '../../core/duration.ts';
 import { snakeCase } from '../../core/json.ts';
@@ -7,12 +14,15 @@ import type { Queryable } from '../../core/postgres/database.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { ApiKey, IdParams, NewApiKey, PageQuery, pageOf, Words } from '../schemas.ts';
+import { ApiKey, IdParams, NewApiKey, PageQuery, pageOf } from '../schemas.ts';
 
 const TAG = 'API keys';
 const KeyBody = z
   .strictObject({
-    name: Words,
+    name: z
+      .string()
+      .regex(KEY_NAME, 'expected 1 to 100 letters, digits, spaces and _ . : @ -, without a space at either end')
+      .meta({ example: 'billing' }),
     scopes: z
       .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as ApiRole[])]))
       .min(1)
@@ -21,7 +31,10 @@ const KeyBody = z
       .string()
       .regex(/^([1-9]\d{0,4}[hd]|[1-9]\d{0,9}s)$/, 'expected days, hours or seconds, such as 90d')
       .optional()
-      .meta({ description: 'When the key expires. Default: never.' }),
+      .meta({
+        description:
+          'When the key expires, at the latest with the key that creates it. Default: with that key, or never.',
+      }),
   })
   .meta({ id: 'NewApiKey' });
 
@@ -39,13 +52,17 @@ export const createKey = defineRoute({
     const beyond = scopes.filter((scope) => !caller.scopes.has(scope));
     if (beyond.length > 0)
       throw invalidBody('/scopes', `your credential lacks ${beyond.join(', ')}: it can grant only scopes that it has`);
-    return { status: 201, body: await insertKey(db, body) };
+    if (caller.keyId !== undefined && !(await holdApiKey(db, caller.keyId))) {
+      throw new Problem('unauthenticated', 'the API key has been revoked or has expired');
+    }
+    return { status: 201, body: await insertKey(db, body, { madeBy: caller.keyId }) };
   },
 });
 
-async function insertKey(db: Queryable, { name, scopes, expires_in: expiresIn }: z.infer<typeof KeyBody>) {
+async function insertKey(db: Queryable, body: z.infer<typeof KeyBody>, maker: KeyMaker) {
+  const { name, scopes, expires_in: expiresIn } = body;
   const expiresInSeconds = expiresIn === undefined ? undefined : seconds(expiresIn, 'expires_in');
-  const made = await createApiKey(db, { name, scopes: expandScopes(scopes) ?? [], expiresInSeconds });
+  const made = await createApiKey(db, { name, scopes: expandScopes(scopes) ?? [], expiresInSeconds }, maker);
   return { ...snakeCase(made.key), secret: made.secret };
 }
 
@@ -53,12 +70,17 @@ async function insertKey(db: Queryable, { name, scopes, expires_in: expiresIn }:
  * Creates a key for a caller that invokes the Lambda function directly, past the gateway. IAM authorizes the caller, so
  * the first key requires no other key.
  * @param wanted a body as for `POST /admin/api-keys`.
+ * @param requestId id of the invocation, for the audit log; a CloudTrail data event has it with the caller.
  * @throws Error that names the invalid part of the body.
  */
-export async function makeFirstKey(db: Queryable, wanted: unknown): Promise<Record<string, unknown>> {
+export async function makeFirstKey(
+  db: Queryable,
+  wanted: unknown,
+  requestId: string,
+): Promise<Record<string, unknown>> {
   const { data, error } = KeyBody.safeParse(wanted);
   if (data === undefined) throw new Error(`create_key: ${z.prettifyError(error)}`);
-  return insertKey(db, data);
+  return insertKey(db, data, { requestId });
 }
 
 export const listKeys = defineRoute({
@@ -87,9 +109,16 @@ export const revokeKey = defineRoute({
   summary: 'Revoke an API key permanently, with immediate effect',
   scope: ['keys:admin'],
   params: IdParams,
+  query: z.strictObject({
+    with_made: z
+      .boolean('expected true or false')
+      .default(false)
+      .meta({ description: 'Also revokes the keys that were created with this key, directly or indirectly.' }),
+  }),
   answers: { 204: { description: 'The key is revoked.' }, 404: { description: 'The key is unknown.' } },
-  run: async ({ params, db }) => {
-    if (!(await revokeApiKey(db, params.id))) throw new Problem('not-found', 'no API key has this id');
+  run: async ({ params, query, db }) => {
+    if (!(await revokeApiKey(db, params.id, { withMade: query.with_made })))
+      throw new Problem('not-found', 'no API key has this id');
     return { status: 204 };
   },
 });

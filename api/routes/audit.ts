@@ -23,7 +23,11 @@ export const listAudit = defineRoute({
   tag: 'Audit',
   summary: 'List audit events, newest first',
   scope: ['audit:read'],
-  query: PageQuery.extend({ action: Words.optional(), actor: Words.optional(), job_id: Id.optional() }),
+  query: PageQuery.extend({
+    action: Words.optional(),
+    actor: Words.optional().meta({ description: 'The name of a caller, or `key:<id>` for an API key.' }),
+    job_id: Id.optional(),
+  }),
   answers: { 200: { description: 'A page of audit events.', schema: pageOf(AuditLine) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;

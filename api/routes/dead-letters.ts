@@ -7,6 +7,7 @@ import { exactJson, snakeCase } from '../../core/json.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
+import { filterOn } from '../redact.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams, JobTypeName, PageQuery, pageOf, RoutingKeyName, Time, Words } from '../schemas.ts';
 
@@ -19,12 +20,12 @@ export const DEAD_LETTER_FILTER = {
   id: z.array(Id).max(1000).optional().meta({ description: 'Dead letters of any of these jobs.' }),
   since: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or later.' }),
   until: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or earlier.' }),
-  error: Words.optional().meta({ description: 'Text that the error contains, case-insensitively.' }),
-  group: z
-    .string()
-    .regex(/^[0-9a-f]{1,64}$/, 'expected the beginning of a fingerprint')
-    .optional()
-    .meta({ description: 'The beginning of the fingerprint of an error group.' }),
+  error: filterOn('last_error', Words, 'Text that the error contains, case-insensitively.'),
+  group: filterOn(
+    'fingerprint',
+    z.string().regex(/^[0-9a-f]{1,64}$/, 'expected the beginning of a fingerprint'),
+    'The beginning of the fingerprint of an error group.',
+  ),
 };
 
 const Filter = z.object(DEAD_LETTER_FILTER);
@@ -67,15 +68,16 @@ export const getDeadLetter = defineRoute({
     200: { description: 'The dead letter.', schema: DeadLetterDetail },
     404: { description: 'No open dead letter has this id.' },
   },
-  run: async ({ params, db, caller }) => {
+  run: async ({ params, db }) => {
     const letter = await showDeadLetter(db, { id: params.id });
     if (letter === undefined) throw new Problem('not-found', 'no open dead letter has this id');
     const { payload, rawBody, ...rest } = letter;
-    const readable = caller.scopes.has('payload:read');
     const body = {
       ...listedDocument(rest),
-      ...(readable && { payload: payload === null ? null : exactJson(payload), raw_body: rawBody }),
-      payload_restricted: !readable,
+      payload: payload === null ? null : exactJson(payload),
+      raw_body: rawBody,
+      payload_restricted: false,
+      ...(payload === null && letter.jobId !== null && { payload_too_large: true }),
     };
     return { status: 200, body };
   },

@@ -4,7 +4,7 @@ import { snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import { listHandlers, type RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
-import { Handler } from '../documents.ts';
+import { ChangedHandler, Handler } from '../documents.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
@@ -36,7 +36,7 @@ export const pause = defineRoute({
   scope: ['jobs:operate'],
   params: HandlerParams,
   answers: {
-    200: { description: 'The handler is paused.', schema: Handler },
+    200: { description: 'The handler is paused.', schema: ChangedHandler },
     404: { description: 'The handler is not deployed.' },
   },
   run: async ({ params, db }) => change(db, params.id, pauseHandler),
@@ -51,7 +51,7 @@ export const resume = defineRoute({
   scope: ['jobs:operate'],
   params: HandlerParams,
   answers: {
-    200: { description: 'The handler is not paused.', schema: Handler },
+    200: { description: 'The handler is not paused.', schema: ChangedHandler },
     404: { description: 'The handler is not deployed.' },
   },
   run: async ({ params, db }) => ({ ...(await change(db, params.id, resumeHandler)), wake: true }),

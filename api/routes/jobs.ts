@@ -4,13 +4,12 @@ import { exactJson, snakeCase } from '../../core/json.ts';
 import { readLiveJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
-import type { Caller } from '../caller.ts';
-import { Cancelled, Enqueued } from '../documents.ts';
+import { Cancelled, Enqueued, TrackedJob } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
-import { IdParams, JobDetail } from '../schemas.ts';
+import { IdParams } from '../schemas.ts';
 
 const TAG = 'Jobs';
 export const enqueueJob = defineRoute({
@@ -54,7 +53,7 @@ export const getJob = defineRoute({
   summary: 'Show a job',
   scope: ['jobs:enqueue', 'jobs:read'],
   params: IdParams,
-  answers: { 200: { description: 'The job.', schema: JobDetail }, 404: { description: 'The job is unknown.' } },
+  answers: { 200: { description: 'The job.', schema: TrackedJob }, 404: { description: 'The job is unknown.' } },
   run: async (request) => ({ status: 200, body: await readJob(request) }),
 });
 
@@ -94,22 +93,21 @@ export function found(shown: ShownJob | undefined): ShownJob {
   return shown;
 }
 
-/** Returns the job's document, as GET returns it to this caller. */
-export async function readJob({ params, db, caller }: { params: { id: string }; db: Queryable; caller: Caller }) {
-  return jobDocument(found(await showJob(db, params.id)), caller);
+/** Returns the whole document of a job. */
+export async function readJob({ params, db }: { params: { id: string }; db: Queryable }) {
+  return jobDocument(found(await showJob(db, params.id)));
 }
 
-/** Returns the document of a job, without the parts that the caller may not read. */
-export function jobDocument({ job, attempts, waiting }: ShownJob, { scopes }: Caller): Record<string, unknown> {
+/** Returns the whole document of a job, from which `redact` removes what the caller may not see. */
+export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string, unknown> {
   const { payload, result, ...rest } = job;
-  const readable = scopes.has('payload:read');
   return {
     ...snakeCase(rest),
     result: result === null ? null : exactJson(result),
     waiting,
-    ...(readable && { payload: payload === null ? null : exactJson(payload) }),
-    payload_restricted: !readable,
+    payload: payload === null ? null : exactJson(payload),
+    payload_restricted: false,
     ...(payload === null && { payload_too_large: true }),
-    ...(scopes.has('jobs:read') && { attempt_history: attempts.map(snakeCase) }),
+    attempt_history: attempts.map(snakeCase),
   };
 }

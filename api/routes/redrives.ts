@@ -8,7 +8,7 @@ import {
   startRedrive,
 } from '../../core/dead-letters/redrive-operation.ts';
 import { snakeCase } from '../../core/json.ts';
-import { Preview, Redrive, ShownRedrive } from '../documents.ts';
+import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../documents.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
@@ -44,7 +44,7 @@ export const createRedrive = defineRoute({
   answers: {
     202: {
       description: 'The redrive is accepted; the dispatcher carries it out.',
-      schema: Redrive,
+      schema: ChangedRedrive,
       headers: { Location: 'URL of the redrive.' },
     },
     200: { description: 'With dry_run: the jobs that the redrive would move.', schema: Preview },
@@ -125,7 +125,7 @@ export const stopRedrive = defineRoute({
   scope: ['jobs:operate'],
   params: IdParams,
   answers: {
-    200: { description: 'The redrive is cancelled.', schema: Redrive },
+    200: { description: 'The redrive is cancelled.', schema: ChangedRedrive },
     404: { description: 'The redrive is unknown.' },
     409: { description: 'The redrive has already ended.' },
   },

@@ -12,7 +12,7 @@ import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import type { RetryAnswer } from '../../core/jobs/retry.ts';
-import type { ListedJob, ListFilter } from '../../core/look/list-jobs.ts';
+import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
@@ -20,13 +20,21 @@ import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
 import type { ExpectedStage } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 
-/** A job with everything that the caller may see. */
+type Hidden = 'uniqueKey' | 'groupKey' | 'lastError' | 'claimNo';
+
+/** A job with everything that the caller may see: the other parts are undefined. */
 export interface SeenJob {
-  /** `payload` is JSON text, digit for digit; undefined when the caller may not see it, null when it is too large. */
-  readonly job: Job & { readonly payload: string | null | undefined; readonly result: string | null };
+  readonly job: Omit<Job, Hidden | 'payload' | 'result'> & {
+    readonly [Part in Hidden]?: Job[Part] | undefined;
+  } & {
+    /** JSON text, digit for digit; null when it is too large. */
+    readonly payload: string | null | undefined;
+    /** JSON text; null without a result. */
+    readonly result: string | null | undefined;
+  };
   /** Newest first. */
-  readonly attempts: readonly ShownAttempt[];
-  readonly waiting: string | null;
+  readonly attempts: readonly ShownAttempt[] | undefined;
+  readonly waiting: string | null | undefined;
 }
 
 /** A dead letter with everything that the caller may see: `payload` and `rawBody` are undefined when hidden. */
@@ -46,7 +54,7 @@ export interface Overview {
 export interface Backend {
   readOverview(): Promise<Overview>;
 
-  listJobs(filter: ListFilter): Promise<readonly ListedJob[]>;
+  listJobs(filter: JobFilter, limit: number): Promise<readonly ListedJob[]>;
   showJob(id: string): Promise<SeenJob | undefined>;
   /** Reads the state of these jobs, in their order. */
   readNamedJobs(ids: readonly string[]): Promise<readonly NamedJob[]>;
@@ -94,7 +102,7 @@ export interface Backend {
   createApiKey(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly secret: string }>;
   listApiKeys(wish: { limit: number }): Promise<readonly ApiKey[]>;
   /** Returns false when no key has this id. */
-  revokeApiKey(id: string): Promise<boolean>;
+  revokeApiKey(id: string, options: { withMade: boolean }): Promise<boolean>;
 
   /**
    * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws

@@ -18,7 +18,7 @@ import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
 import { retryJob } from '../../core/jobs/retry.ts';
-import { listJobs } from '../../core/look/list-jobs.ts';
+import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readStats } from '../../core/numbers/stats.ts';
@@ -40,7 +40,7 @@ export function backendByDatabase(db: Database): Backend {
       handlers: await readHandlerNumbers(db),
       redrives: await runningRedrives(db),
     }),
-    listJobs: (filter) => listJobs(db, filter),
+    listJobs: (filter, limit) => listJobs(db, filter, limit),
     showJob: (id) => showJob(db, id),
     readNamedJobs: (ids) => readNamedJobs(db, ids),
     enqueue: (job) => insertJob({ query: (text, values) => db.query(text, values) }, job),
@@ -61,7 +61,7 @@ export function backendByDatabase(db: Database): Backend {
     ...redrivesByDatabase(db),
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
-    revokeApiKey: (id) => revokeApiKey(db, id),
+    revokeApiKey: (id, options) => revokeApiKey(db, id, options),
     examine: (expected) => examineDatabase(db, expected),
   };
 }

@@ -7,9 +7,9 @@ export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string,
   return {
     ...snakeCase(job),
     payload: typeof job.payload === 'string' ? exactJson(job.payload) : job.payload,
-    result: job.result === null ? null : exactJson(job.result),
+    result: typeof job.result === 'string' ? exactJson(job.result) : job.result,
     waiting,
-    attempt_history: attempts.map(snakeCase),
+    attempt_history: attempts?.map(snakeCase),
     ...(job.payload === undefined && { payload_restricted: true }),
     ...(job.payload === null && { payload_too_large: true }),
   };
@@ -22,5 +22,6 @@ export function deadLetterDocument({ payload, rawBody, ...letter }: SeenDeadLett
     payload: typeof payload === 'string' ? exactJson(payload) : payload,
     raw_body: rawBody,
     ...(payload === undefined && { payload_restricted: true }),
+    ...(payload === null && letter.jobId !== null && { payload_too_large: true }),
   };
 }

@@ -87,7 +87,7 @@ function show(letter: SeenDeadLetter): void {
     ['queue', letter.queueName],
     ['message', letter.messageId],
     ['SQS deletes it', letter.messageExpiresAt],
-    ['payload', shownPayload(payload)],
+    ['payload', payload === null && job !== null ? 'not shown: more than 1 MiB' : shownPayload(payload)],
     ['body', letter.rawBody],
     ['stack', letter.errorStacktrace],
   ]);

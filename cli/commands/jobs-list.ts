@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import type { JobStatus } from '../../core/job.ts';
-import type { ListedJob, ListFilter } from '../../core/look/list-jobs.ts';
+import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import { withBackend } from '../backend/open.ts';
 import { action, examples } from '../options/action.ts';
 import { addAddressOptions, addTimeOptions } from '../options/filter-options.ts';
@@ -43,10 +43,10 @@ export function addJobsList(jobs: Command): void {
     .action(
       action<JobsOptions>(async (options) => {
         const { status = [], jobType = [], routingKey, uniqueKey, error, since, createdTo, limit } = options;
-        const filter: ListFilter = {
-          ...{ statuses: status, jobTypes: jobType, routingKey, uniqueKey, error, since, createdTo, limit },
+        const filter: JobFilter = {
+          ...{ statuses: status, jobTypes: jobType, routingKey, uniqueKey, error, createdFrom: since, createdTo },
         };
-        const found = await withBackend(options, (backend) => backend.listJobs(filter));
+        const found = await withBackend(options, (backend) => backend.listJobs(filter, limit));
         printList(options, found.map(snakeCase), () => show(found, since !== undefined));
         return undefined;
       }),

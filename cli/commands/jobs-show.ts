@@ -50,11 +50,11 @@ function show({ job, attempts, waiting }: SeenJob): void {
     ['dispatched', job.dispatchedAt],
     ['started', job.startedAt],
     ['finished', job.finishedAt],
-    ['last error', job.lastError],
+    ['last error', job.lastError === undefined ? 'not shown: the key lacks the scope jobs:read' : job.lastError],
     ['payload', job.payload === null ? 'not shown: more than 1 MiB' : shownPayload(job.payload)],
     ['result', shownPayload(job.result)],
-    ...attempts.map((attempt) => [entryName(attempt), attemptLine(attempt)] as const),
-    ['stack', attempts[0]?.errorStacktrace],
+    ...(attempts ?? []).map((attempt) => [entryName(attempt), attemptLine(attempt)] as const),
+    ['stack', attempts?.[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));
 }

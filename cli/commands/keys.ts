@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ApiKey, NewApiKey as Wanted } from '../../core/access/api-keys.ts';
+import { type ApiKey, KEY_NAME, type NewApiKey as Wanted } from '../../core/access/api-keys.ts';
 import { expandScopes, ROLES, SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { type Duration, seconds } from '../../core/duration.ts';
 import { functionName } from '../../core/handler/naming.ts';
@@ -14,7 +14,7 @@ import { addJsonLines, type ListOptions, printList } from '../screen/json-lines.
 import { print, printHint, printMessage, printPairs, printTable, suggest, warn } from '../screen/terminal.ts';
 import { lambdaFailure } from '../target/aws-failure.ts';
 
-const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'];
+const HEADINGS = ['ID', 'NAME', 'STATE', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'CREATED BY'];
 const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
@@ -43,7 +43,11 @@ function addCreate(keys: Command): void {
         .argParser(scopes)
         .makeOptionMandatory(),
     )
-    .option('--expires <duration>', 'lifetime of the key, such as 90d; default unlimited', lasting)
+    .option(
+      '--expires <duration>',
+      'lifetime of the key, such as 90d; default unlimited, or that of the key that creates it',
+      lasting,
+    )
     .option('--stage <stage>', 'create the first key of this stage on AWS by invoking its API function')
     .addHelpText(
       'after',
@@ -58,21 +62,22 @@ function addCreate(keys: Command): void {
         const made = await (stage === undefined
           ? withBackend(options, (backend) => backend.createApiKey(wanted))
           : makeFirstKey(stage, wanted));
-        if (options.json) {
-          print(toJson({ ...snakeCase(made.key), secret: made.secret }));
-          return undefined;
-        }
-        printPairs([
-          ['id', made.key.id],
-          ['name', name],
-          ['scopes', scope.join(', ')],
-          ['expires', made.key.expiresAt ?? 'never'],
-          ['secret', made.secret],
-        ]);
-        warn('the secret is not stored and not shown again: save it now');
+        if (options.json) print(toJson({ ...snakeCase(made.key), secret: made.secret }));
+        else printNewKey(made);
         return undefined;
       }),
     );
+}
+
+function printNewKey({ key, secret }: { key: ApiKey; secret: string }): void {
+  printPairs([
+    ['id', key.id],
+    ['name', key.name],
+    ['scopes', key.scopes.join(', ')],
+    ['expires', key.expiresAt ?? 'never'],
+    ['secret', secret],
+  ]);
+  warn('the secret is not stored and not shown again: save it now');
 }
 
 function addList(keys: Command): void {
@@ -97,12 +102,15 @@ function addRevoke(keys: Command): void {
     .command('revoke')
     .argument('<id>', 'the id of the key, as shown by keys', rowNumber('the id of a key, a whole number such as 3'))
     .description('revoke a key immediately and permanently')
+    .option('--with-made', 'also revoke the keys that were created with this key, directly or indirectly')
     .option('-y, --yes', 'skip the confirmation')
-    .addHelpText('after', examples('keys revoke 3'))
+    .addHelpText('after', examples('keys revoke 3', 'keys revoke 3 --with-made'))
     .action(
-      action<{ yes?: boolean }>(async (options, id: string) => {
-        if (!options.yes) await confirm(`Permanently revoke key ${id}?`, { json: options.json ?? false });
-        const known = await withBackend(options, (backend) => backend.revokeApiKey(id));
+      action<{ yes?: boolean; withMade?: boolean }>(async (options, id: string) => {
+        const { withMade = false } = options;
+        const what = withMade ? `key ${id} and all keys created with it` : `key ${id}`;
+        if (!options.yes) await confirm(`Permanently revoke ${what}?`, { json: options.json ?? false });
+        const known = await withBackend(options, (backend) => backend.revokeApiKey(id, { withMade }));
         if (!known) throw new CommandFailure(EXIT.notFound, `key ${id} does not exist: see npx millrace keys`);
         if (options.json) print(toJson({ id, revoked: true }));
         else printPairs([['revoked', id]]);
@@ -113,8 +121,9 @@ function addRevoke(keys: Command): void {
 }
 
 function toRow(key: ApiKey) {
-  const { id, name, createdAt, expiresAt, lastUsedAt } = key;
-  return [id, name, stateOf(key), key.scopes.join(', '), createdAt, expiresAt ?? 'never', lastUsedAt ?? 'never'];
+  const { id, name, createdAt, expiresAt, lastUsedAt, madeBy } = key;
+  const times = [createdAt, expiresAt ?? 'never', lastUsedAt ?? 'never'];
+  return [id, name, stateOf(key), key.scopes.join(', '), ...times, madeBy];
 }
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {
@@ -129,8 +138,8 @@ function scopes(text: string, before: readonly Scope[] = []): Scope[] {
 }
 
 function keyName(text: string): string {
-  if (text.trim() !== '' && text.length <= 100) return text.trim();
-  throw new InvalidArgumentError('Expected a name of 1 to 100 characters, such as billing.');
+  if (KEY_NAME.test(text)) return text;
+  throw new InvalidArgumentError('Expected a name of 1 to 100 letters, digits, spaces and _ . : @ -, such as billing.');
 }
 
 /**

@@ -17,9 +17,10 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
   for (;;) {
     const shown = await backend.showJob(id);
     if (shown === undefined) return undefined;
-    const fresh = shown.attempts.slice(0, shown.attempts.length - told).reverse();
+    const { attempts = [] } = shown;
+    const fresh = attempts.slice(0, attempts.length - told).reverse();
     for (const line of news(shown, fresh, status)) printMessage(line);
-    told = shown.attempts.length;
+    told = attempts.length;
     status = shown.job.status;
     if (ENDED.includes(status)) return shown;
     await wait(POLL_MS);

@@ -11,7 +11,12 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
   /** Time of its last use, to the minute. */
   readonly lastUsedAt: Date | null;
+  /** Id of the key whose caller created it; null when the caller had no key. */
+  readonly madeBy: string | null;
 }
+
+/** ASCII only, without spaces at the ends: names are in audit lines, and on terminals that print them. */
+export const KEY_NAME = /^[\w.:@-](?:[\w .:@-]{0,98}[\w.:@-])?$/;
 
 export interface NewApiKey {
   readonly name: string;
@@ -20,32 +25,62 @@ export interface NewApiKey {
   readonly expiresInSeconds?: number | undefined;
 }
 
+/** Who creates a key. */
+export interface KeyMaker {
+  /** Id of the key of the caller. The new key does not outlive it. */
+  readonly madeBy?: string | undefined;
+  /** Id of the invocation of the API's function, when IAM authorized the caller to invoke it. */
+  readonly requestId?: string | undefined;
+}
+
+// `least` ignores nulls: without an own end, a key has the end of its maker.
 const CREATE_KEY = `
   with made as (
-    insert into millrace.api_keys (name, secret_sha256, scopes, expires_at)
-      values ($1, $2, $3::text[], millrace.clock() + make_interval(secs => $4::float8))
+    insert into millrace.api_keys (name, secret_sha256, scopes, expires_at, made_by)
+      values ($1, $2, $3::text[],
+              least(millrace.clock() + make_interval(secs => $4::float8),
+                    (select m.expires_at from millrace.api_keys m where m.id = $5::bigint)),
+              $5::bigint)
       returning *
   ), audited as (
     insert into millrace.audit_log (action, details)
-      select 'create_key', jsonb_build_object('key', id::text, 'name', name, 'scopes', scopes) from made
+      select 'create_key', jsonb_strip_nulls(jsonb_build_object('key', id::text, 'name', name, 'scopes', scopes,
+                                             'made_by', made_by::text, 'request_id', $6::text))
+        from made
   )
   select id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-         last_used_at as "lastUsedAt"
+         last_used_at as "lastUsedAt", made_by as "madeBy"
     from made`;
 
 /** Creates a key. Only this call returns its secret. */
-export async function createApiKey(db: Queryable, wanted: NewApiKey): Promise<{ key: ApiKey; secret: string }> {
+export async function createApiKey(
+  db: Queryable,
+  wanted: NewApiKey,
+  { madeBy, requestId }: KeyMaker = {},
+): Promise<{ key: ApiKey; secret: string }> {
   const secret = randomBytes(32).toString('base64url');
-  const values = [wanted.name, sha256(secret), wanted.scopes, wanted.expiresInSeconds ?? null];
+  const { name, scopes, expiresInSeconds } = wanted;
+  const values = [name, sha256(secret), scopes, expiresInSeconds ?? null, madeBy ?? null, requestId ?? null];
   const { rows } = await db.query<ApiKey>(CREATE_KEY, values);
   const [key] = rows;
   if (key === undefined) throw new Error('the key was not created');
   return { key, secret: `millrace_${key.id}_${secret}` };
 }
 
+const HOLD_KEY = `
+  select from millrace.api_keys
+    where id = $1::bigint and revoked_at is null and coalesce(expires_at > millrace.clock(), true)
+    for share`;
+
+/** Keeps a key from being revoked until the transaction ends; returns false if it is already revoked or expired. */
+export async function holdApiKey(tx: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(HOLD_KEY, [id]);
+  return rowCount > 0;
+}
+
 const LIST_KEYS = `
   select id, name, scopes, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-         last_used_at as "lastUsedAt"
+         last_used_at as "lastUsedAt", made_by as "madeBy"
     from millrace.api_keys where id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 limit $3`;
 
 /** Returns keys, including expired and revoked ones, the newest first. */
@@ -57,20 +92,33 @@ export async function listApiKeys(
   return rows;
 }
 
-const REVOKE_KEY = `
-  with revoked as (
-    update millrace.api_keys set revoked_at = millrace.clock() where id = $1::bigint and revoked_at is null
-      returning id, name
+// `made` are the key and, if asked for, the keys that were created with it, and with those, and so on.
+const REVOKE_KEYS = `
+  with recursive made as (
+    select id from millrace.api_keys where id = $1::bigint
+    union
+    select k.id from millrace.api_keys k join made m on k.made_by = m.id where $2
+  ), revoked as (
+    update millrace.api_keys k set revoked_at = millrace.clock()
+      from made where k.id = made.id and k.revoked_at is null
+      returning k.id, k.name
   ), audited as (
     insert into millrace.audit_log (action, details)
       select 'revoke_key', jsonb_build_object('key', id::text, 'name', name) from revoked
   )
-  select id from millrace.api_keys where id = $1::bigint`;
+  select (select count(*) from made)::integer as known, (select count(*) from revoked)::integer as revoked`;
 
-/** Revokes a key immediately and permanently. Returns false if no key has this id. */
-export async function revokeApiKey(db: Queryable, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(REVOKE_KEY, [id]);
-  return rowCount > 0;
+/**
+ * Revokes a key immediately and permanently. Returns false if no key has this id.
+ * @param options.withMade also revokes the keys that were created with it, directly or indirectly.
+ */
+export async function revokeApiKey(db: Queryable, id: string, { withMade = false } = {}): Promise<boolean> {
+  // A key that was being created is visible only to the next statement.
+  for (let isKnown = false; ; isKnown = true) {
+    const { rows } = await db.query<{ known: number; revoked: number }>(REVOKE_KEYS, [id, withMade]);
+    const { known = 0, revoked = 0 } = rows[0] ?? {};
+    if (revoked === 0 || !withMade) return isKnown || known > 0;
+  }
 }
 
 const FIND_KEY = `

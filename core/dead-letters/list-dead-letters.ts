@@ -1,6 +1,6 @@
-import { type Duration, seconds } from '../duration.ts';
 import { snakeCase } from '../json.ts';
 import type { Queryable } from '../postgres/database.ts';
+import { pinTime } from '../postgres/pin-time.ts';
 import { type DeadLetterFilter, filterJson } from './filter.ts';
 
 /** An open dead letter, limited to the fields of a list. */
@@ -32,15 +32,9 @@ export interface PinnedFilter extends Omit<DeadLetterFilter, 'since' | 'until'> 
   readonly until?: Date | undefined;
 }
 
-const READ_AGO = `select millrace.clock() - make_interval(secs => $1::float8) as at`;
-
 /** Returns the filter with times instead of durations, so that several queries select the same dead letters. */
 export async function pinTimes(db: Queryable, filter: DeadLetterFilter): Promise<PinnedFilter> {
-  const at = async (time: Date | Duration | undefined): Promise<Date | undefined> => {
-    if (time === undefined || time instanceof Date) return time;
-    return (await db.query<{ at: Date }>(READ_AGO, [seconds(time, 'duration')])).rows[0]?.at;
-  };
-  return { ...filter, since: await at(filter.since), until: await at(filter.until) };
+  return { ...filter, since: await pinTime(db, filter.since), until: await pinTime(db, filter.until) };
 }
 
 /** Returns the filter as the JSON that the statements accept. */

@@ -1,4 +1,5 @@
 import type { Queryable } from '../postgres/database.ts';
+import { type PageWish, readWindows } from '../postgres/windows.ts';
 import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
 export interface DeadLetterPage {
@@ -7,36 +8,36 @@ export interface DeadLetterPage {
   readonly next: string | undefined;
 }
 
-/** Dead letters that one page scans. A page may end there with few results or none, and with a next page. */
-const MOST_ROWS = 20_000;
-
-/** Finds the last dead letter that one page scans; no row when fewer are left. */
+/** Finds the last dead letter of a window; no row when fewer are left. */
 const FIND_END = `
   select id from millrace.dead_letters
     where status = 'open' and id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 - 1 limit 1`;
 
-const PAGE_DEAD_LETTERS = `
+const FIND_PAGE = `
+  select id from millrace.matching_dead_letters($1::jsonb)
+    where id < coalesce($2::bigint, 9223372036854775807) and id >= coalesce($4::bigint, 0)
+    order by id desc limit $3`;
+
+const READ_PAGE = `
   select d.id, d.job_id as "jobId", d.job_type as "jobType", d.routing_key as "routingKey", j.attempts,
          j.max_attempts as "maxAttempts", d.last_error as "lastError", d.fingerprint, d.died_at as "diedAt",
          d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt"
-    from (select * from millrace.matching_dead_letters($1::jsonb)
-            where id < coalesce($2::bigint, 9223372036854775807) and id >= coalesce($5::bigint, 0)
-            order by id desc offset $3 limit $4) d
+    from millrace.dead_letters d
     left join millrace.jobs_live j on j.id = d.job_id
+    where d.id = any($1::bigint[]) and d.status = 'open'
     order by d.id desc`;
 
 /** Returns a page of the open dead letters that match, the newest first. */
-export async function pageDeadLetters(
-  db: Queryable,
-  filter: PinnedFilter,
-  { before, skip = 0, limit }: { before?: string | undefined; skip?: number; limit: number },
-): Promise<DeadLetterPage> {
-  const { rows: found } = await db.query<{ id: string }>(FIND_END, [before ?? null, MOST_ROWS]);
-  const end = found[0]?.id;
-  const values = [pinnedJson(filter), before ?? null, skip, limit + 1, end ?? null];
-  const { rows } = await db.query<ListedDeadLetter>(PAGE_DEAD_LETTERS, values);
-  const deadLetters = rows.slice(0, limit);
-  return { deadLetters, next: rows.length > limit ? deadLetters.at(-1)?.id : end };
+export async function pageDeadLetters(db: Queryable, filter: PinnedFilter, wish: PageWish): Promise<DeadLetterPage> {
+  const { rows: shown, next } = await readWindows(wish, async ({ before = null, rows, most }) => {
+    const { rows: ends } = await db.query<{ id: string }>(FIND_END, [before, rows]);
+    const end = ends[0]?.id;
+    const values = [pinnedJson(filter), before, most, end ?? null];
+    const { rows: matches } = await db.query<{ id: string }>(FIND_PAGE, values);
+    return { matches, end: async () => end };
+  });
+  const { rows: deadLetters } = await db.query<ListedDeadLetter>(READ_PAGE, [shown.map(({ id }) => id)]);
+  return { deadLetters, next };
 }
 
 /** Returns the newest open dead letters that match, up to `limit`, page by page. */

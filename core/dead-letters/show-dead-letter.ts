@@ -23,7 +23,7 @@ const SHOW_DEAD_LETTER = `
          d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
          coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
          coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
-         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+         j.created_at as "createdAt", millrace.payload_text(j.payload) as payload, d.raw_body as "rawBody"
     from millrace.dead_letters d
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open' and (d.job_id = $1::bigint or d.id = $2::bigint and d.job_id is null or d.id = $3::bigint)`;
@@ -46,7 +46,7 @@ const EXPORT_DEAD_LETTERS = `
          d.first_seen_at as "firstSeenAt", d.last_seen_at as "lastSeenAt", d.error_stacktrace as "errorStacktrace",
          coalesce(d.message_id, j.message_id) as "messageId", d.queue_name as "queueName",
          coalesce(d.message_sent_at, j.message_sent_at) + interval '14 days' as "messageExpiresAt",
-         j.created_at as "createdAt", j.payload::text as payload, d.raw_body as "rawBody"
+         j.created_at as "createdAt", millrace.payload_text(j.payload) as payload, d.raw_body as "rawBody"
     from page d
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open' order by d.id`;

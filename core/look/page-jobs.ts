@@ -1,8 +1,11 @@
+import type { Duration } from '../duration.ts';
 import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
+import { pinTime } from '../postgres/pin-time.ts';
+import { type PageWish, readWindows } from '../postgres/windows.ts';
 
-/** A job in a page, without its payload and result, which can be a megabyte each. */
-export interface PagedJob {
+/** A job in a list, without its payload and result, which can be a megabyte each. */
+export interface ListedJob {
   readonly id: string;
   readonly jobType: string;
   readonly routingKey: string;
@@ -24,33 +27,29 @@ export interface PagedJob {
 }
 
 /** Selects jobs that match every given field. A list matches any of its entries, and an empty list matches all. */
-export interface PageFilter {
+export interface JobFilter {
   readonly statuses: readonly JobStatus[];
   readonly jobTypes: readonly string[];
   readonly routingKey?: string | undefined;
   readonly uniqueKey?: string | undefined;
   /** Part of the error's text, ignoring case. */
   readonly error?: string | undefined;
-  /** The interval includes both its ends. */
+  /** The interval includes both its ends. Each is a time, or a duration before now by the database's clock. */
+  readonly createdFrom?: Date | Duration | undefined;
+  readonly createdTo?: Date | Duration | undefined;
+}
+
+/** A filter with fixed times. */
+export interface PinnedJobFilter extends JobFilter {
   readonly createdFrom?: Date | undefined;
   readonly createdTo?: Date | undefined;
 }
 
-/** Selects a page: the jobs with ids below `before`, the newest first, without the first `skip`. */
-export interface PageWish {
-  readonly before?: string | undefined;
-  readonly skip?: number;
-  readonly limit: number;
-}
-
 export interface JobPage {
-  readonly jobs: readonly PagedJob[];
+  readonly jobs: readonly ListedJob[];
   /** Value of `before` for the next page; undefined on the last page. */
   readonly next: string | undefined;
 }
-
-/** Rows that one page scans. A page may end there with few jobs or none, and with a next page. */
-const MOST_ROWS = 20_000;
 
 // $1 selects one of four branches, and the planner skips the others. Each rare status has an index, so that the scan
 // does not read millions of other rows; jobs in flight are few, so they are sorted.
@@ -73,9 +72,9 @@ const FIND_PAGE = `
       and ($7::text is null or routing_key = $7) and ($8::text is null or unique_key = $8)
       and ($9::text is null or position(lower($9) in lower(last_error)) > 0)
       and created_at between coalesce($10::timestamptz, '-infinity') and coalesce($11::timestamptz, 'infinity')
-    order by id desc offset $12 limit $13`;
+    order by id desc limit $12`;
 
-/** Finds the id of the last row that one page scans; no row when fewer are left. */
+/** Finds the id of the last row of a window; no row when fewer are left. */
 const FIND_END = `
   select id from (
     (select id from millrace.jobs_live
@@ -102,32 +101,47 @@ const FINISHED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled'];
 const FINISHED_SLOTS = Array.from({ length: 32 }, (_, index) => index + 1);
 
 /** Returns a page of the jobs that match the filter, the newest first. */
-export async function pageJobs(db: Queryable, filter: PageFilter, wish: PageWish): Promise<JobPage> {
+export async function pageJobs(db: Queryable, filter: PinnedJobFilter, wish: PageWish): Promise<JobPage> {
   const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
-  const { before = String(LARGEST_ID), skip = 0, limit } = wish;
-  const walk = [wayTo(statuses), before, MOST_ROWS, slotsOf(statuses)];
-  const { rows: found } = await db.query<{ id: string; slot: number }>(FIND_PAGE, [
-    ...[...walk, statuses, jobTypes, routingKey ?? null, uniqueKey ?? null, error ?? null],
-    ...[createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null, skip, limit + 1],
-  ]);
-  const shown = found.slice(0, limit);
-  const jobs = await readPage(db, shown);
-  if (found.length > limit) return { jobs, next: shown.at(-1)?.id };
-  const { rows: end } = await db.query<{ id: string }>(FIND_END, walk);
-  return { jobs, next: end[0]?.id };
+  const parts = [
+    ...[statuses, jobTypes, routingKey ?? null, uniqueKey ?? null, error ?? null],
+    ...[createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null],
+  ];
+  const { rows: shown, next } = await readWindows(wish, async ({ before = String(LARGEST_ID), rows, most }) => {
+    const walk = [wayTo(statuses), before, rows, slotsOf(statuses)];
+    const found = await db.query<{ id: string; slot: number }>(FIND_PAGE, [...walk, ...parts, most]);
+    // Read only when the window does not fill the page: most pages are full at once.
+    const end = async () => (await db.query<{ id: string }>(FIND_END, walk)).rows[0]?.id;
+    return { matches: found.rows, end };
+  });
+  return { jobs: await readPage(db, shown), next };
+}
+
+/** Returns the newest jobs that match, up to `limit`, page by page. */
+export async function listJobs(db: Queryable, filter: JobFilter, limit: number): Promise<ListedJob[]> {
+  const createdFrom = await pinTime(db, filter.createdFrom);
+  const createdTo = await pinTime(db, filter.createdTo);
+  const found: ListedJob[] = [];
+  let before: string | undefined;
+  do {
+    const page = await pageJobs(db, { ...filter, createdFrom, createdTo }, { before, limit: limit - found.length });
+    found.push(...page.jobs);
+    before = page.next;
+  } while (before !== undefined && found.length < limit);
+  return found;
 }
 
 /** Returns one unfinished job in the form of a page; throws if it is finished or missing. */
-export async function readLiveJob(db: Queryable, id: string): Promise<PagedJob> {
+export async function readLiveJob(db: Queryable, id: string): Promise<ListedJob> {
   const [job] = await readPage(db, [{ id, slot: 0 }]);
   if (job === undefined) throw new Error(`job ${id} is finished or missing`);
   return job;
 }
 
-async function readPage(db: Queryable, found: readonly { id: string; slot: number }[]): Promise<PagedJob[]> {
+async function readPage(db: Queryable, found: readonly { id: string; slot: number }[]): Promise<ListedJob[]> {
   if (found.length === 0) return [];
   const slots = [...new Set(found.map(({ slot }) => slot))];
-  const { rows } = await db.query<PagedJob>(READ_PAGE, [slots, found.map(({ id }) => id)]);
+  const { rows } = await db.query<ListedJob>(READ_PAGE, [slots, found.map(({ id }) => id)]);
   return rows;
 }
 

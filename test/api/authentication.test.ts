@@ -1,12 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { apiKeyAuthentication } from '../../api/auth/api-key.ts';
 import { iamAuthentication } from '../../api/auth/iam.ts';
-import { jwtAuthentication } from '../../api/auth/jwt.ts';
 import { loopbackAuthentication } from '../../api/auth/loopback.ts';
 import { createApiKey } from '../../core/access/api-keys.ts';
 import { askApp, openApi } from './world.ts';
@@ -99,79 +94,6 @@ describe('IAM authentication', () => {
     const { status } = await askApp(app, '/admin/jobs', { headers: { authorization: '' } });
 
     expect(status).toBe(expected);
-  });
-});
-
-describe('JWT authentication', async () => {
-  const good = await generateKeyPair('ES256');
-  const other = await generateKeyPair('ES256');
-  const jwk = { ...(await exportJWK(good.publicKey)), kid: 'k1', alg: 'ES256' };
-  const issuer = 'https://issuer.example';
-
-  async function open(answer: RequestListener = (_request, response) => response.end(JSON.stringify({ keys: [jwk] }))) {
-    const server = createServer(answer);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const jwks = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const settings = { issuer, audience: 'millrace', jwks, algorithms: ['ES256'] };
-    return createApp({ ...deps, authentication: [jwtAuthentication(settings)] });
-  }
-
-  const token = (
-    changes: { iss?: string; aud?: string; exp?: string; scope?: string; key?: typeof good.privateKey } = {},
-  ) =>
-    new SignJWT({ scope: changes.scope ?? 'jobs:read openid' })
-      .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
-      .setSubject('ada')
-      .setIssuer(changes.iss ?? issuer)
-      .setAudience(changes.aud ?? 'millrace')
-      .setExpirationTime(changes.exp ?? '5m')
-      .sign(changes.key ?? good.privateKey);
-
-  it.each([
-    ['a valid token', {}, 200],
-    ['a token without scopes of the API', { scope: 'openid' }, 403],
-    ['a token from another issuer', { iss: 'https://else.example' }, 401],
-    ['a token for another audience', { aud: 'else' }, 401],
-    ['an expired token', { exp: '-5m' }, 401],
-    ['a token with a wrong signature', { key: other.privateKey }, 401],
-  ])('answers %s (%j) with %i', async (_name, changes, expected) => {
-    const app = await open();
-
-    const { status } = await askApp(app, '/admin/jobs', bearer(await token(changes)));
-
-    expect(status).toBe(expected);
-  });
-
-  it.each([
-    ['is down', undefined],
-    ['answers with an error', (_request: unknown, response: ServerResponse) => response.writeHead(500).end()],
-    ['does not answer with keys', (_request: unknown, response: ServerResponse) => response.end('<html>')],
-  ])('answers 503 while the issuer %s', async (_name, answer) => {
-    const app = await open(answer ?? ((request) => request.socket.destroy()));
-
-    const { status, headers, body } = await askApp(app, '/admin/jobs', bearer(await token()));
-
-    expect({ status, type: body.type }).toEqual({ status: 503, type: '/problems/issuer-unavailable' });
-    expect(headers.get('retry-after')).toBe('5');
-  });
-
-  it('rejects an unsigned token and a token signed with the public key as a secret', async () => {
-    const app = await open();
-    const [, payload] = (await token()).split('.');
-    const none = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
-    const shared = await new SignJWT({ scope: 'jobs:read' })
-      .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
-      .setSubject('ada')
-      .setIssuer(issuer)
-      .setAudience('millrace')
-      .setExpirationTime('5m')
-      .sign(Buffer.from(JSON.stringify(jwk)));
-
-    const replies = await Promise.all([none, shared].map((text) => askApp(app, '/admin/jobs', bearer(text))));
-
-    expect(replies.map(({ status }) => status)).toEqual([401, 401]);
   });
 });
 

@@ -24,6 +24,22 @@ async function open(): Promise<number> {
   return rows[0].open;
 }
 
+describe('the audit log', () => {
+  it.each([
+    ['DELETE /admin/dlq/{id}', (id: string) => ask(`/admin/dlq/${id}`, { method: 'DELETE' })],
+    ['POST /admin/dlq/discard', () => discard({ error: 'odd' })],
+  ])('has a line of the caller for a message without a job that %s discards', async (_name, act) => {
+    const { rows } = await pool.query('select id from millrace.dead_letters where job_id is null');
+
+    await act(rows[0].id);
+    const { body } = await ask('/admin/audit?action=discard&limit=1');
+
+    expect(body.items).toMatchObject([
+      { actor: 'key:operator', action: 'discard', job_id: null, details: { dead_letter: rows[0].id } },
+    ]);
+  });
+});
+
 describe('POST /admin/dlq/discard', () => {
   it('counts the matches with dry_run and changes nothing', async () => {
     const { body } = await discard({ job_type: ['mail'] }, '?dry_run=true');

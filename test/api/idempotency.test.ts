@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
+import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { createClient } from '../support/database.ts';
+import { insertInState } from './job-states.ts';
+import { fillWorld } from './visible-world.ts';
 import { askApp, openApi } from './world.ts';
 
 const { ask, app, deps, pool, test } = await openApi();
@@ -104,5 +107,40 @@ describe('UNQ-05: Idempotency-Key', () => {
 
     expect(other.body.items).toEqual(one.body.items);
     expect(other.headers.get('idempotency-replayed')).toBe('true');
+  });
+});
+
+describe('a response stored for an Idempotency-Key', () => {
+  const headers = { 'idempotency-key': 'once' };
+
+  it('shows a caller that has lost a scope only the fields of the present scopes', async () => {
+    const { deadJob } = await fillWorld(pool);
+    const retry = (scopes: Scope[]) => ask(`/admin/jobs/${deadJob}/retry`, { method: 'POST', headers, scopes });
+
+    const first = await retry(['jobs:operate', 'jobs:read', 'payload:read']);
+    const viewer = await retry(['jobs:operate', 'jobs:read']);
+    const operator = await retry(['jobs:operate']);
+    const other = await retry(['jobs:read', 'payload:read']);
+
+    expect(first.body).toMatchObject({ payload: { to: 'payload-words' }, payload_restricted: false });
+    for (const reply of [viewer, operator]) {
+      expect(reply.headers.get('idempotency-replayed')).toBe('true');
+      expect(reply.body).toMatchObject({ id: deadJob, answer: 'redriven', payload_restricted: true });
+      expect(reply.text).not.toContain('payload-words');
+    }
+    expect(viewer.body.unique_key).toContain('unique-words');
+    expect(operator.text).not.toContain('unique-words');
+    expect(other.status).toBe(403);
+  });
+
+  it('shows a caller that has gained a scope no more than the first response', async () => {
+    const id = await insertInState(pool, 'dead_letter');
+    const retry = (scopes: Scope[]) =>
+      ask(`/admin/jobs/${id}/retry`, { method: 'POST', headers: { 'idempotency-key': 'more' }, scopes });
+
+    const first = await retry(['jobs:operate']);
+    const later = await retry([...SCOPES]);
+
+    expect(later.text).toBe(first.text);
   });
 });

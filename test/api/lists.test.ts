@@ -148,15 +148,15 @@ describe('GET /admin/jobs with a filter', () => {
   });
 });
 
-describe('a page that reaches its limit of scanned rows', () => {
-  it('ends early, and the next pages continue until the only match is found', async () => {
+describe('a page that scans many rows', () => {
+  it('contains the only match behind 45,000 newer jobs', async () => {
     const { rows } = await insert('needle', 1);
     await insert('hay', 45_000);
 
     const { body: first } = await ask('/admin/jobs?job_type=needle');
     const found = await walk('/admin/jobs?job_type=needle');
 
-    expect(first).toMatchObject({ items: [], has_more: true, next_cursor: expect.any(String) });
+    expect(first).toMatchObject({ items: [{ id: rows[0].id }], has_more: false });
     expect(found).toEqual([rows[0].id]);
   });
 
@@ -172,7 +172,7 @@ describe('a page that reaches its limit of scanned rows', () => {
     expect(body.has_more).toBe(false);
   });
 
-  it('continues on the next page for dead letters as well', async () => {
+  it('contains the only match behind 25,000 newer dead letters', async () => {
     await pool.query(`
       insert into millrace.dead_letters (job_type, last_error) values ('d', 'Error: needle');
       insert into millrace.dead_letters (job_type, last_error) 
@@ -181,7 +181,7 @@ describe('a page that reaches its limit of scanned rows', () => {
     const { body: first } = await ask('/admin/dlq?error=needle');
     const found = await walk('/admin/dlq?error=needle');
 
-    expect(first).toMatchObject({ items: [], has_more: true });
+    expect(first).toMatchObject({ items: [{ last_error: 'Error: needle' }], has_more: false });
     expect(found).toHaveLength(1);
   });
 });

@@ -36,6 +36,29 @@ describe('WEB-03: the start of the API', () => {
     ],
     ['with jwt and no issuer', { MILLRACE_API_AUTH: 'jwt' }, /^MILLRACE_API_JWT_ISSUER/],
     [
+      'with an issuer over http',
+      { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ISSUER: 'http://issuer.example' },
+      /^MILLRACE_API_JWT_ISSUER: expected an https:/,
+    ],
+    [
+      'with an issuer over http, and keys over https',
+      {
+        ...{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ISSUER: 'http://localhost.issuer.example' },
+        MILLRACE_API_JWT_JWKS: 'https://issuer.example/keys',
+      },
+      /^MILLRACE_API_JWT_ISSUER/,
+    ],
+    [
+      'with keys over http',
+      { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_JWKS: 'http://10.0.0.1/keys' },
+      /^MILLRACE_API_JWT_JWKS: expected an https:/,
+    ],
+    [
+      'with keys over another protocol',
+      { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_JWKS: 'ftp://127.0.0.1/keys' },
+      /^MILLRACE_API_JWT_JWKS/,
+    ],
+    [
       'with a symmetric signature',
       { MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ALGORITHMS: 'HS256' },
       /^MILLRACE_API_JWT_ALGORITHMS/,
@@ -47,6 +70,15 @@ describe('WEB-03: the start of the API', () => {
   it.each([
     [{ MILLRACE_API_AUTH: 'api-key' }, 1],
     [{ MILLRACE_API_AUTH: 'api-key, iam,jwt', ...IAM, ...JWT }, 3],
+    [{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ISSUER: 'http://localhost:9000/realms/a' }, 1],
+    [{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_JWKS: 'http://[::1]:9000/keys' }, 1],
+    [
+      {
+        ...{ MILLRACE_API_AUTH: 'jwt', ...JWT, MILLRACE_API_JWT_ISSUER: 'issuer.example' },
+        MILLRACE_API_JWT_JWKS: 'https://issuer.example/keys',
+      },
+      1,
+    ],
     [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://127.0.0.1:8377' }, 1],
     [{ MILLRACE_API_AUTH: 'none', MILLRACE_API_URL: 'http://[::1]:8377' }, 1],
   ])('accepts %j', (environment, ways) => {

@@ -133,6 +133,26 @@ describe('a payload or a trace that is too large', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ payload: null, payload_too_large: true });
   });
 
+  it('is not shown with the dead letter of the job, nor exported', async () => {
+    const { large } = await insert();
+    await sql(`update millrace.jobs_live set status = 'dead_letter', claim_no = 1, last_error = 'x' where id = $1`, [
+      large,
+    ]);
+    const [letter] = await sql<{ id: string }>(
+      `insert into millrace.dead_letters (job_id, job_type, routing_key, last_error)
+         values ($1, 'work', '', 'x') returning id`,
+      [large],
+    );
+
+    const { status, text, body } = await ask(`/admin/dlq/${letter?.id}`);
+    const [table, exported] = [await cli(['dlq', 'show', large]), await cli(['dlq', 'export', '--id', large])];
+
+    expect({ status, body }).toMatchObject({ status: 200, body: { payload: null, payload_too_large: true } });
+    expect(table.stdout).toContain('payload\tnot shown: more than 1 MiB');
+    expect(JSON.parse(exported.stdout)).toMatchObject({ job_id: large, payload: null, payload_too_large: true });
+    expect(Math.max(text.length, exported.stdout.length)).toBeLessThan(5000);
+  });
+
   it('does not prevent that the job is cancelled', async () => {
     const { large } = await insert();
 

@@ -110,10 +110,12 @@ it('the API function creates the first key when it is invoked directly', async (
   };
   const known = (await invoke('api', listKeys(`Bearer ${made.secret}`))) as { body: string };
   const unknown = await invoke('api', listKeys('Bearer millrace_1_guess'));
+  const { rows } = await admin.query("select details from millrace.audit_log where action = 'create_key'");
 
   expect(made).toMatchObject({ name: 'ops', id: expect.stringMatching(/^\d+$/), revoked_at: null });
   expect(JSON.parse(known.body)).toMatchObject({ items: [{ name: 'ops' }] });
   expect(unknown).toMatchObject({ statusCode: 401 });
+  expect(rows).toMatchObject([{ details: { name: 'ops', request_id: expect.stringMatching(/^[\da-f-]{36}$/) } }]);
   expect(runner.lines().join('\n')).not.toContain(made.secret);
 });
 

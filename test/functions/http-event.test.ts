@@ -34,6 +34,24 @@ it.each(['TRACE', 'CONNECT', 'TRACK'])('toRequest turns %s into OPTIONS', (metho
   expect(toRequest(event({ method })).method).toBe('OPTIONS');
 });
 
+it.each([
+  ['a value beyond Latin-1', { x: '€' }],
+  ['a line break in its value', { x: 'a\r\nb: c' }],
+  ['NUL in its value', { x: 'a\0b' }],
+  ['a name that is no token', { 'a b': 'c' }],
+  ['an empty name', { '': 'c' }],
+  ['a name beyond ASCII', { ü: 'c' }],
+])('toRequest drops a header with %s, and keeps the others', (_what, odd) => {
+  const headers = { authorization: 'Bearer a', ...odd, 'content-type': 'application/json' };
+
+  const request = toRequest(event({ headers }));
+
+  expect(Object.fromEntries(request.headers)).toEqual({
+    authorization: 'Bearer a',
+    'content-type': 'application/json',
+  });
+});
+
 it.each(['*', 'http://else.example/'])('toRequest treats the target %s as a path', (rawPath) => {
   expect(new URL(toRequest(event({ rawPath })).url).host).toBe('api.example');
 });

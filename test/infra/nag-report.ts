@@ -5,6 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect } from 'vitest';
 import type { Context } from '../../infra/settings/context.ts';
+import { expectNamedPolicies } from './managed-policies.ts';
 import { synthesise } from './synthesise.ts';
 
 interface Report {
@@ -22,4 +23,5 @@ export async function expectNoViolation(context: Context, counts: Readonly<Recor
   const template = Template.fromStack(stack);
   expect(report.pluginReports.flatMap(({ violations }) => violations.map(({ ruleName }) => ruleName))).toEqual([]);
   for (const [type, count] of Object.entries(counts)) template.resourceCountIs(type, count);
+  expectNamedPolicies(template);
 }

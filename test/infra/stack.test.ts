@@ -1,6 +1,7 @@
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { Deployed, type Policy } from './deployed.ts';
+import { awsPolicies, expectNamedPolicies } from './managed-policies.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
 const { stack } = await synthesise({ ...EXISTING, stage: 'prod', databaseHost: 'db.example.com' });
@@ -44,6 +45,11 @@ it('uses no wildcard in a policy', () => {
 
   expect(statements.length).toBeGreaterThan(10);
   expect(wide).toEqual([]);
+});
+
+it('uses only managed policies of AWS that the security page names', () => {
+  expect(awsPolicies(deployed.template)).toEqual(['AWSLambdaBasicExecutionRole']);
+  expectNamedPolicies(deployed.template);
 });
 
 it('makes queues refuse requests without TLS', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyCancelRequests } from '../../core/jobs/cancel.ts';
 import { createClient } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { jobIn } from './job-in.ts';
 import { openOperator } from './operator.ts';
 
@@ -39,6 +40,46 @@ describe('failed_jobs', () => {
       ['discarded', login.name],
     ]);
     expect((await pool.query('select * from millrace.failed_jobs')).rows).toEqual([]);
+  });
+
+  it('writes an audit line for every job and every stray, once', async () => {
+    const id = await jobIn(engine, 'dead_letter');
+    const insert = `insert into millrace.dead_letters (raw_body) values ('{{') returning id`;
+    const strays = [(await pool.query(insert)).rows[0].id, (await pool.query(insert)).rows[0].id];
+    await pool.query('delete from millrace.audit_log');
+    const client = await createClient(login.url);
+
+    await client.query('delete from millrace.failed_jobs where id = $1', [strays[0]]);
+    await client.query('delete from millrace.failed_jobs');
+    await client.query('delete from millrace.failed_jobs');
+
+    const { rows } = await pool.query(
+      'select actor, action, job_id, details from millrace.audit_log order by job_id, id',
+    );
+    const discard = { actor: login.name, action: 'discard' };
+    expect(rows).toEqual([
+      { ...discard, job_id: id, details: {} },
+      { ...discard, job_id: null, details: { dead_letter: strays[0] } },
+      { ...discard, job_id: null, details: { dead_letter: strays[1] } },
+    ]);
+  });
+
+  it('writes no audit line for a stray that another transaction has discarded first', async () => {
+    const { rows } = await pool.query(`insert into millrace.dead_letters (raw_body) values ('{{') returning id`);
+    await pool.query('delete from millrace.audit_log');
+    const first = await createClient(engine.test.url);
+    await first.query('begin');
+    await first.query('delete from millrace.failed_jobs');
+
+    const second = pool.query('delete from millrace.failed_jobs where id = $1', [rows[0].id]);
+    await eventually(async () => {
+      const waiting = await engine.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+      expect(waiting.rows.length).toBeGreaterThan(0);
+    });
+    await first.query('commit');
+
+    expect((await second).rowCount).toBe(0);
+    expect((await pool.query('select from millrace.audit_log')).rowCount).toBe(1);
   });
 
   it('skips a job that another transaction is redriving, and stores no cancel request for it', async () => {

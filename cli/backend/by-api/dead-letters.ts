@@ -68,7 +68,8 @@ async function listDeadLetters(client: Client, filter: PinnedFilter, limit: numb
 async function showDeadLetter(client: Client, id: string): Promise<SeenDeadLetter | undefined> {
   const answered = await orRefusal(client.request(`/admin/dlq/${id}`, DeadLetterDetail), { 'not-found': undefined });
   if (answered === undefined) return undefined;
-  const { dead_letter_id: own, payload, payload_restricted: restricted, raw_body, ...rest } = answered.document;
+  const { dead_letter_id: own, payload, payload_restricted: restricted, raw_body, ...more } = answered.document;
+  const { payload_too_large: _isTooLarge, ...rest } = more;
   const text = payload === null ? null : memberTexts(answered.text).get('payload');
   return { id: own, ...fromDocument(rest), payload: restricted ? undefined : text, rawBody: raw_body };
 }

@@ -1,18 +1,16 @@
-import { Cancelled, Enqueued, Retried } from '../../../api/documents.ts';
-import { Job, JobDetail } from '../../../api/schemas.ts';
+import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents.ts';
+import { Job } from '../../../api/schemas.ts';
 import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
 import type { NewJob } from '../../../core/jobs/enqueue.ts';
-import type { ListedJob, ListFilter } from '../../../core/look/list-jobs.ts';
+import type { JobFilter, ListedJob } from '../../../core/look/page-jobs.ts';
 import type { Backend, SeenJob } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument, memberTexts, withDates } from './document.ts';
 import { ApiFailure } from './failure.ts';
 import { readStats, timeOf } from './numbers.ts';
 import { readPages } from './pages.ts';
-
-const ListedJobDocument = Job.omit({ updated_at: true, started_at: true, unique_key: true, group_key: true });
 
 type JobVerbs = Pick<
   Backend,
@@ -21,7 +19,7 @@ type JobVerbs = Pick<
 
 export function jobsByApi(client: Client): JobVerbs {
   return {
-    listJobs: (filter) => listJobs(client, filter),
+    listJobs: (filter, limit) => listJobs(client, filter, limit),
     showJob: (id) => showJob(client, id),
     readNamedJobs: (ids) => readNamedJobs(client, ids),
     enqueue: (job) => enqueue(client, job),
@@ -62,31 +60,29 @@ export async function orRefusal<Answer, Refusal>(
   }
 }
 
-async function listJobs(client: Client, filter: ListFilter): Promise<ListedJob[]> {
-  const { statuses, jobTypes, routingKey, uniqueKey, error, since, createdTo, limit } = filter;
-  const timeText = async (at: ListFilter['since']) => at && (await timeOf(client, at)).toISOString();
+async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<ListedJob[]> {
+  const { statuses, jobTypes, routingKey, uniqueKey, error, createdFrom, createdTo } = filter;
+  const timeText = async (at: JobFilter['createdFrom']) => at && (await timeOf(client, at)).toISOString();
   const query = {
     status: statuses.length === 0 ? undefined : statuses,
     job_type: jobTypes.length === 0 ? undefined : jobTypes,
     ...{ routing_key: routingKey, unique_key: uniqueKey, error },
-    ...{ created_from: await timeText(since), created_to: await timeText(createdTo) },
+    ...{ created_from: await timeText(createdFrom), created_to: await timeText(createdTo) },
   };
-  const found = await readPages(client, { path: '/admin/jobs', item: ListedJobDocument, query }, limit);
+  const found = await readPages(client, { path: '/admin/jobs', item: Job, query }, limit);
   return found.map(fromDocument);
 }
 
 async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
-  const answered = await orRefusal(client.request(`/jobs/${id}`, JobDetail), { 'not-found': undefined });
+  const answered = await orRefusal(client.request(`/jobs/${id}`, TrackedJob), { 'not-found': undefined });
   if (answered === undefined) return undefined;
-  const { attempt_history: attempts = [], waiting, ...document } = answered.document;
+  const { attempt_history: attempts, waiting, ...document } = answered.document;
   const texts = memberTexts(answered.text);
-  const row: JobRow = { payload: undefined, ...withDates(document) };
-  const result = document.result === null ? null : (texts.get('result') ?? null);
-  return {
-    job: { ...toJob(row), payload: document.payload_too_large ? null : texts.get('payload'), result },
-    attempts: attempts.map(fromDocument),
-    waiting,
-  };
+  const payload = document.payload_too_large ? null : texts.get('payload');
+  const result = document.result === null ? null : texts.get('result');
+  // Members that the caller may not see are missing, and stay undefined in the job.
+  const job = toJob(withDates(document) as JobRow);
+  return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), waiting };
 }
 
 async function enqueue(client: Client, { payload, ...job }: NewJob) {

@@ -33,8 +33,9 @@ export function keysByApi(client: Client) {
     listApiKeys: async ({ limit }) => {
       return (await readPages(client, { path: '/admin/api-keys', item: ApiKey }, limit)).map(fromDocument);
     },
-    revokeApiKey: async (id) => {
-      const done = client.send(`/admin/api-keys/${id}`, { method: 'DELETE' }).then(() => true);
+    revokeApiKey: async (id, { withMade }) => {
+      const query = { with_made: withMade ? 'true' : undefined };
+      const done = client.send(`/admin/api-keys/${id}`, { method: 'DELETE', query }).then(() => true);
       return orRefusal(done, { 'not-found': false });
     },
   } satisfies Partial<Backend>;

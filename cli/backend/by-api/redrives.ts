@@ -1,4 +1,4 @@
-import { Preview, Redrive, ShownRedrive } from '../../../api/documents.ts';
+import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../../../api/documents.ts';
 import type { RedriveOperation } from '../../../core/dead-letters/redrive-operation.ts';
 import type { Backend } from '../backend.ts';
 import type { Client } from './client.ts';
@@ -20,11 +20,11 @@ export function redrivesByApi(client: Client) {
     },
     startRedrive: async (filter, { rate, limit }) => {
       const body = filterBody(filter, { rate: rate ?? undefined, limit });
-      return (await client.request('/admin/redrives', Redrive, { method: 'POST', body })).document.id;
+      return (await client.request('/admin/redrives', ChangedRedrive, { method: 'POST', body })).document.id;
     },
     stepRedrive: undefined,
     cancelRedrive: async (id) => {
-      const done = client.request(`/admin/redrives/${id}/cancel`, Redrive, { method: 'POST' }).then(() => true);
+      const done = client.request(`/admin/redrives/${id}/cancel`, ChangedRedrive, { method: 'POST' }).then(() => true);
       return orRefusal(done, { 'not-found': false, 'invalid-state': false });
     },
     findMoved: async (id, ids) => {

@@ -4,7 +4,7 @@ import { openFakeLambda } from './fake-lambda.ts';
 
 const KEY = {
   ...{ id: '1', name: 'ops', scopes: ['jobs:read'], created_at: '2030-01-31T12:00:00.000Z', expires_at: null },
-  ...{ revoked_at: null, last_used_at: null, secret: 'millrace_1_x' },
+  ...{ revoked_at: null, last_used_at: null, made_by: null, secret: 'millrace_1_x' },
 };
 const lambda = await openFakeLambda(JSON.stringify(KEY));
 const { env, invocations } = lambda;

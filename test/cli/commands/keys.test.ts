@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkApiKey } from '../../../core/access/api-keys.ts';
+import { checkApiKey, createApiKey } from '../../../core/access/api-keys.ts';
 import { openDatabase } from '../../../core/postgres/database.ts';
 import { createDatabase } from '../../support/database.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
@@ -27,6 +27,19 @@ it('keys creates, lists and revokes a key', async () => {
   expect(await checkApiKey(db, made.secret)).toBeUndefined();
 });
 
+it('keys revoke --with-made also revokes the keys that were created with the key', async () => {
+  const maker = await createApiKey(db, { name: 'maker', scopes: ['keys:admin'] });
+  const made = await createApiKey(db, { name: 'made', scopes: ['keys:admin'] }, { madeBy: maker.key.id });
+
+  const asked = await run('revoke', maker.key.id, '--with-made');
+  const revoked = await run('revoke', maker.key.id, '--with-made', '--yes');
+  const listed = await run();
+
+  expect(asked).toMatchObject({ code: 6, stdout: '' });
+  expect(revoked.code).toBe(0);
+  expect(listed.stdout).toMatch(new RegExp(`^${made.key.id}\tmade\trevoked\t.*\t${maker.key.id}$`, 'm'));
+});
+
 it('keys create warns that the secret is shown only once', async () => {
   const { code, stdout, stderr } = await run('create', 'grafana', '--scope', 'metrics:read');
 
@@ -39,6 +52,7 @@ it.each([
   [['create', 'a'], 2, "required option '--scope <scope>'"],
   [['create', 'a', '--scope', 'root'], 2, 'Expected scopes (jobs:enqueue'],
   [['create', ' ', '--scope', 'admin'], 2, 'Expected a name'],
+  [['create', 'a\u001b[2Jb', '--scope', 'admin'], 2, 'Expected a name'],
   [['create', 'a', '--scope', 'admin', '--expires', 'soon'], 2, 'Expected a duration above 0'],
   [['create', 'a', '--scope', 'admin', '--expires', '0d'], 2, 'Expected a duration above 0'],
   [['revoke', 'x'], 2, 'Expected the id of a key'],

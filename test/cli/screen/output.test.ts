@@ -46,6 +46,18 @@ describe('rows', () => {
   });
 });
 
+it.each(['=1+1', '+1', '-1', '@SUM(A1)', "'quoted"])(
+  'a cell in a pipe is the value %s itself, for scripts',
+  (value) => {
+    const output = captured(false);
+
+    printRows(['ID', 'KEY'], [['1', value]]);
+    printPairs([['key', value]]);
+
+    expect(output()).toBe(`1\t${value}\nkey\t${value}\n`);
+  },
+);
+
 it.each(['first', 'first\nsecond', 'first\r\nsecond', 'first\rsecond', 'first\r\n'])(
   'firstLine ends at any line break: %j',
   (error) => {

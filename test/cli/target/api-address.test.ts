@@ -95,15 +95,22 @@ describe('the key', () => {
     expect(JSON.parse(json.stdout)).not.toHaveProperty('payload');
   });
 
-  it('of a producer can enqueue, show and cancel jobs', async () => {
+  it('of a producer can enqueue, show, wait for and cancel jobs', async () => {
     const producer = await keyOf(['jobs:enqueue']);
 
     const { stdout } = await byApi(['enqueue', 'any'], producer);
     const shown = await byApi(['jobs', 'show', stdout.trim()], producer);
+    const json = await byApi(['jobs', 'show', stdout.trim(), '--json'], producer);
+    const waited = await byApi(['jobs', 'wait', stdout.trim(), '--timeout', '0.1s'], producer);
     const cancelled = await byApi(['jobs', 'cancel', stdout.trim()], producer);
     const again = await byApi(['jobs', 'cancel', '999999999'], producer);
 
-    expect(shown.code).toBe(0);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('status\tpending\n') });
+    expect(shown.stdout).toContain('last error\tnot shown: the key lacks the scope jobs:read\n');
+    expect(Object.keys(JSON.parse(json.stdout)).filter((name) => /error|result|_key$/.test(name))).toEqual([
+      'routing_key',
+    ]);
+    expect(waited).toMatchObject({ code: 8, stdout: 'pending\n' });
     expect(cancelled).toMatchObject({ code: 0, stdout: `${stdout.trim()}\tcancelled\n` });
     expect(again).toMatchObject({ code: 3, stderr: 'error: job 999999999 does not exist\n' });
   });

@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { type ListFilter, listJobs } from '../../../core/look/list-jobs.ts';
+import { type JobFilter, listJobs } from '../../../core/look/page-jobs.ts';
 import { openEngine } from '../../support/runtime-engine.ts';
 
 const { db, pool, close } = await openEngine();
@@ -18,11 +18,11 @@ const old = await insert('', 'u', '2 hours', null);
 const fresh = await insert('fast', null, '0', 'HTTP 503: 100% down');
 const HOUR_AGO = new Date(Date.now() - 3_600_000);
 
-it.each<[Partial<ListFilter>, string[]]>([
+it.each<[Partial<JobFilter>, string[]]>([
   [{ createdTo: '1h' }, [old]],
-  [{ createdTo: HOUR_AGO, since: '3h' }, [old]],
+  [{ createdTo: HOUR_AGO, createdFrom: '3h' }, [old]],
   [{ createdTo: '3h' }, []],
-  [{ createdTo: '0s', since: HOUR_AGO }, [fresh]],
+  [{ createdTo: '0s', createdFrom: HOUR_AGO }, [fresh]],
   [{ error: 'http 503: 100%' }, [fresh]],
   [{ error: '503_' }, []],
   [{ uniqueKey: 'u' }, [old]],
@@ -30,7 +30,7 @@ it.each<[Partial<ListFilter>, string[]]>([
   [{ routingKey: '' }, [old]],
   [{ routingKey: '', error: '503' }, []],
 ])('a list contains only the jobs that match all parts: %j', async (filter, expected) => {
-  const jobs = await listJobs(db, { statuses: [], jobTypes: [], limit: 100, ...filter });
+  const jobs = await listJobs(db, { statuses: [], jobTypes: [], ...filter }, 100);
 
   expect(jobs.map(({ id }) => id)).toEqual(expected);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cancel } from '../../../core/jobs/cancel.ts';
-import { type ListFilter, listJobs } from '../../../core/look/list-jobs.ts';
+import { type JobFilter, listJobs } from '../../../core/look/page-jobs.ts';
 import { showJob } from '../../../core/look/show-job.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 
@@ -39,8 +39,8 @@ async function register(columns = ''): Promise<void> {
   if (columns) await database.pool.query(`update millrace.handlers set ${columns}`);
 }
 
-async function ids(filter: Partial<ListFilter>): Promise<string[]> {
-  const jobs = await listJobs(db, { statuses: [], jobTypes: [], limit: 100, ...filter });
+async function ids(filter: Partial<JobFilter>, limit = 100): Promise<string[]> {
+  const jobs = await listJobs(db, { statuses: [], jobTypes: [], ...filter }, limit);
   return jobs.map(({ id }) => id);
 }
 
@@ -61,7 +61,7 @@ describe('listJobs', () => {
     expect(await ids({ statuses: ['cancelled'] })).toEqual([a]);
     expect(await ids({ statuses: ['pending'] })).toEqual([c, b]);
     expect(await ids({ statuses: ['pending', 'cancelled'], jobTypes: ['a'] })).toEqual([c, a]);
-    expect(await ids({ jobTypes: ['a', 'b'], limit: 2 })).toEqual([c, b]);
+    expect(await ids({ jobTypes: ['a', 'b'] }, 2)).toEqual([c, b]);
     expect(await ids({ statuses: ['dead_letter'] })).toEqual([]);
   });
 
@@ -70,9 +70,9 @@ describe('listJobs', () => {
     await database.pool.query(`update millrace.jobs_live set created_at = millrace.clock() - interval '2 hours'`);
     const fresh = await insert();
 
-    expect(await ids({ since: '1h' })).toEqual([fresh]);
-    expect(await ids({ since: '3h' })).toEqual([fresh, old]);
-    expect(await ids({ since: new Date(Date.now() - 3_600_000) })).toEqual([fresh]);
+    expect(await ids({ createdFrom: '1h' })).toEqual([fresh]);
+    expect(await ids({ createdFrom: '3h' })).toEqual([fresh, old]);
+    expect(await ids({ createdFrom: new Date(Date.now() - 3_600_000) })).toEqual([fresh]);
   });
 
   it('reads no partition that cannot contain the status', async () => {

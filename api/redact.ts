@@ -1,0 +1,113 @@
+import type * as z from 'zod';
+import type { Scope } from '../core/access/scopes.ts';
+
+/**
+ * The fields of all documents, by the scope that a caller must have to see them. Every caller that the operation
+ * accepts sees the fields of `any`. A field without an entry is never sent.
+ */
+export const FIELDS = {
+  any: [
+    // Jobs: what became of a job, not what it contains or produced.
+    ...['id', 'job_id', 'job_type', 'routing_key', 'status', 'priority', 'attempts', 'max_attempts', 'answer'],
+    ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
+    ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
+    // The caller's own request: pages, outcomes and invalid parts.
+    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
+    // Counts and settings.
+    ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],
+    ...['movable', 'verdict', 'paused', 'rate_per_second', 'expected', 'done', 'skipped'],
+    ...['timeout_seconds', 'concurrency', 'batch_size', 'max_in_flight', 'in_flight', 'paused_at', 'held_until'],
+    'deployed_at',
+  ],
+  'jobs:read': [
+    ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
+    ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
+    ...[
+      'request_id',
+      'requested_by',
+      'dead_letter_id',
+      'first_died_at',
+      'last_died_at',
+      'first_seen_at',
+      'last_seen_at',
+    ],
+    ...['message_id', 'message_expires_at', 'queue_name', 'queue_url', 'dead_letter_queue_url', 'function_name'],
+    ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
+    ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],
+    'dispatcher_last_round_at',
+  ],
+  'payload:read': ['payload', 'result', 'raw_body'],
+  'audit:read': ['at', 'actor', 'action', 'details'],
+  'keys:admin': ['name', 'scopes', 'secret', 'expires_at', 'revoked_at', 'last_used_at', 'made_by'],
+} as const satisfies Partial<Record<Scope | 'any', readonly string[]>>;
+
+/** Fields whose members are values, not fields of ours: they are sent or left out as a whole. */
+export const WHOLE: ReadonlySet<string> = new Set([
+  ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
+]);
+
+type AnyField = (typeof FIELDS.any)[number];
+type Readers = Scope | 'any';
+
+const READERS = new Map(
+  (Object.entries(FIELDS) as [Readers, readonly string[]][]).flatMap(([readers, names]) =>
+    names.map((name) => [name, readers] as const),
+  ),
+);
+
+/** Returns the document without the fields that a caller with these scopes may not see. */
+export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
+  if (Array.isArray(document)) return document.map((one) => redact(one, scopes));
+  if (!isRecord(document)) return document;
+  const seen = Object.entries(document).flatMap(([name, value]): [string, unknown][] => {
+    const readers = READERS.get(name);
+    if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
+    if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
+    return [[name, WHOLE.has(name) ? value : redact(value, scopes)]];
+  });
+  return Object.fromEntries(seen);
+}
+
+/** Whether a value has fields: times and numbers with exact digits are objects too, but no records. */
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+type SeenBy<Shape> = {
+  [Name in keyof Shape]: Name extends AnyField ? Shape[Name] : z.ZodOptional<Shape[Name] & z.ZodType>;
+};
+
+/** Returns the shape of a document that some callers see only in part: the fields that they do not see are optional. */
+export function partlySeen<Shape extends Record<string, z.ZodType>>(shape: Shape): SeenBy<Shape> {
+  const parts = Object.entries(shape).map(([name, schema]) => {
+    const readers = READERS.get(name);
+    if (readers === 'any') return [name, schema];
+    const note = `Only for callers with ${readers}.`;
+    const { description = note } = schema.meta() ?? {};
+    const words = description.endsWith(note) ? description : `${description} ${note}`;
+    return [name, schema.optional().meta({ description: words })];
+  });
+  return Object.fromEntries(parts) as SeenBy<Shape>;
+}
+
+/** The member of a filter's schema that names the scope for using the filter. */
+const REQUIRED_SCOPE = 'x-required-scope';
+
+/**
+ * Returns a filter on a field. Only callers that see the field may use it: a filter says which rows have a value.
+ * @param field the filtered field of the document.
+ */
+export function filterOn<Schema extends z.ZodType>(field: string, schema: Schema, description?: string) {
+  const readers = READERS.get(field) ?? 'any';
+  const words = [description, readers === 'any' ? undefined : `Requires ${readers}.`].filter(Boolean).join(' ');
+  return schema.optional().meta({
+    ...(words !== '' && { description: words }),
+    ...(readers !== 'any' && { [REQUIRED_SCOPE]: readers }),
+  });
+}
+
+/** Returns the scope that using this part of a request requires, besides the scope of its operation. */
+export function scopeOfFilter(schema: z.ZodType): Scope | undefined {
+  return schema.meta()?.[REQUIRED_SCOPE] as Scope | undefined;
+}
