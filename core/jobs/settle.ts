@@ -82,6 +82,7 @@ interface Refusal {
 
 /** Logs one line for all refusals: a full disk or a failing trigger refuses every row for the same reason. */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
+  const { log = processLog } = options;
   const done: Settled[] = [];
   const refusals: Refusal[] = [];
   try {
@@ -91,7 +92,7 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
     if (first) {
       const sqlstate = [...new Set(refusals.map(({ error }) => errorCode(error)))].join(' ');
       const fields = jobsFields([...new Set(refusals.map(({ jobId }) => jobId))]);
-      (options.log ?? processLog).error('settle_refused', { ...fields, sqlstate, error: first.error });
+      log.error('settle_refused', { ...fields, sqlstate, error: first.error });
     }
   }
   return done;
