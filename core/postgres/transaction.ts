@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { serverVersion } from './connect.ts';
+import { undoForeignSettings } from './foreign-settings.ts';
 import { leavesSound } from './statement-errors.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
@@ -30,6 +31,8 @@ const OURS = [
   ...['lock_timeout = 0', 'jit = off'],
 ];
 
+const BEGIN = 'begin isolation level read committed; ';
+
 /**
  * Returns the text that begins a transaction. It sends every setting on which a statement depends, for the transaction
  * only and not as startup parameters, which poolers refuse. Without JIT: compiling a claim takes longer than running
@@ -42,14 +45,16 @@ export function beginText({ statementMs, idleMs, keyed = false }: TransactionSet
     `idle_in_transaction_session_timeout = ${idleMs}`,
     ...(keyed ? ['enable_seqscan = off'] : []),
   ];
-  return ['begin isolation level read committed', ...settings.map((setting) => `set local ${setting}`)].join('; ');
+  return BEGIN + settings.map((setting) => `set local ${setting}`).join('; ');
 }
 
 /** A transaction may be as long as its statements. Postgres has the setting from 17 on, and refuses it before. */
 const NO_TOTAL_LIMIT = '; set local transaction_timeout = 0';
 
 function begin(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
-  return client.query(serverVersion(client) >= 17 ? text + NO_TOTAL_LIMIT : text);
+  // Before ours, which may be stricter.
+  const own = BEGIN + undoForeignSettings(client) + text.slice(BEGIN.length);
+  return client.query(serverVersion(client) >= 17 ? own + NO_TOTAL_LIMIT : own);
 }
 
 export async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
