@@ -82,10 +82,10 @@ export function nameInvocation(context: LambdaContext): void {
   cold = false;
 }
 
-/** An outage can concern a thousand jobs. */
+/** Most job ids in one event: an outage can affect a thousand jobs. */
 const MOST_JOB_IDS = 100;
 
-/** Returns the fields of a line about several jobs. */
+/** Returns the fields of an event about several jobs. */
 export function jobsFields(ids: readonly string[]): LogFields {
   return { jobs: ids.length, job_ids: ids.slice(0, MOST_JOB_IDS).join(' ') };
 }

@@ -17,7 +17,7 @@ const SETTLE_ATTEMPTS = `
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
-  /** Logs the outcomes that the database refused, in one line. Default: the log of the process. */
+  /** Receives one event for all outcomes that the database refused. Default: the log of the process. */
   readonly log?: Log;
   /** Called with the error of every outcome that the database refused. */
   readonly onRefused?: (error: unknown) => void;
@@ -80,7 +80,9 @@ interface Refusal {
   readonly error: unknown;
 }
 
-/** Logs one line for all refusals: a full disk or a failing trigger refuses every row for the same reason. */
+/**
+ * Logs one event for all refusals: with a full disk or a failing trigger, every row is refused for the same reason.
+ */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
   const done: Settled[] = [];
   const refusals: Refusal[] = [];
@@ -98,8 +100,8 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
 }
 
 /**
- * Stores the outcome even if its result or stack cannot be stored. A row that refuses this too stays unchanged and does
- * not affect the others. Adds every refusal to `refusals`.
+ * Stores the outcome even if its result or stack cannot be stored. If the database refuses this too, the row stays
+ * unchanged and the other rows are not affected. Adds every refusal to `refusals`.
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions, refusals: Refusal[]) {
   for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {

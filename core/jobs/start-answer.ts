@@ -16,7 +16,7 @@ export interface StartRequest {
 export type StartVerdict =
   /** An attempt has begun, and the handler must run it. */
   | 'started'
-  /** The last attempt may have ended its process, so the job may start only without batch-mates. */
+  /** The last attempt may have ended its process, so the job may start only without other jobs of the batch. */
   | 'suspect'
   /** A cancel request cancelled the job before its start. */
   | 'cancelled'

@@ -11,7 +11,7 @@ create index concurrently if not exists jobs_live_group on millrace.jobs_live (g
 /** Longer than the server tolerates a silent transaction. */
 const LONG_MS = 25_000;
 
-it('an index that is built for long keeps the lock of the migrations until it is recorded', async () => {
+it('an index that is built for long keeps the migration lock until it is recorded', async () => {
   const database = await createDatabase();
   onTestFinished(database.drop);
   const folder = await folderWith({ '9001_slow.sql': SLOW });

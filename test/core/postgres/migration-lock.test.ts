@@ -51,7 +51,7 @@ it.each(['share update exclusive', 'access exclusive'])(
     await holder.query('rollback');
 
     expect(line?.reason).toBe(
-      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the lock of the migrations`,
+      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the migration lock`,
     );
     expect(await waiting).toBe('done');
     await db.close();
