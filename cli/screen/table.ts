@@ -54,7 +54,10 @@ export function text(cell: Cell): string {
   return cell instanceof Date ? cell.toISOString() : String(cell ?? '');
 }
 
-/** Returns a cell on one line, otherwise unchanged, for scripts: a cell may begin with the `=` of a formula. */
+/**
+ * Returns a cell on one line, otherwise unchanged, because scripts read it. A cell may therefore begin with `=`, like a
+ * formula.
+ */
 export function plain(cell: Cell): string {
   const escaped = text(cell).replace(/[\t\n\r]/g, (code) => (code === '\t' ? '\\t' : code === '\n' ? '\\n' : '\\r'));
   return visible(escaped);

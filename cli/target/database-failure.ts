@@ -60,7 +60,9 @@ export function networkReason(error: unknown): string | undefined {
   return isTls ? `TLS failed (${code})` : NETWORK[code];
 }
 
-/** Returns what to do about a server whose certificate is unknown, or that has no TLS; `TLS failed (…)` otherwise. */
+/**
+ * Returns the reason, and what to do, if the server's certificate is not trusted or the server does not support TLS.
+ */
 function tlsReason(error: unknown): string | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (/does not support SSL/.test(String(message))) {

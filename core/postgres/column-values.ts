@@ -31,8 +31,8 @@ export const COLUMN_VALUES = { getTypeParser: (oid: number) => PARSERS.get(oid) 
 export const COLUMN_TEXTS = { getTypeParser: () => asIs } as never;
 
 /**
- * Reads a `timestamptz` in ISO style, truncated to milliseconds. Times outside the range of `Date` are accepted, so
- * that one such row does not make a list fail.
+ * Reads a `timestamptz` in ISO style, truncated to milliseconds. Returns the nearest time in the years 1 to 9999, so
+ * that one row with another time does not make a list fail.
  */
 function toTime(text: string): Date {
   const found = TIME.exec(text);

@@ -41,7 +41,7 @@ export interface Children {
 }
 
 const GRACE_MS = 10_000;
-/** Wait before a reaper that replaced another one is itself replaced. */
+/** Delay before a reaper that replaced another reaper is itself replaced, in milliseconds. */
 const RESTART_MS = 1_000;
 
 /**
@@ -80,7 +80,7 @@ export function openChildren(): Children {
   let closing = false;
   let reaper = startReaper(replace);
 
-  /** Starts another reaper for the same children after one was killed. */
+  /** Starts another reaper for the same children after a reaper was killed. */
   function replace(): void {
     if (closing) return;
     reaper = startReaper(() => setTimeout(replace, RESTART_MS).unref());
@@ -119,7 +119,7 @@ function startReaper(onExit: () => void): Reaper {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Neither the reaper nor a write to it after its exit may block or end this process.
+  // Neither the reaper, nor a write to it after its exit, may keep this process running or end it.
   reaper.unref();
   reaper.on('error', () => {});
   reaper.stdin.on('error', () => {});
@@ -142,7 +142,7 @@ function startRegistered(
   const { stdio = 'pipe', lastSignal, argv, ...rest } = options;
   const entries = typeof stdio === 'string' ? [stdio, stdio, stdio] : [...stdio];
   const descriptor = entries.length;
-  // The write fails while a killed reaper is being replaced; the new one gets the group from this process.
+  // The write fails while a killed reaper is being replaced; this process then registers the group with the new reaper.
   const register = `trap '' PIPE; echo "+$$ ${lastSignal}" >&${descriptor}; trap - PIPE; exec ${descriptor}>&-`;
   const script = `{ ${register}; } 2>/dev/null; exec "$@"`;
   const process = spawnProcess('/bin/sh', ['-c', script, 'sh', ...argv], {

@@ -35,7 +35,7 @@ it.each([0o644, 0o640, 0o604])(
     const { variables, lines, path } = await read(mode, 'KEY=value');
 
     expect(variables).toEqual({ KEY: 'value' });
-    expect(lines).toEqual([`other users of this machine can read ${path}: run chmod 600 .env`]);
+    expect(lines).toEqual([`other users on this machine can read ${path}: run chmod 600 .env`]);
   },
 );
 
