@@ -56,6 +56,6 @@ export function authorizeFilters({ query, body }: Route, request: ParsedRequest,
 
 /** Returns the problem for a caller that lacks the scope that `what` requires. */
 export function forbidden({ scopes }: Caller, required: string, what: string): Problem {
-  const detail = `${what} requires the scope ${required}: use a credential that has it`;
+  const detail = `${what} requires the scope ${required}: use a credential with this scope`;
   return new Problem('forbidden', detail, { extra: { required_scope: required, your_scopes: [...scopes] } });
 }

@@ -96,7 +96,8 @@ const REQUIRED_SCOPE = 'x-required-scope';
 
 /**
  * Returns the schema of a filter on a field. Only callers that may see the field may use the filter, because it reveals
- * which rows have a value. @param field the filtered field of the document.
+ * which rows have a value.
+ * @param field the filtered field of the document.
  */
 export function filterOn<Schema extends z.ZodType>(field: string, schema: Schema, description?: string) {
   const readers = READERS.get(field) ?? 'any';

@@ -68,7 +68,7 @@ export function serviceAddress(service: 'SQS' | 'LAMBDA') {
 }
 
 /**
- * Returns the Secrets Manager secret that holds the database login; undefined when the process uses `DATABASE_URL`.
+ * Returns the Secrets Manager secret that contains the database login; undefined when the process uses `DATABASE_URL`.
  * @throws SettingError when the setting for its certificates is missing.
  */
 export function databaseSecret() {

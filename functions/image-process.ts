@@ -39,8 +39,9 @@ const LIMITS: ImageLimits = { processorSeconds: 40, memoryMb: 1_600 };
 
 /**
  * Decodes an image in its own process (docs/decisions/0029). A decoder stops only when its process ends, and a JPEG of
- * 200 kB with 900 scans, or a WebP with a million frames, would keep it busy for minutes. @throws DecoderEnded if a
- * limit or a fault ended the process; Error if the process cannot start, or the signal aborts.
+ * 200 kB with 900 scans, or a WebP with a million frames, would keep it busy for minutes.
+ * @throws DecoderEnded if a limit or a fault ended the process; Error if the process cannot start, or the signal
+ * aborts.
  */
 export function decodeApart(order: ImageOrder, signal: AbortSignal, limits = LIMITS): Promise<ImageAnswer> {
   const sharp = createRequire(import.meta.url).resolve('sharp');
@@ -74,7 +75,7 @@ export function decodeApart(order: ImageOrder, signal: AbortSignal, limits = LIM
 
 function failure(code: number | null, ended: string | null, { processorSeconds, memoryMb }: ImageLimits): Error {
   if (ended === null) return new Error(`the process of the decoder exited with ${code}`);
-  if (ended === 'SIGXCPU') return new DecoderEnded(`it takes more than ${processorSeconds} s of processor time`);
+  if (ended === 'SIGXCPU') return new DecoderEnded(`decoding takes more than ${processorSeconds} s of processor time`);
   return new DecoderEnded(`the decoder ended with ${ended}; its limit is ${memoryMb} MB of memory`);
 }
 

@@ -32,7 +32,7 @@ export function faultOfAddress(address: string): string | undefined {
   if (nameBytes > LONGEST_NAME) return `must have at most ${LONGEST_NAME} bytes before the @, has ${nameBytes}`;
   const ascii = toAscii(domain);
   if (OUTER_HYPHEN.test(domain) || !ascii.split('.').every((label) => LABEL.test(label))) {
-    return 'must have a domain after the @: letters, digits and inner hyphens, at most 63 between two dots';
+    return 'must have a domain after the @: letters, digits and inner hyphens, at most 63 characters between dots';
   }
   const bytes = nameBytes + 1 + ascii.length;
   return bytes > LONGEST_ADDRESS ? `must have at most ${LONGEST_ADDRESS} bytes, has ${bytes}` : undefined;

@@ -54,7 +54,8 @@ export async function sendMail(mail: Mail, messageId: string, signal: AbortSigna
 
 /**
  * Returns the Message-ID of a job's mail, the same in every attempt. The digest distinguishes mails from two
- * installations, which both count jobs from 1: otherwise a mailbox that drops duplicates would drop one of them.
+ * installations, which both count jobs from 1; otherwise a mailbox that drops duplicates would drop one of the two
+ * mails.
  */
 export function messageIdOf(jobId: string, { to, subject, text }: Mail): string {
   const digest = createHash('sha256')

@@ -14,8 +14,8 @@ const QUALITY = 80;
 
 /**
  * Makes a JPEG of `width` pixels with the aspect ratio of `source`, upright, in sRGB and on a white background. A
- * narrower source keeps its width. Of an animation, only the first frame is used. @throws DeadLetter if the bytes are
- * not a JPEG, PNG, WebP, GIF or AVIF image, are broken, or exceed a limit.
+ * narrower source keeps its width. Of an animation, only the first frame is used.
+ * @throws DeadLetter if the bytes are not a JPEG, PNG, WebP, GIF or AVIF image, are broken, or exceed a limit.
  */
 export async function makeThumbnail(source: Uint8Array, width: number, signal: AbortSignal): Promise<Thumbnail> {
   const format = formatOf(source);

@@ -12,8 +12,8 @@ export function dataPath(project: string): string {
 /**
  * Creates the data folder of a project, or prepares an existing one. The folder contains payloads, emails and the
  * database password, so only the current user can open it. If this process runs as root, the group of the account that
- * runs Postgres can also open it, because the folder contains the data of Postgres. @throws Error that names the path,
- * the reason and what to do
+ * runs Postgres can also open it, because the folder contains the data of Postgres.
+ * @throws Error that names the path, the reason and what to do
  */
 export async function openDataFolder(project: string): Promise<string> {
   const data = dataPath(project);
@@ -57,7 +57,7 @@ function refuse(data: string): (error: NodeJS.ErrnoException) => Promise<never> 
 async function reasonOf(error: NodeJS.ErrnoException, folder: string): Promise<string> {
   switch (error.code) {
     case 'EROFS':
-      return 'the file system is read-only: move the project to one that can be written';
+      return 'the file system is read-only: move the project to a writable file system';
     case 'EACCES':
     case 'EPERM': {
       const owner = accountName((await stat(folder)).uid);

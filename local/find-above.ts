@@ -20,8 +20,8 @@ const ROOTS = ['package.json', '.git'];
 
 /**
  * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: folders above
- * the root belong to other projects or, as in /tmp, to any account. @throws UntrustedError if another account could
- * have written it
+ * the root belong to other projects or, as in /tmp, to any account.
+ * @throws UntrustedError if another account could have written it
  */
 export function findAbove(from: string, what: string): FoundAbove | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {

@@ -23,7 +23,7 @@ export interface HandlerState {
 /** The addresses of a running stack, as in `.millrace/dev.json`: read by the `millrace` command and by other tools. */
 export interface DevState {
   readonly pid: number;
-  /** Distinguishes the process from a later one with the same pid; opaque. */
+  /** Distinguishes the process from a later process with the same pid; opaque. */
   readonly processStart: string;
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;

@@ -4,7 +4,7 @@ import { isTerminal } from '../../local/screen/writers.ts';
 export type Cell = string | number | Date | null | undefined;
 
 const GAP = '  ';
-/** A narrower column says nothing. */
+/** Least width of a column: a narrower one is unreadable. */
 const LEAST_WIDTH = 12;
 
 interface Limits {

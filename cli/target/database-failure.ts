@@ -24,7 +24,7 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
 ];
 
 export const MIGRATE = 'npx millrace migrate --database-url …';
-const PASSWORD = 'write it into DATABASE_URL, set PGPASSWORD, or add a line to ~/.pgpass';
+const PASSWORD = 'include it in DATABASE_URL, set PGPASSWORD, or add a line to ~/.pgpass';
 /** What to do without a permission. */
 const GRANT =
   'reading jobs and dead letters and redriving require the role millrace_operator (grant millrace_operator to ' +

@@ -3,7 +3,8 @@ import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
 
-// The usual batch, in which every attempt succeeded. migrations/0009_endings.sql says how a job ends and how it dies.
+// The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
+// dies.
 const FINISH_SUCCESSES = `
   select id as "jobId", 'succeeded' as status
     from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;
@@ -24,7 +25,7 @@ export interface SettleOptions {
 }
 
 /**
- * Ends attempts; no other function ends one. It settles all in one statement, or row by row when one row makes the
+ * Ends attempts; no other function does. Settles all attempts in one statement, or row by row when one row makes the
  * statement fail. Returns results in the order of the input.
  */
 export async function settle(

@@ -22,7 +22,7 @@ export type StartVerdict =
   | 'cancelled'
   /** The job could be started, but another transaction has locked its row. */
   | 'busy'
-  /** The message does not start the job; `row` tells `decide` what to do with the message. */
+  /** The message does not start the job; from `row`, `decide` determines what to do with the message. */
   | 'none';
 
 /** The answer to one start request. */

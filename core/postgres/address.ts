@@ -11,7 +11,7 @@ export interface Server {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Empty if there is no password. */
+  /** Empty for a connection without a password. */
   readonly password: string;
   readonly database: string;
   /** False for a connection without TLS. */
@@ -39,8 +39,8 @@ const RDS_AUTHORITIES = join(import.meta.dirname, '../..', 'infra', 'rds-ca.pem'
 
 /**
  * Returns the connections to try for an address, in this order. `sslmode` has the same meaning as for libpq. Without
- * `sslmode`, a connection to another machine is encrypted, and the server's certificate and name are verified. @throws
- * SettingError for a parameter with an unknown value; the error does not contain the address.
+ * `sslmode`, a connection to another machine is encrypted, and the server's certificate and name are verified.
+ * @throws SettingError for a parameter with an unknown value; the error does not contain the address.
  */
 export function serversOf(connectionString: string): readonly [Server, ...Server[]] {
   const url = URL.parse(connectionString);

@@ -46,7 +46,7 @@ const FIND_LEDGER = `
     where n.nspname = 'millrace' and c.relname = 'migrations'`;
 const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
-/** Errors if another session changed the same catalog row or created the same object. */
+/** Codes of the errors that occur if another session changed the same catalog row or created the same object. */
 const CONFLICTS = new Set(['XX000', '23505', '42710', '42P06', '42P07']);
 const MOST_CONFLICTS = 20;
 const BECOME_OWNER = `set local role millrace_owner`;

@@ -42,8 +42,8 @@ class Busy extends Undo {
 }
 
 /**
- * Runs `work` in a transaction as the owner, while no other migrator runs one. @throws MigrationError that names the
- * session with the migration lock, if that session keeps the lock for too long.
+ * Runs `work` in a transaction as the owner, while no other migrator runs one.
+ * @throws MigrationError that names the session with the migration lock, if that session keeps the lock for too long.
  */
 export async function withLedger<T>(
   db: Database,

@@ -7,9 +7,9 @@ export interface PageWish {
   readonly windowRows?: number;
 }
 
-/** Rows that one statement scans, whether or not they match the filter. */
+/** Number of rows that one statement scans, whether or not they match the filter. */
 const WINDOW_ROWS = 20_000;
-/** Most windows that one page scans. The page then ends with few rows or none, and has a next page. */
+/** Largest number of windows that one page scans. The page then ends, with few rows or none, and has a next page. */
 const MOST_WINDOWS = 10;
 
 /** The next rows to scan, some of which match. */

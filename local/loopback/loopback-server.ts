@@ -21,8 +21,8 @@ const REFUSED = {
 
 /**
  * Serves HTTP on 127.0.0.1 to programs on this machine. A page of another site in a browser receives 403, even if its
- * host name points at 127.0.0.1. This function opens every HTTP server of a stack. @throws Error with code EADDRINUSE
- * if the port is in use
+ * host name points at 127.0.0.1. This function opens every HTTP server of a stack.
+ * @throws Error with code EADDRINUSE if the port is in use
  */
 export async function listenOnLoopback(
   port: number,

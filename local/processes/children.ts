@@ -89,7 +89,9 @@ export function openChildren(): Children {
 
   function spawn(command: string, args: readonly string[], options: ChildOptions = {}): Child {
     if (!isRunning(reaper)) {
-      throw new Error(`cannot start ${command}: the process that ends leftover children has exited; restarting it`);
+      throw new Error(
+        `cannot start ${command}: the process that ends leftover children has exited and is being restarted`,
+      );
     }
     const { lastSignal = 'KILL' } = options;
     const child = startRegistered(reaper, { ...options, lastSignal, argv: [command, ...args] });
@@ -132,8 +134,8 @@ function isRunning({ pid, exitCode, signalCode }: Reaper): boolean {
 }
 
 /**
- * Starts a child that registers itself before it executes `argv`. It holds the pipe open until then, so the reaper
- * knows every child at whatever moment this process dies.
+ * Starts a child that registers itself before it executes `argv`. It keeps the pipe open until it has registered, so
+ * the reaper knows every child whenever this process dies.
  */
 function startRegistered(
   reaper: Reaper,

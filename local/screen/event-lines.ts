@@ -119,7 +119,7 @@ function roughly(seconds: unknown): string {
   return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
 }
 
-/** Describes a handler's own line, or an event without a sentence of its own. */
+/** Describes an event that a handler logs, or an event that has no sentence. */
 function otherSentence(log: LogLine): string {
   const { attempt, ...fields } = log;
   const name = log.event.replaceAll('_', ' ');

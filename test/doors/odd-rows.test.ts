@@ -100,7 +100,7 @@ describe('a payload or a trace that is too large', () => {
     expect(await engine.state(large)).toMatchObject({ status: 'dead_letter', attempts: 1, last_error: LARGE });
   });
 
-  it('costs nothing either when the response to the start is lost', async () => {
+  it('uses no attempt if the response to the start is lost', async () => {
     const { mates, large } = await insert();
     await engine.dispatch();
     const records = engine.queues.receive(QUEUE, 10);

@@ -95,6 +95,6 @@ it.skipIf(!canMount)('the error for a read-only file system says so', async () =
 
   expect(message).toBe(
     `cannot create ${join(project, '.millrace')}: the file system is read-only: ` +
-      'move the project to one that can be written',
+      'move the project to a writable file system',
   );
 });

@@ -67,7 +67,7 @@ it('a password file is not used if others can read it or no line matches', async
 
     expect(code).toBe(4);
     expect(stderr).toMatch(
-      /requires a password: write it into DATABASE_URL, set PGPASSWORD, or add a line to ~\/\.pgpass/,
+      /requires a password: include it in DATABASE_URL, set PGPASSWORD, or add a line to ~\/\.pgpass/,
     );
   }
 });

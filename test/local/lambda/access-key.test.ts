@@ -27,7 +27,7 @@ it.each([
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
   for (const text of texts) {
-    expect(text).toContain('use lambdaAccessKeyId of .millrace/dev.json as AWS_ACCESS_KEY_ID');
+    expect(text).toContain('use lambdaAccessKeyId from .millrace/dev.json as AWS_ACCESS_KEY_ID');
     expect(text).not.toContain('sk_live');
   }
   expect(fixture.lines()).not.toContain('ran');
