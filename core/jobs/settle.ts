@@ -85,6 +85,7 @@ interface Refusal {
  * Logs one event for all refusals: with a full disk or a failing trigger, every row is refused for the same reason.
  */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
+  const { log = processLog } = options;
   const done: Settled[] = [];
   const refusals: Refusal[] = [];
   try {
@@ -94,7 +95,7 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
     if (first) {
       const sqlstate = [...new Set(refusals.map(({ error }) => errorCode(error)))].join(' ');
       const fields = jobsFields([...new Set(refusals.map(({ jobId }) => jobId))]);
-      (options.log ?? processLog).error('settle_refused', { ...fields, sqlstate, error: first.error });
+      log.error('settle_refused', { ...fields, sqlstate, error: first.error });
     }
   }
   return done;
