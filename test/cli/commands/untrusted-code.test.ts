@@ -31,7 +31,7 @@ async function plant({ mode = 0o755, manifest = false } = {}) {
 
 const enqueue = (cwd: string) => runCli(['enqueue', 'x', '{}'], { cwd, env: { DATABASE_URL: database.url } });
 
-it('enqueue inserts the job, but does not run code that every user on the machine can change, and prints a warning', async () => {
+it('enqueue inserts the job with a warning, but runs no code that every user can change', async () => {
   const { victim, handlers, hasRun } = await plant({ mode: 0o777, manifest: true });
 
   const { code, stderr } = await enqueue(victim);
