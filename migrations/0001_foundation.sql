@@ -13,8 +13,8 @@ create function millrace.clock() returns timestamptz
 revoke execute on function millrace.clock() from public;
 grant execute on function millrace.clock() to millrace_app, millrace_operator, millrace_runtime;
 
--- The actor in audit lines: the login, or the caller that the API names for this transaction (the API has one login for
--- all its callers). A login without the runtime role cannot name another actor.
+-- The actor in audit events: the login, or the caller that the API names for this transaction (the API has one login
+-- for all its callers). A login without the runtime role cannot name another actor.
 create function millrace.actor() returns text
   language sql stable
   set search_path = pg_catalog, pg_temp

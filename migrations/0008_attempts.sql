@@ -44,7 +44,8 @@ begin
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
-    -- Only if it rises, and only if no other transaction has the row: it tells a lost message from a slow queue.
+    -- Only if it rises, and only if no other transaction has the row: it distinguishes a lost message from a slow
+    -- queue.
     update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
       where s.ctid = (select t.ctid from millrace.handler_starts t
                         where t.job_type = of_type and t.routing_key = of_key

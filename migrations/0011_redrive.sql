@@ -2,7 +2,7 @@
 
 -- The redrive of single jobs: a job that is dead_letter under this claim becomes pending with fresh attempts. A null
 -- claim matches any. A second redrive finds nothing to do and returns no row. A suspect stays one: what killed its
--- process once may do so again, and its batch-mates with it.
+-- process once may do so again, and fail the other jobs of the batch.
 create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
   language sql security definer set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

@@ -5,13 +5,17 @@ import { errorCode, Undo } from './statement-errors.ts';
 
 const BECOME_OWNER = `set local role millrace_owner`;
 /**
- * Only the owner's members can take it, unlike an advisory lock, and a reader of the ledger does not delay it. It
- * lasts until the end of the transaction: it works with a transaction pooler, and a killed migrator frees it. While it
- * waits it has no snapshot, for which `create index concurrently` of another migrator would wait.
+ * Acquires the migration lock. Unlike an advisory lock, only members of the owner role can acquire it. A reader of the
+ * ledger does not delay it. It lasts until the end of the transaction, so it works with a transaction pooler, and it is
+ * released if the migrator is killed. A statement that waits for the lock has no snapshot, for which `create index
+ * concurrently` of another migrator would wait.
  */
 const LOCK_LEDGER = `lock table millrace.migrations in exclusive mode`;
 const WAIT_FOR_LOCK = `select pg_catalog.set_config('lock_timeout', $1, true)`;
-/** A statement that waits for a table lock blocks all later ones, so this bounds the delay of concurrent inserts. */
+/**
+ * A statement that waits for a table lock blocks all later statements on that table, so this limits the delay of
+ * concurrent inserts.
+ */
 const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 const FIND_HOLDER = `
   select a.pid, a.usename as "user", a.application_name as application
@@ -20,26 +24,26 @@ const FIND_HOLDER = `
       and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
     order by a.xact_start limit 1`;
 const LOCK_TIMEOUT = '55P03';
-/** Shorter than the limit of the time between two statements. */
+/** Shorter than the limit on the time between two statements. */
 const SIGN_EVERY_MS = 3000;
 
 export interface Patience {
-  /** Length of one wait, in milliseconds; each is logged. */
+  /** Duration of one wait, in milliseconds; each wait is logged. */
   readonly waitMs: number;
   readonly waits: number;
 }
 
-/** Ten minutes, less than the function of a deployment may take. */
+/** Ten minutes in total, less than the timeout of a deployment's function. */
 const PATIENCE: Patience = { waitMs: 10_000, waits: 60 };
 
-/** Another session has the lock. */
+/** The error if another session has the lock. */
 class Busy extends Undo {
   override readonly name = 'Busy';
 }
 
 /**
- * Runs one transaction at a time across migrators, as the owner.
- * @throws MigrationError that names the session with the lock, when it keeps it for too long.
+ * Runs `work` in a transaction as the owner, while no other migrator runs one.
+ * @throws MigrationError that names the session with the migration lock, if that session keeps the lock for too long.
  */
 export async function withLedger<T>(
   db: Database,
@@ -51,7 +55,7 @@ export async function withLedger<T>(
     const done = await db.transaction((tx) => locked(tx, waitMs, work)).catch(unlessBusy);
     if (done !== undefined) return done.value;
     const [holder = UNKNOWN] = (await db.query<Holder>(FIND_HOLDER)).rows;
-    log.warn('migration_waiting', { reason: `session ${describe(holder)} has the lock of the migrations` });
+    log.warn('migration_waiting', { reason: `session ${describe(holder)} has the migration lock` });
     if (wait >= waits) throw new MigrationError(refusal(holder));
   }
 }
@@ -62,7 +66,7 @@ interface Holder {
   readonly application: string;
 }
 
-/** It ended between the wait and the question. */
+/** Stands for a session that ended between the wait and the query. */
 const UNKNOWN: Holder = { pid: 0, user: null, application: '' };
 
 async function locked<T>(tx: Queryable, waitMs: number, work: (tx: Queryable) => Promise<T>): Promise<{ value: T }> {
@@ -85,14 +89,15 @@ function describe({ pid, user, application }: Holder): string {
 
 function refusal(holder: Holder): string {
   return (
-    `session ${describe(holder)} keeps the lock of the migrations: wait for it if it is another migration, otherwise ` +
+    `session ${describe(holder)} keeps the migration lock: wait for it if it is another migration, otherwise ` +
     `end it with select pg_terminate_backend(${holder.pid}), then migrate again`
   );
 }
 
 /**
- * Runs `work`, which uses another connection, while the transaction keeps its locks: the server ends a transaction
- * whose client is silent. Sends what needs no snapshot, for which `create index concurrently` would wait.
+ * Runs `work`, which uses another connection, and keeps this transaction and its locks alive meanwhile: the server ends
+ * a transaction whose client is silent. Sends a statement that requires no snapshot, because `create index
+ * concurrently` would wait for a snapshot.
  */
 export async function keepingAlive<T>(tx: Queryable, work: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => void tx.query(LIMIT_WAITING).catch(() => undefined), SIGN_EVERY_MS);

@@ -44,7 +44,7 @@ interface State {
 export interface DeployedHandlers {
   /** Sorted by name. */
   readonly list: () => readonly Registration[];
-  /** One line for each file that is not deployed as it stands: file, line and reason. */
+  /** One line for each file that is not deployed in its current form: file, line and reason. */
   readonly complaints: () => readonly string[];
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls

@@ -19,10 +19,10 @@ export default defineHandler({
   },
 });
 `;
-// The one variable that npm start documents.
+// The only variable that npm start documents.
 const { AWS_ENDPOINT_URL_SQS: _documented, ...SHELL } = HOSTILE_VARIABLES;
 
-it('npm start works with any variables in the shell and in .env, and a handler that changes pg', async () => {
+it('npm start works with any variables in the shell and in .env, and with a handler that changes pg', async () => {
   const project = await makeProject({ 'spoils.ts': SOURCE });
   onTestFinished(() => project.remove());
   const lines = Object.entries(HOSTILE_VARIABLES).map(([name, value]) => `${name}="${value}"`);

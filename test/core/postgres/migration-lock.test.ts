@@ -19,10 +19,10 @@ it.each([
   ['an advisory lock of any number', "select pg_try_advisory_lock(hashtextextended('millrace.migrations', 0))"],
   ['a row lock of the jobs', 'begin; select count(*) from millrace.jobs'],
   ['the lock of a reader of the ledger', 'begin; select * from millrace.migrations'],
-])('a login without rights cannot hold up a migration by %s', async (_what, statement) => {
+])('a login without rights cannot delay a migration with %s', async (_what, statement) => {
   for (const { url } of [app, operator]) {
     const client = await createClient(url);
-    // Refused, it holds nothing.
+    // A refused statement locks nothing.
     await client.query(statement).catch(() => undefined);
   }
   const log = recordLog();
@@ -34,7 +34,7 @@ it.each([
 });
 
 it.each(['share update exclusive', 'access exclusive'])(
-  'says which session keeps the ledger in %s mode, and goes on when it is free',
+  'names the session that locks the ledger in %s mode, and continues when the lock is released',
   async (mode) => {
     const holder = await createClient(`${test.url}?application_name=forgotten`);
     await holder.query(`begin; lock table millrace.migrations in ${mode} mode`);
@@ -51,14 +51,14 @@ it.each(['share update exclusive', 'access exclusive'])(
     await holder.query('rollback');
 
     expect(line?.reason).toBe(
-      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the lock of the migrations`,
+      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the migration lock`,
     );
     expect(await waiting).toBe('done');
     await db.close();
   },
 );
 
-it('gives up after its limit, and says how to free the lock', async () => {
+it('gives up after its limit, and states how to release the lock', async () => {
   const holder = await createClient(`${test.url}?application_name=forgotten`);
   await holder.query('begin; lock table millrace.migrations');
   const log = recordLog();

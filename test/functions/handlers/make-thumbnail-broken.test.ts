@@ -82,7 +82,7 @@ describe('make_thumbnail with a broken or hostile image', () => {
   });
 });
 
-/** An image that no format compresses well, so that half of its file is half of its pixels. */
+/** An image that no format compresses well, so that half of the file contains half of the pixels. */
 function noise(width: number, height: number): Sharp {
   return sharp({
     create: { width, height, channels: 3, background: 'grey', noise: { type: 'gaussian', mean: 128, sigma: 60 } },

@@ -3,7 +3,7 @@ import { isNode, type Node, nameOf, type Place, textOf } from './syntax.ts';
 
 const GOVERNED = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
 
-/** Modules that open connections, what of them does, and the files that may import that. */
+/** Modules that open connections, the names that open them, and the files that may import these names. */
 const MAKERS = [
   { module: /^pg($|\/)/, opens: /./, makers: ['core/postgres/connect.ts'] },
   {
@@ -13,7 +13,7 @@ const MAKERS = [
   },
 ];
 
-/** Returns what an import brings in, other than types. */
+/** Returns the names that a declaration imports, except types. */
 function importedBy({ node, parents }: Place): { from: string; names: string[] } {
   if (node.type === 'ImportExpression') return { from: textOf(node.source) ?? '', names: ['*'] };
   const declaration = parents[0];
@@ -25,7 +25,7 @@ function importedBy({ node, parents }: Place): { from: string; names: string[] }
   return { from: (isNode(declaration?.source) && textOf(declaration.source)) || '', names: [name] };
 }
 
-/** One file opens connections to Postgres and one the clients of AWS, so that nothing is left to their defaults. */
+/** One file opens connections to Postgres, and one opens AWS clients, so that no default of a library applies. */
 export const clientMaker: Rule = {
   name: 'client maker',
   check: ({ path, text, syntax }) =>
