@@ -45,13 +45,14 @@ export interface RegistryTarget {
   readonly stage: string;
   /** The URL of every queue, without the name at its end. */
   readonly queueUrlPrefix: string;
+  readonly log: Log;
 }
 
 /** Writes this release's handlers to the registry; a rollback writes those of the earlier release again. */
 export async function writeRegistry(
   db: Database,
   catalog: readonly HandlerDefinition[],
-  { stage, queueUrlPrefix }: RegistryTarget,
+  { stage, queueUrlPrefix, log }: RegistryTarget,
 ): Promise<void> {
   const deployed = catalog.map((definition) => ({
     definition,
@@ -59,5 +60,5 @@ export async function writeRegistry(
     deadLetterQueueUrl: queueUrlPrefix + deadLetterQueueName(stage, definition),
     functionName: queueName(stage, definition),
   }));
-  await registerHandlers(db, deployed);
+  await registerHandlers({ db, onWaiting: (reason) => log.warn('registry_waiting', { reason }) }, deployed);
 }

@@ -98,7 +98,7 @@ async function deployStage(
     const Target = { Arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}` };
     aws.schedules.set(name, { ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', Target });
   }
-  await registerHandlers(db, handlers);
+  await registerHandlers({ db }, handlers);
   const reminder = handlers.find(({ definition }) => definition.jobType === 'send_reminder')!;
   const { functionName: name, queueUrl: url, deadLetterQueueUrl: deadLetterUrl, mapping } = reminder;
   return { stage, name, url, deadLetterUrl, mapping };
