@@ -81,7 +81,10 @@ export class HandlerRemoval extends MillraceError {
   }
 }
 
-/** `MILLRACE_REGISTRY`: the handlers of a release cannot be registered: another session keeps a lock. */
+/**
+ * `MILLRACE_REGISTRY`: the handlers of a release cannot be registered: another session keeps a lock, or the database
+ * belongs to another stage.
+ */
 export class RegistryError extends MillraceError {
   override readonly name = 'RegistryError';
   readonly code = 'MILLRACE_REGISTRY';

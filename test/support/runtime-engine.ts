@@ -75,7 +75,7 @@ export function registrationsOf(handlers: readonly Options[]): Registration[] {
 
 /** Registers these handlers, and removes all others. */
 export async function deploy(db: Database, ...handlers: Options[]): Promise<void> {
-  await registerHandlers({ db }, registrationsOf(handlers));
+  await registerHandlers({ db, stage: 'local' }, registrationsOf(handlers));
 }
 
 /** Returns the address of the queue that `deploy` registers for a handler without a routing key. */

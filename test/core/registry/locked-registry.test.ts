@@ -37,7 +37,7 @@ it.each([
   const patience = { waitMs: 100, pauseMs: 500, tries: 1e6 };
 
   const deploying = registerHandlers(
-    { db, patience, onWaiting: (reason) => reasons.push(reason) },
+    { db, stage: 'local', patience, onWaiting: (reason) => reasons.push(reason) },
     registrationsOf(AFTER),
   );
   await eventually(() => expect(reasons.length).toBeGreaterThan(1));
@@ -65,7 +65,7 @@ it.each([
   const reasons: string[] = [];
 
   const refused = registerHandlers(
-    { db, patience, onWaiting: (reason) => reasons.push(reason) },
+    { db, stage: 'local', patience, onWaiting: (reason) => reasons.push(reason) },
     registrationsOf(AFTER),
   );
 

@@ -42,6 +42,7 @@ beforeEach(async () => {
 function prepare(release: Partial<Parameters<typeof prepareDatabase>[0]> = {}) {
   return prepareDatabase({
     db,
+    stage: 'prod',
     migration: { connectionString: database.url },
     logins: [{ name: login, password: 'first', role: 'millrace_runtime' }],
     catalog: [mail, vector],
