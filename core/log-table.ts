@@ -128,6 +128,7 @@ export const LOG_EVENTS = {
   database_connection_lost: ['error', 'sqlstate'],
   migration_applied: ['migration'],
   migration_waiting: ['reason'],
+  registry_waiting: ['reason'],
   migrations_ahead: ['migrations'],
   database_prepared: ['applied', 'logins'],
   metrics: [],

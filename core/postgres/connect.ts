@@ -1,4 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
+// @ts-expect-error The files of the driver have no types, and its index loads another driver for NODE_PG_FORCE_NATIVE.
+import ClientOfDriver from 'pg/lib/client.js';
+// @ts-expect-error The same.
+import PoolOfDriver from 'pg-pool';
 import type { Server } from './address.ts';
 import { COLUMN_VALUES } from './column-values.ts';
 
@@ -25,10 +29,13 @@ interface Driver {
   password: string;
 }
 
+const Client: typeof pg.Client = ClientOfDriver;
+const Pool: typeof pg.Pool = PoolOfDriver;
+
 const versions = new WeakMap<object, number>();
 
-/** A connection that depends only on its options. Losing it never ends the process, whatever statement is running. */
-class OwnClient extends pg.Client {
+/** A connection that depends on nothing but its options. Its loss never ends the process, whatever runs on it. */
+class OwnClient extends Client {
   constructor(config: pg.ClientConfig) {
     super(config);
     const driver = this as unknown as Driver;
@@ -45,7 +52,7 @@ class OwnClient extends pg.Client {
 
 /** Makes a pool, which opens connections on demand. */
 export function makePool(server: Server, { max, ...options }: ConnectOptions & { readonly max: number }): pg.Pool {
-  return new pg.Pool({
+  return new Pool({
     ...configOf(server, options),
     max,
     // Sends statements without waiting for the responses to earlier statements.

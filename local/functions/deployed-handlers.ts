@@ -80,7 +80,7 @@ async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundle
     deployed.delete(name);
     deps.printLine(`${name} was removed; its jobs stay in the database`);
   }
-  await registerHandlers(deps.db, [...deployed.values()]);
+  await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
   state.started = true;
 }
 

@@ -21,7 +21,7 @@ const SETTINGS = {
   jit: 'off',
   client_connection_check_interval: '5s',
   tcp_keepalives_idle: '30',
-  tcp_user_timeout: '30000',
+  tcp_user_timeout: '10000',
 };
 
 /** Creates a login, and returns the settings of a new session of this login outside the pool. */

@@ -71,7 +71,7 @@ it('a job passes through every state despite hostile variables, role settings an
       openQueueClient(sqs.endpoint, REGION),
     ];
     const made = await ensureQueues(client, 'test', definition);
-    await registerHandlers(db, [{ definition, functionName: 'work', ...made }]);
+    await registerHandlers({ db, stage: 'local' }, [{ definition, functionName: 'work', ...made }]);
     const take = async () => {
       const { signal } = new AbortController();
       const messages = await poller.receive(made.queueUrl, 10, 0, signal);

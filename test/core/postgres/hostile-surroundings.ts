@@ -8,6 +8,8 @@ export const HOSTILE_VARIABLES: Readonly<Record<string, string>> = {
   ...{ PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct', PGREQUIRESSL: '1', PGSSLROOTCERT: '/nowhere' },
   ...{ PGOPTIONS: '-c statement_timeout=1', PGAPPNAME: 'other', PGTZ: 'Asia/Tokyo', PGDATESTYLE: 'SQL' },
   ...{ PGCLIENT_ENCODING: 'LATIN1', PGCLIENTENCODING: 'LATIN1', PGREPLICATION: 'database', PGBINARY: 'true' },
+  // Read when a process loads pg: see native-driver.test.ts.
+  ...{ NODE_PG_FORCE_NATIVE: '1' },
   ...{ PGCONNECT_TIMEOUT: '1', PGTARGETSESSIONATTRS: 'standby', PGCHANNELBINDING: 'require' },
   ...{ AWS_PROFILE: 'stranger', AWS_REGION: 'nowhere-1', AWS_DEFAULT_REGION: 'nowhere-1' },
   ...{ AWS_ACCESS_KEY_ID: 'expired', AWS_SECRET_ACCESS_KEY: 'expired', AWS_SESSION_TOKEN: 'expired' },

@@ -42,7 +42,7 @@ it.each(['share update exclusive', 'access exclusive'])(
     const log = recordLog();
     const db = openDatabase({ connectionString: test.url, max: 1, name: 'waits', log });
 
-    const waiting = withLedger(db, log, async () => 'done', { waitMs: 50, waits: 1e6 });
+    const waiting = withLedger(db, log, async () => 'done', { waitMs: 50, pauseMs: 0, tries: 1e6 });
     const [line] = await eventually(() => {
       const lines = log.events('migration_waiting');
       expect(lines.length).toBeGreaterThan(1);
@@ -64,7 +64,7 @@ it('gives up after its limit, and states how to release the lock', async () => {
   const log = recordLog();
   const db = openDatabase({ connectionString: test.url, max: 1, name: 'waits', log });
 
-  const refused = withLedger(db, log, async () => 'done', { waitMs: 20, waits: 3 });
+  const refused = withLedger(db, log, async () => 'done', { waitMs: 20, pauseMs: 0, tries: 3 });
 
   await expect(refused).rejects.toThrow(
     /^session \d+ \(user \w+, application forgotten\) .*pg_terminate_backend\(\d+\)/,

@@ -5,7 +5,9 @@ const GOVERNED = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
 
 /** Modules that open connections, the names that open them, and the files that may import these names. */
 const MAKERS = [
-  { module: /^pg($|\/)/, opens: /./, makers: ['core/postgres/connect.ts'] },
+  // The index of pg loads another driver when NODE_PG_FORCE_NATIVE is set.
+  { module: /^pg$/, opens: /./, makers: [] },
+  { module: /^pg(-pool|\/.*)$/, opens: /./, makers: ['core/postgres/connect.ts'] },
   {
     module: /^@aws-sdk\/client-/,
     opens: /(Client|^SQS|^Lambda|^Scheduler|^SecretsManager|^default|^\*)$/,
@@ -33,7 +35,8 @@ export const clientMaker: Rule = {
       const { from, names } = importedBy(place);
       const claim = MAKERS.find(({ module, opens }) => module.test(from) && names.some((name) => opens.test(name)));
       if (claim === undefined || claim.makers.includes(path)) return [];
-      const message = `imports ${names.join(', ')} of ${from}; only ${claim.makers.join(' or ')} opens connections`;
+      const makers = claim.makers.join(' or ') || 'nothing';
+      const message = `imports ${names.join(', ')} of ${from}; ${makers} opens connections with it`;
       return [{ path, line: lineAt(text, place.node.start), message }];
     }),
 };
