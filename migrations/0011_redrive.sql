@@ -172,7 +172,8 @@ begin
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
         when key = 'limit' then jsonb_typeof(value) = 'number' and value #>> '{}' ~ '^[1-9][0-9]{0,17}$'
         when key = 'all' then value = 'true'
-        when key in ('since', 'until') then jsonb_typeof(value) = 'string' and millrace.is_time(value #>> '{}')
+        when key in ('since', 'until') then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 64
+          and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
         when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'

@@ -1,8 +1,15 @@
 import type pg from 'pg';
-import { readForeignSettings } from './foreign-settings.ts';
 import { type Address, type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
 import { canRepeat, leavesSound } from './statement-errors.ts';
-import { beginText, inTransaction, type Queryable, run, runAlone, type TransactionSettings } from './transaction.ts';
+import {
+  beginText,
+  inTransaction,
+  type Queryable,
+  readForeignSettings,
+  run,
+  runAlone,
+  type TransactionSettings,
+} from './transaction.ts';
 
 export type { Queryable };
 
@@ -27,11 +34,10 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     statementMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     idleMs: IDLE_TIMEOUT_MS,
   };
-  const first = beginText(limits);
   const using = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
     again(() =>
       withClient(pool, async (client) => {
-        await readForeignSettings(client, (text) => runAlone(client, first, text));
+        await readForeignSettings(client, limits);
         return work(client);
       }),
     );
@@ -39,7 +45,7 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     query: (text, values) => using((client) => runAlone(client, begin, text, values)),
   });
   return {
-    ...queryable(first),
+    ...queryable(beginText(limits)),
     keyed: queryable(beginText({ ...limits, keyed: true })),
     transaction: (work, own = {}) => {
       const text = beginText({ ...limits, ...own });

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { serverVersion } from './connect.ts';
-import { undoForeignSettings } from './foreign-settings.ts';
 import { leavesSound } from './statement-errors.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
@@ -52,9 +51,36 @@ export function beginText({ statementMs, idleMs, keyed = false }: TransactionSet
 /** Removes the limit on the whole transaction: each statement has its own. Versions before Postgres 17 refuse this. */
 const NO_TOTAL_LIMIT = '; set local transaction_timeout = 0';
 
+/**
+ * Finds settings of a role, a database or a server that change how Postgres plans our statements, whether a commit is
+ * on disk when it is reported, or the name under which the audit log records it.
+ */
+const FIND_FOREIGN_SETTINGS = `
+  select coalesce(string_agg(format('set local %I = %L; ', s.name, coalesce(w.value, s.boot_val)), ''), '')
+         || case when current_setting('millrace.actor', true) <> '' then 'set local millrace.actor = ''''; ' else '' end
+         as undo
+    from pg_settings s
+    left join (values ('synchronous_commit', 'off', 'on')) as w(name, refused, value) on w.name = s.name
+    where s.context = 'user' and s.setting <> s.boot_val
+      and case when w.name is not null then s.setting = w.refused
+               else s.category like 'Query Tuning / %' and s.name not in ('jit', 'effective_cache_size') end`;
+
+/** The statements that undo these settings for a transaction. */
+const undoing = new WeakMap<pg.PoolClient, string>();
+
+/**
+ * Looks up these settings of a new connection. They are the same for every connection of a login, so that most have
+ * nothing to undo; sending all of them with each transaction would cost more than the statements.
+ */
+export async function readForeignSettings(client: pg.PoolClient, limits: TransactionSettings): Promise<void> {
+  if (undoing.has(client)) return;
+  const { rows } = await runAlone<{ undo: string }>(client, beginText(limits), FIND_FOREIGN_SETTINGS);
+  undoing.set(client, rows[0]?.undo ?? '');
+}
+
 function begin(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
   // Before ours, which may be stricter.
-  const own = BEGIN + undoForeignSettings(client) + text.slice(BEGIN.length);
+  const own = BEGIN + (undoing.get(client) ?? '') + text.slice(BEGIN.length);
   return client.query(serverVersion(client) >= 17 ? own + NO_TOTAL_LIMIT : own);
 }
 

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import type { Database } from '../../core/postgres/database.ts';
-import { readForeignSettings } from '../../core/postgres/foreign-settings.ts';
-import { beginText, inTransaction, runAlone } from '../../core/postgres/transaction.ts';
+import { beginText, inTransaction, readForeignSettings } from '../../core/postgres/transaction.ts';
 
 interface Watched {
   /** The address of the database with the login of its owner. */
@@ -40,7 +39,7 @@ export async function openWatched({ url, role = 'millrace_runtime' }: Watched): 
   client.on('notice', ({ message = '' }) => texts.push(message));
   await client.query(`${SHOW_PLANS}; set role ${role}`);
   const own = client as unknown as pg.PoolClient;
-  await readForeignSettings(own, (text) => runAlone(own, beginText(LIMITS), text));
+  await readForeignSettings(own, LIMITS);
   const transaction: Database['transaction'] = (work, { keyed = false } = {}) =>
     inTransaction(own, beginText({ ...LIMITS, keyed }), work);
   const show = async (work: () => Promise<unknown>, nested: 'on' | 'off') => {
