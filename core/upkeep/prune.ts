@@ -83,6 +83,17 @@ const PRUNE_OPERATIONS = `
   select (select count(*)::integer from gone) as rows,
          case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 
+// There are few keys, so a pass looks at all of them.
+const PRUNE_API_KEYS = `
+  with looked as materialized (
+    select k.id, coalesce(k.revoked_at, k.expires_at) < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.api_keys k where k.id > coalesce($1::bigint, 0) order by k.id limit $3
+  ), gone as (
+    delete from millrace.api_keys k where k.id = any(array(select id from looked where old)) returning 1
+  )
+  select (select count(*)::integer from gone) as rows, case when count(*) = $3 then max(id)::text end as position
+    from looked`;
+
 // The keys of these tables are not in the order of time, so each has an index on its time.
 const PRUNE_IDEMPOTENCY_KEYS = `
   with gone as (
@@ -125,6 +136,7 @@ export function historyPrunes(retentionSeconds: number) {
     dead_letters: prune(PRUNE_DEAD_LETTERS, 90 * DAY),
     audit: prune(PRUNE_AUDIT, 400 * DAY),
     operations: prune(PRUNE_OPERATIONS, 90 * DAY),
+    api_keys: prune(PRUNE_API_KEYS, 400 * DAY),
     idempotency_keys: prune(PRUNE_IDEMPOTENCY_KEYS, DAY),
     schedule_ticks: prune(PRUNE_SCHEDULE_TICKS, 90 * DAY),
     event_minutes: prune(PRUNE_EVENT_MINUTES, 2 * 3600),

@@ -71,6 +71,21 @@ it('keeps the audit log for four hundred days, and idempotency keys for one', as
   expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
 });
 
+it('deletes revoked and expired keys of the API after four hundred days', async () => {
+  await pool.query(`insert into millrace.api_keys
+      (name, secret_sha256, scopes, created_at, expires_at, revoked_at) values
+    ('revoked', '1', '{}', now() - interval '600 days', null, now() - interval '401 days'),
+    ('expired', '2', '{}', now() - interval '600 days', now() - interval '401 days', null),
+    ('revoked lately', '3', '{}', now() - interval '600 days', now() - interval '500 days', now() - interval '9 days'),
+    ('expired lately', '4', '{}', now() - interval '600 days', now() - interval '399 days', null),
+    ('in use', '5', '{}', now() - interval '600 days', null, null)`);
+
+  await pruneHistory(engine, 7 * DAY);
+
+  const left = await pool.query('select name from millrace.api_keys order by id');
+  expect(left.rows.map(({ name }) => name)).toEqual(['revoked lately', 'expired lately', 'in use']);
+});
+
 it('deletes operations that ended ninety days ago, and never a running one', async () => {
   await pool.query(`insert into millrace.operations
       (kind, filter, status, requested_by, created_at, updated_at, finished_at) values
