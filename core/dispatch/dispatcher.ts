@@ -116,7 +116,6 @@ function openRun(deps: DispatcherDeps): Run {
   return {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
-    refusals: new Map(),
     reported: new Set(),
     floors: openFloors(deps.time),
     maintainedAt: Number.NEGATIVE_INFINITY,

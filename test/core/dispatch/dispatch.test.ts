@@ -19,7 +19,7 @@ beforeEach(async () => {
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;
-  deps = { db, queues, log, random: () => 1, refusals: new Map() };
+  deps = { db, queues, log, random: () => 1 };
 });
 
 describe('a dispatch', () => {

@@ -89,7 +89,7 @@ it('a job lives its whole life amid hostile variables, settings of roles, and a 
     };
     const work = async (count: number) => {
       await eventually(async () => {
-        const { claimed } = await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 10);
+        const { claimed } = await dispatch({ db, queues, log, random: () => 1 }, 10);
         expect(claimed).toBe(count);
       });
       await take();
