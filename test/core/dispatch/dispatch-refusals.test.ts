@@ -82,23 +82,6 @@ describe('a message that SQS does not accept', () => {
     ]);
   });
 
-  it('is counted by no statement while SQS accepts all messages', async () => {
-    await deploy(db, { jobType: 'mail' });
-    await insertJobs(pool, 'mail', 3);
-    const texts: string[] = [];
-    const watched: typeof db = {
-      ...db,
-      query: (text, values) => {
-        texts.push(text);
-        return db.query(text, values);
-      },
-    };
-
-    await dispatch({ ...deps, db: watched }, 1000);
-
-    expect(texts.filter((text) => text.includes('millrace.handlers'))).toEqual([]);
-  });
-
   it('makes a dead letter with the reason when SQS will never accept it', async () => {
     await deploy(db, { jobType: 'mail' });
     const [id] = await insertJobs(pool, 'mail', 1);

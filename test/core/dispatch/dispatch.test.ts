@@ -76,6 +76,23 @@ describe('a dispatch', () => {
     );
   });
 
+  it('writes nothing to the registry while SQS accepts all messages', async () => {
+    await deploy(db, { jobType: 'mail' });
+    await insertJobs(pool, 'mail', 3);
+    const texts: string[] = [];
+    const watched: typeof db = {
+      ...db,
+      query: (text, values) => {
+        texts.push(text);
+        return db.query(text, values);
+      },
+    };
+
+    await dispatch({ ...deps, db: watched }, 1000);
+
+    expect(texts.filter((text) => text.includes('millrace.handlers'))).toEqual([]);
+  });
+
   it('sends nothing and writes nothing when nothing is due', async () => {
     await deploy(db, { jobType: 'mail' });
 
