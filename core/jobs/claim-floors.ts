@@ -29,8 +29,8 @@ export interface ClaimFloors {
   /** Returns a claim number for each handler, and a time and an id for each of its ten priorities. */
   read(handlers: readonly HandlerAddress[]): { claimNos: string[]; dueTimes: string[]; ids: string[] };
   /**
-   * Runs after a claim that succeeded: clears the floors if it ignored them, and raises them to these jobs, which are in
-   * order of due time and id within a priority.
+   * Runs after a claim that succeeded: clears the floors if it ignored them, and raises them to these jobs, which are
+   * in order of due time and id within a priority.
    */
   end(jobs: readonly (HandlerAddress & FloorOfJob)[]): void;
 }
