@@ -61,7 +61,7 @@ create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint
 create index dead_letters_open_strays on millrace.dead_letters (queue_name, id)
   where job_id is null and status = 'open';
 create index dead_letters_job on millrace.dead_letters (job_id);
--- The mirror asks whether a dead letter of a queue was resolved since its last sweep.
+-- The mirror checks whether a dead letter of a queue was resolved since its last sweep.
 create index dead_letters_resolved on millrace.dead_letters (queue_name, resolved_at) where status <> 'open';
 grant select, insert, update, delete on millrace.dead_letters to millrace_runtime;
 grant select on millrace.dead_letters to millrace_operator;

@@ -79,7 +79,7 @@ export async function storeSweep(db: Database, { url, begunAt, complete, left }:
   await db.query(NOTE_SWEEP, [url, begunAt, complete, left]);
 }
 
-/** Strays that one statement looks at. A queue can have had hundreds of thousands. */
+/** Strays that one statement checks. A queue can have had hundreds of thousands. */
 const STRAYS_AT_ONCE = 5000;
 
 // A stray that two complete sweeps did not see is gone: it expired, or a move task or a person removed it.

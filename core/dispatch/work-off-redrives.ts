@@ -46,7 +46,7 @@ export async function workOffRedrives({ db, log, time }: RedriveDeps): Promise<n
   return moved;
 }
 
-/** Steps of a redrive in one round while they find no job to move: each looks at 20,000 dead letters. */
+/** Steps of a redrive in one round while they find no job to move: each checks 20,000 dead letters. */
 const MOST_STEPS = 10;
 
 /** Advances a redrive, past dead letters that do not match, so that it ends without a delay. */

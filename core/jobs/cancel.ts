@@ -20,7 +20,7 @@ export async function cancel(db: Queryable, jobId: string): Promise<CancelAnswer
 }
 
 // Handles requests for jobs that are neither dispatched nor running: cancels the job, or deletes the request of a
-// finished or deleted one. Looks at $3 requests and handles up to $2: those of jobs in flight must not hide the others.
+// finished or deleted one. Checks $3 requests and handles up to $2: those of jobs in flight must not hide the others.
 const APPLY_CANCEL_REQUESTS = `
   with looked as materialized (
     select job_id from millrace.cancel_requests where job_id > coalesce($1::bigint, 0) order by job_id limit $3

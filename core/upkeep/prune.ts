@@ -14,13 +14,13 @@ export async function pruneFinished(db: Queryable, retentionSeconds: number): Pr
   return { position: null, rows: pruned };
 }
 
-/** Rows that one part of a prune looks at: few enough that it takes milliseconds. */
+/** Rows that one part of a prune checks: few enough to take milliseconds. */
 const BATCH = 5000;
 const DAY = 86_400;
 
-// Each statement looks at the next rows in the order of the key, which is the order of time, and continues there. It
-// ends a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on
-// statistics. Rows from the future were written while the clock was ahead: younger and older ones follow.
+// Each statement checks the next rows in the order of the key, which is the order of time, and continues there. It ends
+// a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on statistics.
+// Rows from the future were written while the clock was ahead: younger and older ones follow.
 // Parameters: position, retention in seconds, number of rows.
 const PRUNE_ATTEMPTS = `
   with looked as materialized (
@@ -83,7 +83,7 @@ const PRUNE_OPERATIONS = `
   select (select count(*)::integer from gone) as rows,
          case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 
-// There are few keys, so a pass looks at all of them.
+// There are few keys, so a pass checks all of them.
 const PRUNE_API_KEYS = `
   with looked as materialized (
     select k.id, coalesce(k.revoked_at, k.expires_at) < millrace.clock() - make_interval(secs => $2) as old

@@ -72,7 +72,7 @@ describe('millrace.cancel', () => {
   it.each([
     { what: 'waiting jobs, behind those of 1000 jobs in flight', inFlight: 1000, waiting: 3, expected: [3] },
     { what: 'more waiting jobs than one call applies', inFlight: 0, waiting: 250, expected: [100, 100, 50] },
-    { what: 'waiting jobs, behind more than one call looks at', inFlight: 6000, waiting: 3, expected: [0, 3] },
+    { what: 'waiting jobs, behind more than one call checks', inFlight: 6000, waiting: 3, expected: [0, 3] },
   ])('is applied to $what', async ({ inFlight, waiting, expected }) => {
     await pool.query(
       `with j as (insert into millrace.jobs_live (job_type, status, claim_no, lease_expires_at, max_attempts)
