@@ -83,10 +83,7 @@ export function millrace(handlers: number): Contender {
           queue.expect(jobs);
           const runs = connections.map((own) => handle({ ...deps, db: own, exit: () => undefined }, queue));
           await Promise.all([
-            send(
-              { db, queues: queue, log, random: Math.random, refusals: new Map(), floors: openFloors(systemTime) },
-              jobs,
-            ),
+            send({ db, queues: queue, log, random: Math.random, floors: openFloors(systemTime) }, jobs),
             ...runs,
           ]);
         },

@@ -22,6 +22,8 @@ create table millrace.handlers (
   -- Set by the dispatcher, for example when the queue does not exist: it claims nothing until then.
   held_until timestamptz,
   hold_reason text,
+  -- Consecutive dispatches in which SQS refused messages for its queue.
+  refusals integer not null default 0 check (refusals >= 0),
   deployed_at timestamptz not null default millrace.clock(),
   primary key (job_type, routing_key)
 ) with (fillfactor = 50);

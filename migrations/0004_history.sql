@@ -57,6 +57,9 @@ create index dead_letters_open on millrace.dead_letters (job_type, routing_key, 
 -- A redrive reads the open ones in the order of their ids.
 create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
+-- The mirror closes the strays of a queue that it no longer finds there.
+create index dead_letters_open_strays on millrace.dead_letters (queue_name, id)
+  where job_id is null and status = 'open';
 create index dead_letters_job on millrace.dead_letters (job_id);
 -- The mirror checks whether a dead letter of a queue was resolved since its last sweep.
 create index dead_letters_resolved on millrace.dead_letters (queue_name, resolved_at) where status <> 'open';

@@ -2,7 +2,7 @@
 
 -- Counters. A statement appends one row for each (event, type, status) and never updates a shared row, because a long
 -- transaction of an application would then block settle. Maintain folds them into the totals, which are never deleted:
--- one row per series.
+-- one row per series. Job types that never had a handler are one series, `_other`.
 create table millrace.job_events (
   event text not null check (event in ('enqueued', 'succeeded', 'failed', 'retried', 'dead_lettered', 'manual_retry')),
   job_type text not null,

@@ -9,15 +9,17 @@ create table millrace.upkeep (
 grant select, insert, update on millrace.upkeep to millrace_runtime;
 grant select on millrace.upkeep to millrace_operator;
 
--- Empties a slot of the ring if its last day ended before the retention; returns whether it did. It reads no row: a
--- slot contains one day in 32, and what is left of an earlier one is older still. Gives up after 50 ms, so that other
--- transactions do not queue behind it: late pruning loses nothing.
+-- Empties a slot of the ring if its last day ended before the retention; returns whether it did. A slot contains one
+-- day in 32, and what is left of an earlier one is older still. It reads only its newest rows, because a job that
+-- finished while the clock was ahead is in the slot of a day to come. Gives up after 50 ms, so that other transactions
+-- do not queue behind it: late pruning loses nothing.
 create function millrace.prune_slot(slot smallint, retention interval) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
   as $$
 declare
   leaf text := 'millrace.jobs_finished_' || lpad(slot::text, 2, '0');
   today bigint := floor(extract(epoch from millrace.clock()) / 86400);
+  newest timestamptz;
   last_day bigint := today - (millrace.slot_of(millrace.clock()) - slot + 32) % 32;
 begin
   if retention > interval '30 days' or retention < interval '1 hour' then
@@ -29,6 +31,14 @@ begin
     return false;
   end if;
   if pg_relation_size(leaf) = 0 then
+    return false;
+  end if;
+  -- The rows inserted last are on the last pages, unless these have been vacuumed.
+  execute format('select max(finished_at) from (
+      (select finished_at from %1$s order by id desc limit 1)
+      union all select finished_at from %1$s where ctid >= %2$L) last_rows',
+    leaf, format('(%s,0)', greatest(pg_relation_size(leaf) / current_setting('block_size')::bigint - 8, 0))) into newest;
+  if newest > millrace.clock() - retention then
     return false;
   end if;
   execute format('truncate %s', leaf);

@@ -1,6 +1,6 @@
 -- What the HTTP API stores: keys and responses to idempotent requests.
 
--- Secrets are stored as SHA-256 only. Revoked keys are kept for 400 days.
+-- Secrets are stored as SHA-256 only. Revoked and expired keys are kept for 400 days.
 create table millrace.api_keys (
   id bigint generated always as identity primary key,
   -- Without control characters: audit events contain the name, and terminals print it.

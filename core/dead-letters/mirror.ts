@@ -7,7 +7,7 @@ import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 import { carry } from './carriers.ts';
-import { findMirroredQueues, type MirroredQueue, storeCheck, storeSweep } from './mirrored-queues.ts';
+import { closeGoneStrays, findMirroredQueues, type MirroredQueue, storeCheck, storeSweep } from './mirrored-queues.ts';
 import { sweep } from './sweep.ts';
 
 export interface MirrorDeps {
@@ -25,7 +25,8 @@ const SWEEP_EVERY_SECONDS = 15 * 60;
 /** Longest time that one run receives; messages are hidden for 60 s, and must be visible again before that. */
 const WINDOW_MS = 40_000;
 const QUEUES_AT_ONCE = 4;
-/** Time after the window in which the search for missing messages may continue. */
+/** Time after the window in which strays may be closed, and then the search for missing messages may continue. */
+const CLOSE_MS = 2_000;
 const CARRY_MS = 5_000;
 
 /**
@@ -71,6 +72,7 @@ async function mirrorQueue(deps: MirrorDeps, queue: MirroredQueue, until: number
   const complete = swept.covered && swept.found >= depth && tasks !== undefined;
   await storeSweep(db, { url, name, begunAt, complete, left: swept.left, retentionSeconds });
   if (!swept.covered) log.warn('mirror_not_covered', { queue: name, depth, seen: swept.found });
+  await closeGoneStrays(db, { url, name, retentionSeconds }, () => deps.time.now() < until + CLOSE_MS);
 }
 
 /** Returns the move tasks of a queue, the newest first; undefined when the server does not list them. */

@@ -68,30 +68,56 @@ export interface Sweep {
   readonly retentionSeconds: number;
 }
 
-// A stray that two complete sweeps did not see is gone: it expired, or a move task or a person removed it.
 const NOTE_SWEEP = `
-  with noted as (
-    update millrace.dead_letter_queues q
-      set swept_at = $3, seen = $6, complete_before_at = case when $4 then q.complete_at else q.complete_before_at end,
-          complete_at = case when $4 then $3 else q.complete_at end
-      where q.queue_url = $1
-      returning q.complete_before_at, q.moved_at
-  ), gone as materialized (
-    select d.id,
-           case
-             when d.message_sent_at + make_interval(secs => $5) < millrace.clock() then 'SQS keeps a message no longer'
-             when n.moved_at > d.last_seen_at then 'moved by a move task'
-             else 'no longer in the queue: deleted or purged' end as reason
-      from millrace.dead_letters d, noted n
-      where d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.last_seen_at < n.complete_before_at
-      order by d.id for update of d skip locked
-  )
-  update millrace.dead_letters d
-    set status = 'expired', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.reason
-    from gone g where d.id = g.id`;
+  update millrace.dead_letter_queues q
+    set swept_at = $2, seen = $4, complete_before_at = case when $3 then q.complete_at else q.complete_before_at end,
+        complete_at = case when $3 then $2 else q.complete_at end
+    where q.queue_url = $1`;
 
-/** Stores a sweep, and closes the strays that are no longer in the queue. */
-export async function storeSweep(db: Database, sweep: Sweep): Promise<void> {
-  const { url, name, begunAt, complete, left, retentionSeconds } = sweep;
-  await db.query(NOTE_SWEEP, [url, name, begunAt, complete, retentionSeconds, left]);
+/** Stores a sweep. */
+export async function storeSweep(db: Database, { url, begunAt, complete, left }: Sweep): Promise<void> {
+  await db.query(NOTE_SWEEP, [url, begunAt, complete, left]);
+}
+
+/** Strays that one statement checks. A queue can have had hundreds of thousands. */
+const STRAYS_AT_ONCE = 5000;
+
+// A stray that two complete sweeps did not see is gone: it expired, or a move task or a person removed it.
+const CLOSE_GONE_STRAYS = `
+  with looked as materialized (
+    select d.id, d.last_seen_at < q.complete_before_at as gone,
+           case
+             when d.message_sent_at + make_interval(secs => $3) < millrace.clock() then 'SQS keeps a message no longer'
+             when q.moved_at > d.last_seen_at then 'moved by a move task'
+             else 'no longer in the queue: deleted or purged' end as reason
+      from millrace.dead_letter_queues q
+      join millrace.dead_letters d on d.queue_name = $2 and d.job_id is null and d.status = 'open' and d.id > $4
+      where q.queue_url = $1
+      order by d.id limit $5
+  ), free as materialized (
+    select d.id from millrace.dead_letters d
+      where d.id = any(array(select id from looked where gone)) and d.status = 'open'
+      order by d.id for update of d skip locked
+  ), closed as (
+    update millrace.dead_letters d
+      set status = 'expired', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = l.reason
+      from looked l where d.id = any(array(select id from free)) and l.id = d.id
+  )
+  select case when count(*) = $5 then max(id)::text end as position from looked`;
+
+/**
+ * Closes the strays that are no longer in the queue, a batch in each statement, until `hasTime` returns false. What is
+ * left is closed after the next sweep, which must not wait for it.
+ */
+export async function closeGoneStrays(
+  db: Database,
+  { url, name, retentionSeconds }: Pick<Sweep, 'url' | 'name' | 'retentionSeconds'>,
+  hasTime: () => boolean,
+): Promise<void> {
+  let position: string | null = '0';
+  do {
+    const values: readonly unknown[] = [url, name, retentionSeconds, position, STRAYS_AT_ONCE];
+    const { rows } = await db.keyed.query<{ position: string | null }>(CLOSE_GONE_STRAYS, values);
+    position = rows[0]?.position ?? null;
+  } while (position !== null && hasTime());
 }

@@ -97,6 +97,25 @@ export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]
   return rows.map(toOperation).toReversed();
 }
 
+const READ_NEXT_REDRIVES = `
+  select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
+         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
+         created_at as "createdAt", finished_at as "finishedAt"
+    from millrace.operations where kind = 'redrive' and status = 'running' order by updated_at, id limit $1`;
+
+/** Returns up to `most` running redrives, first those whose last step is the oldest. */
+export async function nextRedrives(db: Queryable, most: number): Promise<RedriveOperation[]> {
+  const { rows } = await db.query<OperationRow>(READ_NEXT_REDRIVES, [most]);
+  return rows.map(toOperation);
+}
+
+const POSTPONE_REDRIVE = `update millrace.operations set updated_at = millrace.clock() where id = $1`;
+
+/** Puts a redrive whose step failed behind the others. */
+export async function postponeRedrive(db: Queryable, id: string): Promise<void> {
+  await db.query(POSTPONE_REDRIVE, [id]);
+}
+
 interface RedriveWish {
   /** Status of the redrives; default: any. */
   readonly status?: RedriveOperation['status'] | undefined;

@@ -6,7 +6,7 @@ import { queueNameOf } from '../handler/naming.ts';
 import { type ClaimedJob, claim } from '../jobs/claim.ts';
 import type { ClaimFloors } from '../jobs/claim-floors.ts';
 import { confirmDispatch } from '../jobs/confirm.ts';
-import { holdHandlers } from '../jobs/hold.ts';
+import { holdHandlers, storeRefusals } from '../jobs/hold.ts';
 import { type Release, release } from '../jobs/release.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
@@ -16,9 +16,7 @@ export interface DispatchDeps {
   readonly db: Database;
   readonly queues: Queues;
   readonly log: Log;
-  /** Consecutive refusals of each queue, which the caller keeps from one dispatch to the next. */
-  readonly refusals: Map<string, number>;
-  /** The floors of the claims, which the caller keeps too. */
+  /** The floors of the claims, which the caller keeps from one dispatch to the next. */
   readonly floors?: ClaimFloors;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
@@ -38,12 +36,16 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
   const queues = Map.groupBy(jobs, ({ queueUrl }) => queueUrl);
   const sendings = [...queues].map(async ([queueUrl, group]) => {
     const verdicts = await deps.queues.send(queueUrl, group.map(toMessage));
-    return { queueUrl, verdicts };
+    const refused = verdicts.some(({ kind }) => kind === 'refused' || kind === 'unknown');
+    const before = group[0]?.refusals ?? 0;
+    return { queueUrl, verdicts, before, refusals: refused ? before + 1 : 0 };
   });
   const results = await Promise.all(sendings);
   for (const { queueUrl, verdicts } of results) if (deps.rounds) countSends(deps.rounds, queueUrl, verdicts);
   const releases = results.flatMap((result) => toReleases(deps, first.claimNo, result));
   await holdMissing(deps, results);
+  const changed = results.filter(({ before, refusals }) => before !== refusals);
+  await storeRefusals(deps.db, new Map(changed.map(({ queueUrl, refusals }) => [queueUrl, refusals])));
   await release(deps.db, releases);
   const sent = jobs.length - releases.length;
   await confirmDispatch(deps.db, first.claimNo, { sent, refused: releases.length });
@@ -54,6 +56,8 @@ export async function dispatch(deps: DispatchDeps, limit: number): Promise<Dispa
 interface Sending {
   readonly queueUrl: string;
   readonly verdicts: readonly SendVerdict[];
+  /** Consecutive dispatches, up to this one, in which SQS refused messages for the queue. */
+  readonly refusals: number;
 }
 
 function toMessage({ id, claimNo, groupKey, epoch }: ClaimedJob): Outgoing {
@@ -63,11 +67,8 @@ function toMessage({ id, claimNo, groupKey, epoch }: ClaimedJob): Outgoing {
 }
 
 /** Returns releases for all jobs without a confirmed send. If SQS has such a message after all, its claim is stale. */
-function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts }: Sending): Release[] {
+function toReleases(deps: DispatchDeps, claimNo: string, { queueUrl, verdicts, refusals }: Sending): Release[] {
   const unsent = verdicts.filter(({ kind }) => kind !== 'sent');
-  const refused = unsent.some(({ kind }) => kind === 'refused' || kind === 'unknown');
-  const refusals = refused ? (deps.refusals.get(queueUrl) ?? 0) + 1 : 0;
-  deps.refusals.set(queueUrl, refusals);
   const holdSeconds = Math.min(LONGEST_HOLD_SECONDS, FIRST_HOLD_SECONDS * 2 ** (refusals - 1));
   const [example] = unsent;
   if (example) {

@@ -116,7 +116,6 @@ function openRun(deps: DispatcherDeps): Run {
   return {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
-    refusals: new Map(),
     reported: new Set(),
     floors: openFloors(deps.time),
     maintainedAt: Number.NEGATIVE_INFINITY,
@@ -129,7 +128,7 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
-  const redriven = await workOffRedrives(run);
+  const redriven = await workOffRedrives({ ...run, time: deps.time });
   const dispatched = await drain(deps, run);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };

@@ -8,12 +8,18 @@ export interface FoldedEvents {
 }
 
 // One transaction deletes each row and adds it to its total, so a reader of totals plus rows counts it exactly once.
+// Job types that never had a handler share one series, as in core/numbers/read-metrics.ts: a producer can mistype a job
+// type in any number of ways.
 const FOLD_EVENTS = `
   with folded as (
     delete from millrace.job_events where ctid = any(array(select ctid from millrace.job_events limit $1))
       returning event, job_type, status, count
+  ), named as (
+    select event, status, count, case when job_type in (
+        select job_type from millrace.handlers union select job_type from millrace.removed_handlers)
+      then job_type else '_other' end as job_type from folded
   ), sums as (
-    select event, job_type, status, sum(count) as count from folded
+    select event, job_type, status, sum(count) as count from named
       group by event, job_type, status order by event, job_type, status
   ), minutes as (
     insert into millrace.job_event_minutes as m (minute, event, job_type, status, count)

@@ -21,14 +21,17 @@ export interface FloorOfJob {
 
 /**
  * The index positions at which one dispatcher's claims begin. A job that becomes due below a floor, because it was
- * released, committed late or enqueued with a past time, is claimed once the floors are cleared.
+ * released, committed late or enqueued with a past time, is claimed once a claim ignores the floors.
  */
 export interface ClaimFloors {
-  /** Runs before a claim: clears the floors when a claim without them is cheap. */
+  /** Runs before a claim: decides whether it ignores the floors, which is cheap or was not done for some seconds. */
   begin(): void;
   /** Returns a claim number for each handler, and a time and an id for each of its ten priorities. */
   read(handlers: readonly HandlerAddress[]): { claimNos: string[]; dueTimes: string[]; ids: string[] };
-  /** Runs after a claim: raises the floors to these jobs, which are in order of due time and id within a priority. */
+  /**
+   * Runs after a claim that succeeded: clears the floors if it ignored them, and raises them to these jobs, which are
+   * in order of due time and id within a priority.
+   */
   end(jobs: readonly (HandlerAddress & FloorOfJob)[]): void;
 }
 
@@ -39,18 +42,18 @@ const LONGEST_MS = 5000;
 
 export function openFloors(time: Pick<Time, 'now'>): ClaimFloors {
   const floors = new Map<string, Floor>();
-  let forgotAt = Number.NEGATIVE_INFINITY;
+  let ignoredAt = Number.NEGATIVE_INFINITY;
   let cost = 0;
   let measuring = false;
   return {
     begin() {
-      measuring = time.now() - forgotAt >= Math.min(cost * SHARE, LONGEST_MS);
-      if (!measuring) return;
-      floors.clear();
-      forgotAt = time.now();
+      // A claim without floors that failed was perhaps too slow.
+      if (measuring) cost = LONGEST_MS;
+      measuring = time.now() - ignoredAt >= Math.min(cost * SHARE, LONGEST_MS);
+      if (measuring) ignoredAt = time.now();
     },
     read(handlers) {
-      const known = handlers.map((handler) => floors.get(handlerName(handler)));
+      const known = handlers.map((handler) => (measuring ? undefined : floors.get(handlerName(handler))));
       const due = known.flatMap((floor) => PRIORITIES.map((priority) => floor?.due.get(priority)));
       return {
         claimNos: known.map((floor) => floor?.claimNo ?? '0'),
@@ -59,7 +62,11 @@ export function openFloors(time: Pick<Time, 'now'>): ClaimFloors {
       };
     },
     end(jobs) {
-      if (measuring) cost = time.now() - forgotAt;
+      if (measuring) {
+        cost = time.now() - ignoredAt;
+        floors.clear();
+      }
+      measuring = false;
       for (const [name, claimed] of Map.groupBy(jobs, handlerName)) {
         const due = floors.get(name)?.due ?? new Map();
         for (const { priority, floorAt, floorId } of claimed) due.set(priority, { at: floorAt, id: floorId });

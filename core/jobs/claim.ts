@@ -8,6 +8,8 @@ export interface ClaimedJob extends HandlerAddress {
   readonly id: string;
   readonly claimNo: string;
   readonly queueUrl: string;
+  /** Consecutive dispatches before this one in which SQS refused messages for the queue. */
+  readonly refusals: number;
   readonly groupKey: string | null;
   /** The epoch of the database, which can be renewed at any time. */
   readonly epoch: string;
@@ -35,7 +37,7 @@ const CLAIM_DUE_JOBS = `
     select $7::boolean as by_age
   ), open as materialized (
     select h.job_type, h.routing_key, h.queue_url, h.dispatched_lease_seconds, h.max_in_flight,
-           h.max_in_flight_floor, h.max_in_flight_cap, o.ord, f.in_flight, f.first_claim
+           h.max_in_flight_floor, h.max_in_flight_cap, h.refusals, o.ord, f.in_flight, f.first_claim
       from unnest($1::text[], $2::text[], $4::bigint[]) with ordinality as o(job_type, routing_key, claim_floor, ord)
       join millrace.handlers h using (job_type, routing_key)
       cross join lateral (
@@ -100,7 +102,8 @@ const CLAIM_DUE_JOBS = `
           hold_until = null, message_id = null, message_sent_at = null, request_id = null
       from dispatch d, open o
       where j.id = any(array(select id from locked)) and o.job_type = j.job_type and o.routing_key = j.routing_key
-      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, j.group_key, j.priority, o.first_claim
+      returning j.id, j.claim_no, j.job_type, j.routing_key, o.queue_url, o.refusals, j.group_key, j.priority,
+                o.first_claim
   ), adapted as (
     -- Doubles the limit of a drained handler with enough due jobs. Lowers it slowly to the floor while the handler does
     -- not drain or has fewer due jobs than room; otherwise a burst would raise it permanently.
@@ -122,7 +125,7 @@ const CLAIM_DUE_JOBS = `
       where h.job_type = t.job_type and h.routing_key = t.routing_key and t.next <> t.max_in_flight
   )
   select id, claim_no as "claimNo", job_type as "jobType", routing_key as "routingKey", queue_url as "queueUrl",
-         group_key as "groupKey", (select epoch from millrace.installation) as epoch, priority,
+         refusals, group_key as "groupKey", (select epoch from millrace.installation) as epoch, priority,
          coalesce(first_claim, claim_no) as "firstClaim",
          least(due_at, millrace.clock() - interval '2 seconds')::text as "floorAt",
          case when due_at < millrace.clock() - interval '2 seconds' then id else 0 end as "floorId"

@@ -1,10 +1,13 @@
 import type { Queryable } from '../postgres/database.ts';
 
 // One statement reads the totals and the rows not yet added to them in one snapshot, so each event counts exactly once.
+// It names the job types that have or had a handler, as the fold does.
 const READ_EVENTS = `
   select event, job_type, status, sum(count)::float8 as value from (
       select event, job_type, status, count from millrace.job_event_totals
-      union all select event, job_type, status, count from millrace.job_events) e
+      union all select event, case when job_type in (
+          select job_type from millrace.handlers union select job_type from millrace.removed_handlers)
+        then job_type else '_other' end, status, count from millrace.job_events) e
     group by event, job_type, status order by event, job_type, status`;
 
 const READ_TIMINGS = `

@@ -2,6 +2,11 @@ import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type LiveCount, readLiveCounts } from './live-counts.ts';
 
+/** The name under which the numbers of further job types are added up. No job type begins with `_`. */
+const OTHERS = '_other';
+/** Job types without a handler that are named: a producer can mistype a job type in any number of ways. */
+const MOST_UNHANDLED = 100;
+
 /** The number of unfinished jobs of one status and type. */
 export interface JobCount {
   readonly status: JobStatus;
@@ -69,6 +74,8 @@ const READ_THROUGHPUT = `
 const READ_LAST_ROUND = `
   select millrace.clock() as "asOf", last_round_at as "lastRoundAt" from millrace.dispatcher_runs`;
 
+const READ_HANDLED_TYPES = `select distinct job_type as "jobType" from millrace.handlers`;
+
 /** Returns the job types that have due jobs, each with the age of its oldest. */
 export async function readOldestDue(db: Queryable): Promise<OldestDue[]> {
   const { rows } = await db.query<OldestDue>(READ_OLDEST_DUE);
@@ -81,28 +88,52 @@ export async function readThroughput(db: Queryable): Promise<Throughput[]> {
   return rows;
 }
 
-/** Returns the statistics, in a few reads that are bounded regardless of the size of the tables. */
+/**
+ * Returns the statistics, in a few reads that are bounded regardless of the size of the tables. It names the job types
+ * with a handler and up to 100 others, and adds up the rest under `_other`.
+ */
 export async function readStats(db: Queryable): Promise<Stats> {
   const { counts, countedAt } = await readLiveCounts(db);
   const oldestDue = await readOldestDue(db);
   const throughput = await readThroughput(db);
+  const { rows: handled } = await db.query<{ jobType: string }>(READ_HANDLED_TYPES);
+  const nameOf = namer(handled, [...counts, ...oldestDue]);
   const { rows: rounds } = await db.query<{ asOf: Date; lastRoundAt: Date | null }>(READ_LAST_ROUND);
   return {
     asOf: rounds[0]?.asOf ?? new Date(0),
-    jobs: addUp(counts),
+    jobs: addUp(counts, nameOf),
     countedAt,
-    oldestDue,
+    oldestDue: oldestOf(oldestDue, nameOf),
     throughput,
     dispatcherLastRoundAt: rounds[0]?.lastRoundAt ?? null,
   };
 }
 
+interface OfJobType {
+  readonly jobType: string;
+}
+
+/** Returns the function that names a job type: by itself, or as one of the others. */
+function namer(handled: readonly OfJobType[], all: readonly OfJobType[]): (one: OfJobType) => string {
+  const named = new Set(handled.map(({ jobType }) => jobType));
+  const unhandled = new Set(all.map(({ jobType }) => jobType).filter((jobType) => !named.has(jobType)));
+  for (const jobType of [...unhandled].sort().slice(0, MOST_UNHANDLED)) named.add(jobType);
+  return ({ jobType }) => (named.has(jobType) ? jobType : OTHERS);
+}
+
 /** Adds up the counts by status and type, in their order. */
-function addUp(counts: readonly LiveCount[]): JobCount[] {
+function addUp(counts: readonly LiveCount[], nameOf: (one: OfJobType) => string): JobCount[] {
   const sums = new Map<string, JobCount>();
-  for (const { status, jobType, count } of counts) {
+  for (const one of counts) {
+    const { status, count } = one;
+    const jobType = nameOf(one);
     const name = `${status} ${jobType}`;
     sums.set(name, { status, jobType, count: count + (sums.get(name)?.count ?? 0) });
   }
   return [...sums.values()];
+}
+
+function oldestOf(all: readonly OldestDue[], nameOf: (one: OfJobType) => string): OldestDue[] {
+  const groups = Map.groupBy(all, nameOf);
+  return [...groups].map(([jobType, some]) => ({ jobType, seconds: Math.max(...some.map(({ seconds }) => seconds)) }));
 }

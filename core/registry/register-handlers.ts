@@ -45,6 +45,7 @@ const REGISTER_HANDLERS = `
         max_in_flight_floor = excluded.max_in_flight_floor, max_in_flight_cap = excluded.max_in_flight_cap,
         max_in_flight = greatest(excluded.max_in_flight_floor, least(excluded.max_in_flight_cap, h.max_in_flight)),
         held_until = case when h.queue_url = excluded.queue_url then h.held_until end,
+        refusals = case when h.queue_url = excluded.queue_url then h.refusals else 0 end,
         deployed_at = millrace.clock()
   ), starts as (
     insert into millrace.handler_starts (job_type, routing_key, claim_no)

@@ -20,10 +20,12 @@ const DAY = 86_400;
 
 // Each statement checks the next rows in the order of the key, which is the order of time, and continues there. It ends
 // a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on statistics.
+// Rows from the future were written while the clock was ahead: younger and older ones follow.
 // Parameters: position, retention in seconds, number of rows.
 const PRUNE_ATTEMPTS = `
   with looked as materialized (
-    select a.id, a.finished_at < millrace.clock() - make_interval(secs => $2) as old
+    select a.id, a.finished_at < millrace.clock() - make_interval(secs => $2) as old,
+           a.finished_at > millrace.clock() as future
       from millrace.job_attempts a where a.id > coalesce($1::bigint, 0) order by a.id limit $3
   ), gone as (
     delete from millrace.job_attempts a where a.id = any(array(select id from looked where old))
@@ -32,10 +34,11 @@ const PRUNE_ATTEMPTS = `
       returning 1
   )
   select (select count(*)::integer from gone) as rows,
-         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+         case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 const PRUNE_DISPATCHES = `
   with looked as materialized (
-    select d.claim_no, d.claimed_at < millrace.clock() - make_interval(secs => $2) as old
+    select d.claim_no, d.claimed_at < millrace.clock() - make_interval(secs => $2) as old,
+           d.claimed_at > millrace.clock() as future
       from millrace.dispatches d where d.claim_no > coalesce($1::bigint, 0) order by d.claim_no limit $3
   ), gone as (
     delete from millrace.dispatches d where d.claim_no = any(array(select claim_no from looked where old))
@@ -43,10 +46,11 @@ const PRUNE_DISPATCHES = `
       returning 1
   )
   select (select count(*)::integer from gone) as rows,
-         case when count(*) = $3 and bool_and(old) then max(claim_no)::text end as position from looked`;
+         case when count(*) = $3 and bool_and(old or future) then max(claim_no)::text end as position from looked`;
 const PRUNE_DEAD_LETTERS = `
   with looked as materialized (
-    select d.id, d.died_at < millrace.clock() - make_interval(secs => $2) as old
+    select d.id, d.died_at < millrace.clock() - make_interval(secs => $2) as old,
+           d.died_at > millrace.clock() as future
       from millrace.dead_letters d where d.id > coalesce($1::bigint, 0) order by d.id limit $3
   ), gone as (
     delete from millrace.dead_letters d where d.id = any(array(select id from looked where old))
@@ -54,19 +58,21 @@ const PRUNE_DEAD_LETTERS = `
       returning 1
   )
   select (select count(*)::integer from gone) as rows,
-         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+         case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 const PRUNE_AUDIT = `
   with looked as materialized (
-    select l.id, l.at < millrace.clock() - make_interval(secs => $2) as old
+    select l.id, l.at < millrace.clock() - make_interval(secs => $2) as old,
+           l.at > millrace.clock() as future
       from millrace.audit_log l where l.id > coalesce($1::bigint, 0) order by l.id limit $3
   ), gone as (
     delete from millrace.audit_log l where l.id = any(array(select id from looked where old)) returning 1
   )
   select (select count(*)::integer from gone) as rows,
-         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+         case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 const PRUNE_OPERATIONS = `
   with looked as materialized (
-    select o.id, o.created_at < millrace.clock() - make_interval(secs => $2) as old
+    select o.id, o.created_at < millrace.clock() - make_interval(secs => $2) as old,
+           o.created_at > millrace.clock() as future
       from millrace.operations o where o.id > coalesce($1::bigint, 0) order by o.id limit $3
   ), gone as (
     delete from millrace.operations o where o.id = any(array(select id from looked where old))
@@ -75,7 +81,18 @@ const PRUNE_OPERATIONS = `
       returning 1
   )
   select (select count(*)::integer from gone) as rows,
-         case when count(*) = $3 and bool_and(old) then max(id)::text end as position from looked`;
+         case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
+
+// There are few keys, so a pass checks all of them.
+const PRUNE_API_KEYS = `
+  with looked as materialized (
+    select k.id, coalesce(k.revoked_at, k.expires_at) < millrace.clock() - make_interval(secs => $2) as old
+      from millrace.api_keys k where k.id > coalesce($1::bigint, 0) order by k.id limit $3
+  ), gone as (
+    delete from millrace.api_keys k where k.id = any(array(select id from looked where old)) returning 1
+  )
+  select (select count(*)::integer from gone) as rows, case when count(*) = $3 then max(id)::text end as position
+    from looked`;
 
 // The keys of these tables are not in the order of time, so each has an index on its time.
 const PRUNE_IDEMPOTENCY_KEYS = `
@@ -119,6 +136,7 @@ export function historyPrunes(retentionSeconds: number) {
     dead_letters: prune(PRUNE_DEAD_LETTERS, 90 * DAY),
     audit: prune(PRUNE_AUDIT, 400 * DAY),
     operations: prune(PRUNE_OPERATIONS, 90 * DAY),
+    api_keys: prune(PRUNE_API_KEYS, 400 * DAY),
     idempotency_keys: prune(PRUNE_IDEMPOTENCY_KEYS, DAY),
     schedule_ticks: prune(PRUNE_SCHEDULE_TICKS, 90 * DAY),
     event_minutes: prune(PRUNE_EVENT_MINUTES, 2 * 3600),

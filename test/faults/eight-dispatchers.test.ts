@@ -77,7 +77,7 @@ async function dispatchUntil(signal: AbortSignal, sent: Map<string, number>): Pr
   process.env.AWS_ENDPOINT_URL_SQS = stack.state.sqsEndpoint;
   const db: Database = openDatabase({ connectionString: stack.state.databaseUrl, max: 1, name: 'eight', log });
   const queues = counting(openQueues(), sent);
-  const deps = { db, queues, log, random: Math.random, refusals: new Map<string, number>() };
+  const deps = { db, queues, log, random: Math.random };
   while (!signal.aborted) {
     const { claimed } = await dispatch(deps, 1000);
     if (claimed === 0) await wait(5);

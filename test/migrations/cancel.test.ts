@@ -69,6 +69,31 @@ describe('millrace.cancel', () => {
     expect(rows).toEqual([{ job_id: runs }]);
   });
 
+  it.each([
+    { what: 'waiting jobs, behind those of 1000 jobs in flight', inFlight: 1000, waiting: 3, expected: [3] },
+    { what: 'more waiting jobs than one call applies', inFlight: 0, waiting: 250, expected: [100, 100, 50] },
+    { what: 'waiting jobs, behind more than one call checks', inFlight: 6000, waiting: 3, expected: [0, 3] },
+  ])('is applied to $what', async ({ inFlight, waiting, expected }) => {
+    await pool.query(
+      `with j as (insert into millrace.jobs_live (job_type, status, claim_no, lease_expires_at, max_attempts)
+         select 'mail', 'dispatched', 1, now() + interval '4 days', 5 from generate_series(1, $1::int) returning id)
+       insert into millrace.cancel_requests (job_id) select id from j`,
+      [inFlight],
+    );
+    await pool.query(
+      `with j as (insert into millrace.jobs_live (job_type, max_attempts)
+         select 'mail', 5 from generate_series(1, $1::int) returning id)
+       insert into millrace.cancel_requests (job_id) select id from j`,
+      [waiting],
+    );
+
+    const applied: number[] = [];
+    for (const _call of expected) applied.push((await applyCancelRequests(db, 100)).length);
+
+    expect(applied).toEqual(expected);
+    expect((await pool.query('select from millrace.cancel_requests')).rowCount).toBe(inFlight);
+  });
+
   it('is rolled back with the caller’s transaction', async () => {
     const id = await jobIn(engine, 'pending');
     const client = await createClient(login.url);

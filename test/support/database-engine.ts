@@ -163,7 +163,7 @@ export async function openDatabaseEngine(options: { timeout?: string; maxAttempt
       );
       return row!.id;
     },
-    dispatch: () => dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000),
+    dispatch: () => dispatch({ db, queues, log, random: () => 1 }, 1000),
     rescue: () => rescue({ db, random }),
     deliver: async (count, job) => {
       const ids: string[] = [];

@@ -9,6 +9,7 @@ import {
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { openLog } from '../../../core/log.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
+import { systemTime } from '../../../core/time.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
@@ -20,7 +21,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 /** Advances the clock and then the redrives, like the dispatcher. */
 async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<void> {
   await world.advance(seconds);
-  await workOffRedrives({ db, log });
+  await workOffRedrives({ db, log, time: systemTime });
 }
 
 async function redriveToEnd(world: DeadLetterWorld): Promise<void> {
@@ -51,7 +52,7 @@ it('a redrive that starts during another of the same jobs moves the rest, and bo
   const half = await readRedrive(db, first);
 
   const second = await startRedrive(db, {});
-  await workOffRedrives({ db, log });
+  await workOffRedrives({ db, log, time: systemTime });
   await redriveToEnd(world);
   await world.workOff();
 

@@ -25,7 +25,7 @@ const DYING = `
   import { processLog as log } from '${ROOT}core/log.ts';
   const db = openDatabase({ connectionString: process.env.URL, max: 1, name: 'dying', log });
   const queues = { send: () => process.kill(process.pid, 'SIGKILL') };
-  await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);`;
+  await dispatch({ db, queues, log, random: () => 1 }, 1000);`;
 
 const attempts = async () =>
   (await pool.query('select distinct attempts, losses from millrace.jobs_live order by 1')).rows;
@@ -39,7 +39,7 @@ describe('CLM-03', () => {
     const signal = await new Promise((resolve) => child.once('exit', (_code, by) => resolve(by)));
     const stranded = await statuses(pool);
     const queues = memoryQueues();
-    const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
+    const deps = { db, queues, log, random: () => 1 };
 
     const early = await dispatch(deps, 1000);
     await shiftClock(pool, 61);
@@ -61,7 +61,7 @@ describe('CLM-03', () => {
         await shiftClock(pool, 0);
         await insertJobs(pool, 'mail', jobs);
         const queues = memoryQueues();
-        const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
+        const deps = { db, queues, log, random: () => 1 };
         const dying = {
           ...queues,
           send: async (url: string, messages: Parameters<typeof queues.send>[1]) => {

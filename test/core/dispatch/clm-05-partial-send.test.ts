@@ -66,7 +66,7 @@ beforeEach(async () => {
   asked.length = 0;
 });
 
-const run = () => dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
+const run = () => dispatch({ db, queues, log, random: () => 1 }, 1000);
 const jobs = async () =>
   (await pool.query('select id, status, last_error, attempts from millrace.jobs_live order by id')).rows;
 

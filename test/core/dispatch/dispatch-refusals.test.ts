@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatchDeps, dispatch } from '../../../core/dispatch/dispatch.ts';
+import { runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { holdHandlers } from '../../../core/jobs/hold.ts';
 import { systemTime } from '../../../core/time.ts';
 import {
@@ -9,6 +10,7 @@ import {
   memoryQueues,
   openEngine,
   queueOf,
+  recordLog,
   shiftClock,
   statuses,
 } from '../../support/runtime-engine.ts';
@@ -25,7 +27,7 @@ beforeEach(async () => {
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;
-  deps = { db, queues, log, random: () => 1, refusals: new Map() };
+  deps = { db, queues, log, random: () => 1 };
 });
 
 const jobs = async () => (await pool.query('select * from millrace.jobs_live order by id')).rows;
@@ -57,6 +59,27 @@ describe('a message that SQS does not accept', () => {
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
     expect(await holds()).toEqual([5]);
     expect(await jobs()).toMatchObject([{ status: 'pending', attempts: 0, losses: 0, last_error: null }]);
+  });
+
+  it('waits as long after a refusal of a later run, in another process', async () => {
+    await deploy(db, { jobType: 'mail' }, { jobType: 'other' });
+    await insertJobs(pool, 'mail', 1);
+    queues.judge = (queueUrl) => (queueUrl === queueOf('mail') ? 'refused' : 'sent');
+    const waits: (number | null)[] = [];
+
+    for (let n = 1; n <= 8; n++) {
+      await runOnce({ db, queues, log: recordLog(), time: systemTime, random: () => 1 });
+      waits.push(...(await holds()));
+      await shiftClock(pool, 301 * n);
+    }
+    await deploy(db, { jobType: 'mail' }, { jobType: 'other' });
+    const kept = await pool.query('select job_type, refusals from millrace.handlers order by 1');
+
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
+    expect(kept.rows).toEqual([
+      { job_type: 'mail', refusals: 8 },
+      { job_type: 'other', refusals: 0 },
+    ]);
   });
 
   it('makes a dead letter with the reason when SQS will never accept it', async () => {
@@ -141,7 +164,7 @@ describe('a message that SQS does not accept', () => {
         const ids = await insertJobs(pool, 'mail', verdicts.length);
         queues.judge = (_url, { id }) => verdicts[ids.indexOf(id)]!;
 
-        await dispatch({ ...deps, refusals: new Map() }, 1000);
+        await dispatch({ ...deps }, 1000);
 
         const status = { sent: 'dispatched', refused: 'pending', unknown: 'pending', rejected: 'dead_letter' };
         expect((await jobs()).map((job) => job.status)).toEqual(verdicts.map((kind) => status[kind]));

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await shiftClock(pool, 0);
   queues = memoryQueues();
   log.lines.length = 0;
-  deps = { db, queues, log, random: () => 1, refusals: new Map() };
+  deps = { db, queues, log, random: () => 1 };
 });
 
 describe('a dispatch', () => {
@@ -74,6 +74,23 @@ describe('a dispatch', () => {
       }),
       { numRuns: 15 },
     );
+  });
+
+  it('writes nothing to the registry while SQS accepts all messages', async () => {
+    await deploy(db, { jobType: 'mail' });
+    await insertJobs(pool, 'mail', 3);
+    const texts: string[] = [];
+    const watched: typeof db = {
+      ...db,
+      query: (text, values) => {
+        texts.push(text);
+        return db.query(text, values);
+      },
+    };
+
+    await dispatch({ ...deps, db: watched }, 1000);
+
+    expect(texts.filter((text) => text.includes('millrace.handlers'))).toEqual([]);
   });
 
   it('sends nothing and writes nothing when nothing is due', async () => {

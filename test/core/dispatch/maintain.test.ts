@@ -20,6 +20,7 @@ const shown = async (): Promise<number> =>
 
 describe('the counters', () => {
   it('are added to totals without loss', async () => {
+    await deploy(db, { jobType: 'mail' }, { jobType: 'index' });
     await insertJobs(pool, 'mail', 30);
     await insertJobs(pool, 'index', 5);
     await foldEvents(db);
@@ -32,6 +33,20 @@ describe('the counters', () => {
       { event: 'enqueued', job_type: 'mail', status: 'pending', count: 32 },
     ]);
     expect((await pool.query('select * from millrace.job_events')).rows).toEqual([]);
+  });
+
+  it('name the job types that have or had a handler, and add up all others', async () => {
+    await deploy(db, { jobType: 'mail' }, { jobType: 'gone' });
+    await deploy(db, { jobType: 'mail' });
+    for (const jobType of ['mail', 'gone', 'typo_x', 'typo_y']) await insertJobs(pool, jobType, 2);
+
+    await foldEvents(db);
+
+    expect(await totals()).toMatchObject([
+      { job_type: '_other', count: 4 },
+      { job_type: 'gone', count: 2 },
+      { job_type: 'mail', count: 2 },
+    ]);
   });
 
   it('exclude rolled-back transactions, and include late commits', async () => {

@@ -154,3 +154,27 @@ it('clears its floors at once while claims without them are fast, else after at 
   expect(quick).toEqual(['0', '7', '0']);
   expect(slow).toEqual(['7', '0', '7', '7', '0']);
 });
+
+it('keeps its floors when a claim without them fails, and uses them for the next five seconds', async () => {
+  const time = { at: 0, now: () => time.at };
+  const floors = openFloors(time);
+  const job = { jobType: 'mail', routingKey: '', priority: 5, firstClaim: '7', floorAt: '2026-01-01', floorId: '1' };
+  floors.begin();
+  floors.end([job]);
+  const failing = { ...db, transaction: () => Promise.reject(new Error('statement timeout')) };
+
+  await expect(claim(failing, 5, { floors })).rejects.toThrow('statement timeout');
+  const next = [0, 4999, 1].map((pause) => {
+    time.at += pause;
+    floors.begin();
+    const read = floors.read([job]);
+    floors.end([]);
+    return [read.claimNos, read.dueTimes[5]];
+  });
+
+  expect(next).toEqual([
+    [['7'], '2026-01-01'],
+    [['7'], '2026-01-01'],
+    [['0'], '-infinity'],
+  ]);
+});

@@ -78,7 +78,7 @@ it.each([
   const ended = () => sent.length >= total;
   // The first two are the same event, delivered twice.
   const loops = Array.from({ length: dispatchers }, async (_, n) => {
-    const deps = { db, queues, log, random: () => 1, refusals: new Map<string, number>() };
+    const deps = { db, queues, log, random: () => 1 };
     while (!ended()) {
       await dispatch(deps, 1000);
       await new Promise((next) => setTimeout(next, n % 3));

@@ -25,7 +25,7 @@ describe.each([0, 10, -10, 24 * 60, -365 * 24 * 60])(
       ('mail', now() + interval '5 minutes'), ('mail', now() - interval '2 minutes')`);
       const queues = memoryQueues();
 
-      await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
+      await dispatch({ db, queues, log, random: () => 1 }, 1000);
       const requests = queues.sent.map(({ body }, n) => {
         return { ...decodeMessage(body)!, messageId: `m-${n}`, sentAt: Date.now() };
       });

@@ -50,6 +50,26 @@ it('counts the same events before and after the fold', async () => {
   expect(steady.filter(([name, value]) => before.get(name) !== value)).toEqual([]);
 });
 
+it('names few of the job types without a handler, whatever producers write', async () => {
+  await engine.sql(`insert into millrace.jobs (job_type) select 'order_' || n from generate_series(1, 3000) n`);
+  await engine.sql(`insert into millrace.jobs (job_type) values ('work')`);
+
+  const before = await scrape();
+  await foldEvents(engine.db);
+  await engine.sql(`insert into millrace.jobs (job_type) select 'invoice_' || n from generate_series(1, 3000) n`);
+  const after = await scrape();
+
+  const enqueued = (samples: Map<string, number>, jobType: string) =>
+    samples.get(`millrace_job_events_total{event="enqueued",job_type="${jobType}",status="pending"}`);
+  expect([enqueued(before, '_other'), enqueued(after, '_other'), enqueued(after, 'work')]).toEqual([3000, 6000, 1]);
+  expect(after.get('millrace_jobs{status="pending",job_type="_other"}')).toBe(5900);
+  expect(after.get('millrace_jobs{status="pending",job_type="work"}')).toBe(1);
+  expect(after.has('millrace_oldest_due_job_age_seconds{job_type="_other"}')).toBe(true);
+  expect(after.size).toBeLessThan(400);
+  const [rows] = await engine.sql('select count(*)::int as n from millrace.job_event_totals');
+  expect(rows).toEqual({ n: 2 });
+});
+
 it('reports wait times and durations in cumulative buckets', async () => {
   await liveThrough();
 

@@ -89,7 +89,7 @@ it('a job passes through every state despite hostile variables, role settings an
     };
     const work = async (count: number) => {
       await eventually(async () => {
-        const { claimed } = await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 10);
+        const { claimed } = await dispatch({ db, queues, log, random: () => 1 }, 10);
         expect(claimed).toBe(count);
       });
       await take();

@@ -14,7 +14,7 @@ await pool.query(`create function public.fail() returns trigger language plpgsql
   $$ begin raise exception 'the disk is on fire' using errcode = '58030'; end $$`);
 afterAll(() => engine.close());
 
-const run = () => dispatch({ db, queues: memoryQueues(), log, random: () => 1, refusals: new Map() }, 1000);
+const run = () => dispatch({ db, queues: memoryQueues(), log, random: () => 1 }, 1000);
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };
 
 /** Brings a job into the state that the verb requires, and returns the verb. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findMirroredQueues } from '../../../core/dead-letters/mirrored-queues.ts';
+import { closeGoneStrays, findMirroredQueues } from '../../../core/dead-letters/mirrored-queues.ts';
 import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { carryMissing } from '../../../core/jobs/carry.ts';
 import { dieUnhandled } from '../../../core/jobs/die-unhandled.ts';
@@ -41,9 +41,13 @@ async function grow(rows: number): Promise<void> {
     `insert into millrace.jobs_finished (id, slot, job_type, status, max_attempts, finished_at)
        select nextval('millrace.job_ids'), millrace.slot_of(at), 'mail', 'succeeded', 1, at
          from generate_series(1, $1::int) n, lateral (select now() - make_interval(days => n % 25) as at) t`,
+    `insert into millrace.dead_letters (queue_name, message_id, last_seen_at)
+       select 'other-dlq', gen_random_uuid(), now() from generate_series(1, $1::int)`,
     `insert into millrace.audit_log (action) select 'retry' from generate_series(1, $1::int)`,
   ];
   for (const text of fill) await pool.query(text, [rows]);
+  await pool.query(`insert into millrace.dead_letter_queues (queue_url) values ('http://127.0.0.1:1/0/other-dlq')
+    on conflict do nothing`);
   await pool.query('vacuum analyze');
 }
 
@@ -52,6 +56,7 @@ const step = (name: string) => {
   if (!found) throw new Error(`unknown step ${name}`);
   return (watched: Database) => advance(watched, found, found.run);
 };
+const STRAYS = { url: 'http://127.0.0.1:1/0/other-dlq', name: 'other-dlq', retentionSeconds: 14 * 86_400 };
 const UNHANDLED = { afterSeconds: 86_400, addresses: 500, jobs: 1000 };
 let redrive = '';
 
@@ -63,6 +68,7 @@ const PARTS: readonly [string, (watched: Database) => Promise<unknown>][] = [
   ['of the prune of attempts', step('prune_attempts')],
   ['of the prune of dead letters', step('prune_dead_letters')],
   ['of the prune of the audit log', step('prune_audit')],
+  ['that closes strays', (watched) => closeGoneStrays(watched, STRAYS, () => false)],
   ['that finds the queues to sweep', (watched) => findMirroredQueues(watched, 900)],
   ['that finds removed handlers with unfinished jobs', (watched) => findAbandoned(watched, [])],
   ['that finds the oldest due job', readOldestDue],

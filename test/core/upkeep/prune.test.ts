@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { insertJobs, openEngine } from '../../support/runtime-engine.ts';
+import { insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
 import { pruneHistory } from './prune-history.ts';
 
 const engine = await openEngine();
@@ -19,7 +19,8 @@ const remember = (jobId: string, days: number) =>
 beforeEach(async () => {
   await pool.query(`delete from millrace.jobs_live; delete from millrace.job_attempts; delete from millrace.dispatches;
     delete from millrace.dead_letters; delete from millrace.audit_log; delete from millrace.idempotency_keys;
-    delete from millrace.operations; delete from millrace.schedule_ticks`);
+    delete from millrace.operations; delete from millrace.schedule_ticks; delete from millrace.jobs_finished`);
+  await shiftClock(pool, 0);
 });
 
 it('deletes attempts of pruned jobs after the retention, and all after ninety days', async () => {
@@ -70,6 +71,21 @@ it('keeps the audit log for four hundred days, and idempotency keys for one', as
   expect([await count('audit_log'), await count('idempotency_keys')]).toEqual([1, 1]);
 });
 
+it('deletes revoked and expired keys of the API after four hundred days', async () => {
+  await pool.query(`insert into millrace.api_keys
+      (name, secret_sha256, scopes, created_at, expires_at, revoked_at) values
+    ('revoked', '1', '{}', now() - interval '600 days', null, now() - interval '401 days'),
+    ('expired', '2', '{}', now() - interval '600 days', now() - interval '401 days', null),
+    ('revoked lately', '3', '{}', now() - interval '600 days', now() - interval '500 days', now() - interval '9 days'),
+    ('expired lately', '4', '{}', now() - interval '600 days', now() - interval '399 days', null),
+    ('in use', '5', '{}', now() - interval '600 days', null, null)`);
+
+  await pruneHistory(engine, 7 * DAY);
+
+  const left = await pool.query('select name from millrace.api_keys order by id');
+  expect(left.rows.map(({ name }) => name)).toEqual(['revoked lately', 'expired lately', 'in use']);
+});
+
 it('deletes operations that ended ninety days ago, and never a running one', async () => {
   await pool.query(`insert into millrace.operations
       (kind, filter, status, requested_by, created_at, updated_at, finished_at) values
@@ -92,4 +108,64 @@ it('deletes ticks of schedules after ninety days, and keeps one that was caught 
   const rows = await pruneHistory(engine, 7 * DAY);
 
   expect([rows, await count('schedule_ticks')]).toEqual([2, 1]);
+});
+
+/** One row of each table of history that has the order of time in its key; $1 is the number of rows. */
+const HISTORY = {
+  job_attempts: `insert into millrace.job_attempts (job_id, attempt, outcome) select n, 1, 'failed'`,
+  dispatches: `insert into millrace.dispatches (claimed_count, sent_at) select 1, now()`,
+  dead_letters: `insert into millrace.dead_letters (job_id, status, resolved_at) select n, 'redriven', millrace.clock()`,
+  audit_log: `insert into millrace.audit_log (action) select 'retry'`,
+  operations: `insert into millrace.operations (kind, filter, status) select 'redrive', '{}', 'done'`,
+};
+const write = async (table: keyof typeof HISTORY, rows: number, days: number): Promise<void> => {
+  await shiftClock(pool, days * DAY);
+  await pool.query(`${HISTORY[table]} from generate_series(1, ${rows}) n`);
+  await shiftClock(pool, 0);
+};
+
+it.each(Object.keys(HISTORY) as (keyof typeof HISTORY)[])(
+  'deletes old rows of %s behind those that were written while a clock was ahead',
+  async (table) => {
+    await write(table, 5001, 365);
+    await write(table, 7000, -500);
+    await write(table, 3, 0);
+
+    const rows = await pruneHistory(engine, 7 * DAY);
+
+    expect([rows, await count(table)]).toEqual([7000, 5004]);
+  },
+);
+
+const finish = async (days: number): Promise<string> => {
+  await shiftClock(pool, days * DAY);
+  const [id] = await insertJobs(pool, 'mail', 1);
+  await pool.query('select millrace.cancel($1)', [id]);
+  await shiftClock(pool, 0);
+  return id!;
+};
+
+it.each([2, 10, 24])('keeps a job that finished while the clock was %d days ahead', async (days) => {
+  await finish(days - 32);
+  const id = await finish(days);
+
+  await pruneHistory(engine, 7 * DAY);
+
+  const kept = await pool.query('select id from millrace.jobs_finished where id = $1', [id]);
+  expect(kept.rows).toEqual([{ id }]);
+});
+
+it('keeps a job that finished while the clock was ahead, though one with a higher id had finished before', async () => {
+  const [low] = await insertJobs(pool, 'mail', 1);
+  const high = await finish(10 - 32);
+  await shiftClock(pool, 10 * DAY);
+  await pool.query('select millrace.cancel($1)', [low]);
+  await shiftClock(pool, 0);
+
+  await pruneHistory(engine, 7 * DAY);
+  const early = await count('jobs_finished');
+  await shiftClock(pool, 18 * DAY);
+  await pruneHistory(engine, 7 * DAY);
+
+  expect([Number(high) > Number(low), early, await count('jobs_finished')]).toEqual([true, 2, 0]);
 });

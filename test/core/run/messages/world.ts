@@ -113,7 +113,7 @@ export async function openWorld(engine: Engine): Promise<World> {
   const world: World = {
     ...{ engine, sqs, work, other },
     dispatch: async () => {
-      const { claimed, sent } = await dispatch({ db, queues, log, random: () => 1, refusals: new Map() }, 1000);
+      const { claimed, sent } = await dispatch({ db, queues, log, random: () => 1 }, 1000);
       expect(sent, 'every claimed job is sent').toBe(claimed);
     },
     send: async (QueueUrl, MessageBody) => {
