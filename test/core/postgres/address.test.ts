@@ -89,6 +89,15 @@ describe('an address', () => {
     ]);
   });
 
+  it.each(['hostaddr=192.0.2.2', 'sslmode=disable&hostaddr=127.0.0.1', 'hostaddr='])(
+    'is refused if it names a machine beside its host: %s',
+    (query) => {
+      expect(() => serversOf(`postgres://u:SECRET@localhost/d?${query}`)).toThrow(
+        /^hostaddr: expected no such parameter/,
+      );
+    },
+  );
+
   it.each(['mysql://u:SECRET@h/d', 'SECRET', 'postgres://u:SECRET%zz@h/d', 'postgres://u:SECRET@h:99999/d'])(
     'is refused without its password: %s',
     (address) => {
