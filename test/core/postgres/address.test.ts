@@ -28,14 +28,22 @@ describe('sslmode', () => {
     expect(ways('127.0.0.1', `?sslmode=${mode}`)).toEqual(expected);
   });
 
-  it.each([REMOTE, '192.0.2.1', '10.0.0.7', '[2001:db8::1]', '0.0.0.0', 'localhost.example.com', '127.0.0.1.nip.io'])(
-    'without one, a connection to %s is encrypted and verified',
-    (host) => {
-      expect(ways(host, '')).toEqual(['verified']);
-      expect(ways(host, '?application_name=x&connect_timeout=5')).toEqual(['verified']);
-      expect(ways(host, '?ssl=true')).toEqual(['verified']);
-    },
-  );
+  it.each([
+    REMOTE,
+    '192.0.2.1',
+    '10.0.0.7',
+    '[2001:db8::1]',
+    '0.0.0.0',
+    'localhost.example.com',
+    '127.0.0.1.nip.io',
+    '127.0.0.256',
+    '127.0.0.999',
+    '127.0.1',
+  ])('without one, a connection to %s is encrypted and verified', (host) => {
+    expect(ways(host, '')).toEqual(['verified']);
+    expect(ways(host, '?application_name=x&connect_timeout=5')).toEqual(['verified']);
+    expect(ways(host, '?ssl=true')).toEqual(['verified']);
+  });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.53', '[::1]', ''])(
     'without one, a connection to %j stays on this machine, without TLS',
