@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { dataPath, openDataFolder } from './data-folder.ts';
+import { closeContents, dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
@@ -49,6 +49,7 @@ export async function up(options: UpOptions): Promise<number> {
   surviveUncaughtErrors();
   try {
     if (options.fresh) await emptyFolder(dataPath(project), basename(lockPath(project)));
+    await closeContents(dataPath(project));
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live(options, children, requests), killed]);
     if (requests.halt.aborted)

@@ -21,7 +21,7 @@ describe('the label of an address', () => {
     ['postgres://u:p@db/x', 'db/x'],
     ['postgres://u:p@db:5432/x', 'db:5432/x'],
     ['postgres://u:p@[::1]:5433/x', '[::1]:5433/x'],
-    ['postgres://u:p@/x', 'localhost/x'],
+    ['postgres:///x?password=p', 'localhost/x'],
     ['postgres://u:p@db/a%0Aerror:%1Bb', 'db/a error:\ufffdb'],
   ])('of %s is %s', (address, expected) => {
     expect(label(address)).toBe(expected);
