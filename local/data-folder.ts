@@ -39,7 +39,7 @@ const FILES = ['sqs.sqlite'];
  * with it every account of its group. Creates what would be created open later.
  */
 export async function closeContents(data: string): Promise<void> {
-  // A file in the place of a folder, and the reverse, is reported by the part that reads it.
+  // A file instead of a folder, or a folder instead of a file, is reported by the part that reads it.
   const ignore = () => undefined;
   for (const name of FOLDERS) await mkdir(join(data, name), { recursive: true, mode: 0o700 }).catch(ignore);
   // SQLite accepts an empty file, and gives its other files the same mode.

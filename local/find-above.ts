@@ -29,7 +29,7 @@ export function findAbove(from: string, what: string): FoundAbove | undefined {
  * Returns whether a folder contains `what`.
  * @throws UntrustedError if it does, and another account can have written it, or that folder or one on the way to it
  */
-export function isPresent(folder: string, what: string): boolean {
+function isPresent(folder: string, what: string): boolean {
   let fault = judge(folder).fault;
   let path = folder;
   for (const name of what.split('/')) {

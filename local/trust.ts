@@ -13,7 +13,8 @@ export class UntrustedError extends Error {
 const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 
 /**
- * Judges the root of a project, the files there that decide which code runs, and everything in `functions` but packages.
+ * Judges the root of a project, the files there that decide which code runs, and everything in `functions` except
+ * packages.
  * @throws UntrustedError if another account can have written one of them
  */
 export function assertTrustedCode(project: string): void {

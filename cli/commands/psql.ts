@@ -12,8 +12,8 @@ import { connectionText, libpqConnection } from '../target/libpq.ts';
 import { findDatabase } from '../target/target.ts';
 
 /**
- * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument, which
- * every account of the machine can read.
+ * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument,
+ * which every account of the machine can read.
  */
 export function addPsql(program: Command): void {
   program

@@ -5,7 +5,7 @@ export interface LibpqConnection {
   /** Every parameter that decides where and how to connect, but the password. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly password: string;
-  /** The certificate authorities for `sslrootcert`, in PEM; undefined if a file of the address has them, or none count. */
+  /** The certificate authorities for `sslrootcert`, in PEM; undefined if the address names a file, or none count. */
   readonly authorities: string | undefined;
 }
 

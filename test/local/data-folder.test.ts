@@ -40,7 +40,7 @@ it.each([0o755, 0o777, 0o500])(
   },
 );
 
-it('everything in the data folder but what Postgres owns is closed, whoever created it', async () => {
+it('everything in the data folder but what Postgres owns is closed, also what existed before', async () => {
   const data = await openDataFolder(await temporaryFolder());
   for (const folder of ['mail', 'postgres', 'postgres.libraries', 'cli']) {
     await mkdir(join(data, folder));
