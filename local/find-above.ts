@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { judge, UntrustedError } from './trust.ts';
 
 export interface FoundAbove {
-  /** The folder that contains what was searched. */
+  /** The folder in which `what` was found. */
   readonly folder: string;
   readonly path: string;
   /** Whether the folder is the root of a project, with a package.json or a repository. */
@@ -13,9 +13,9 @@ export interface FoundAbove {
 const ROOTS = ['package.json', '.git'];
 
 /**
- * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: what is above
- * belongs to another project, or as in /tmp to any account.
- * @throws UntrustedError if another account can have written it
+ * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: folders above
+ * the root belong to other projects or, as in /tmp, to any account.
+ * @throws UntrustedError if another account could have written it
  */
 export function findAbove(from: string, what: string): FoundAbove | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
@@ -27,7 +27,7 @@ export function findAbove(from: string, what: string): FoundAbove | undefined {
 
 /**
  * Returns whether a folder contains `what`.
- * @throws UntrustedError if it does, and another account can have written it, or that folder or one on the way to it
+ * @throws UntrustedError if it does, and another account could have written it, the folder, or one on the path to it
  */
 function isPresent(folder: string, what: string): boolean {
   let fault = judge(folder).fault;

@@ -10,7 +10,7 @@ export function projectFault(project: string): string | undefined {
   }
   const data = dataPath(project);
   if (find(data)?.isFile() === true) {
-    return `${data} is a file: move it away, Millrace keeps its data in a folder of that name`;
+    return `${data} is a file: move it away, because Millrace keeps its data in a folder with this name`;
   }
   try {
     assertTrustedCode(project);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { optionalSetting } from '../core/config.ts';
 import { accountName, groupName } from './ownership.ts';
 
-/** A file that another account of the machine can have written, or that this one cannot read. */
+/** The error for a file that another account on the machine could have written, or that this account cannot read. */
 export class UntrustedError extends Error {
   override readonly name = 'UntrustedError';
 }
@@ -15,7 +15,7 @@ const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 /**
  * Judges the root of a project, the files there that decide which code runs, and everything in `functions` except
  * packages.
- * @throws UntrustedError if another account can have written one of them
+ * @throws UntrustedError if another account could have written one of them
  */
 export function assertTrustedCode(project: string): void {
   assertTrusted(project);
@@ -48,7 +48,7 @@ function assertTrusted(path: string): Stats | undefined {
   return stats;
 }
 
-/** Returns what a path points to, and why it is not trusted. A link must itself belong to a trusted account. */
+/** Returns what a path points to, and why it is not trusted. Both a link and its target must belong to a trusted account. */
 export function judge(path: string): { stats: Stats | undefined; fault: string | undefined } {
   try {
     const link = lstatSync(path, { throwIfNoEntry: false });
@@ -74,7 +74,7 @@ function faultOf(path: string, stats: Stats): string | undefined {
   return `the group ${groupName(stats.gid)} can change ${path}, so it is not used: run chmod g-w ${path}`;
 }
 
-/** Returns the accounts whose files are used: root, the current one, and the one that ran sudo. */
+/** Returns the accounts whose files are trusted: root, the current account, and the account that ran sudo. */
 function trustedAccounts(): number[] {
   return [0, process.getuid?.() ?? 0, ...sudo('SUDO_UID')];
 }

@@ -19,7 +19,7 @@ export function addPsql(program: Command): void {
   program
     .command('psql')
     .argument('[arguments...]', 'arguments of psql, after --')
-    .description('open psql; its password is not in the list of processes')
+    .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))
     .action(action(runPsql));
 }

@@ -35,7 +35,8 @@ export function readAddress(address: string, source: string): DatabaseAddress {
   const label = labelOf(server, url.port !== '' || url.searchParams.has('port'));
   if (server.password !== '') return { url: address, label };
   const password = findPassword(server);
-  // Appended, because URLSearchParams would write the spaces of other parameters as `+`, which psql does not read.
+  // Appended as text, because URLSearchParams would write spaces in other parameters as `+`, which psql does not
+  // decode.
   const added = password && `${url.search === '' ? '?' : '&'}password=${encodeURIComponent(password)}`;
   return { url: `${address}${added ?? ''}`, label };
 }

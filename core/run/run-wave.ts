@@ -13,7 +13,7 @@ import { currentOwner, owned, type UncaughtError } from './uncaught-errors.ts';
 /** Time from one settle to the next while jobs still run, in milliseconds. */
 const SETTLE_EVERY_MS = 1_000;
 
-/** The frames above the code that the debugger stopped: the call that it evaluates there. */
+/** The stack frames of the call that the debugger evaluates, above the code that it paused. */
 const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at eval \(eval at .*/;
 
 /** Jobs that one statement started. */
@@ -103,12 +103,15 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
   }
 }
 
-/** Watches a wave with several jobs: if one blocks the thread past its timeout, another thread stores the outcomes. */
+/**
+ * Watches a wave with several jobs: if a job blocks the thread past its timeout, another thread stores the outcomes.
+ */
 function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): void {
   if (open.size < 2 || run.uncaught) return;
   const { timeoutSeconds } = deps.definition;
   const stop = deps.watchdog?.watch((busySeconds): TakeOverReport => {
-    // Called in the middle of the code that blocks the thread, so this error has its stack, and it has an owner.
+    // This runs in the middle of the code that blocks the thread, so the error has the stack of that code, and
+    // `currentOwner` returns its attempt.
     const error = new TimedOut(timeoutSeconds, busySeconds);
     error.stack = (error.stack ?? '').replace(DEBUGGER_FRAMES, '');
     return {

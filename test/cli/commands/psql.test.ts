@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A stand-in that notes its PG* variables, its arguments and the authorities that it is given, and exits with 3. */
+/** A fake psql that records its PG* variables, its arguments and the authorities that it gets, and exits with 3. */
 const STAND_IN = `#!/bin/sh
 env | grep ^PG >"$NOTE.env"
 printf "%s\\n" "$@" >"$NOTE"
@@ -108,7 +108,7 @@ it.skipIf(!existsSync('/usr/bin/psql'))('the real psql connects with what it get
   expect(code).toBe(0);
 });
 
-it('psql says what to do when the client of Postgres is not installed', async () => {
+it('psql states what to do if the Postgres client is not installed', async () => {
   const env = { DATABASE_URL: 'postgres://me:s3cret@db/shop', PATH: await temporaryFolder() };
 
   const { code, stderr } = await runCli(['psql'], { env });

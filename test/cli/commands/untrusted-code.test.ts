@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Creates `functions/handlers/x.ts`, which notes that it ran, and a folder beside it. */
+/** Creates `functions/handlers/x.ts`, which records that it ran, and a folder beside it. */
 async function plant({ mode = 0o755, manifest = false } = {}) {
   const folder = await temporaryFolder();
   const [handlers, ran, victim] = ['functions/handlers', 'ran', 'victim'].map((name) => join(folder, name)) as [
@@ -35,7 +35,7 @@ const isRoot = process.getuid?.() === 0;
 const doctor = (cwd: string) => runCli(['doctor', '--stage', 'prod'], { cwd });
 const enqueue = (cwd: string) => runCli(['enqueue', 'x', '{}'], { cwd, env: { DATABASE_URL: database.url } });
 
-it('enqueue inserts the job without code that every user of the machine can change, and says so', async () => {
+it('enqueue inserts the job with a warning, but runs no code that every user can change', async () => {
   const { victim, handlers, hasRun } = await plant({ mode: 0o777, manifest: true });
 
   const { code, stderr } = await enqueue(victim);
@@ -58,7 +58,7 @@ it.each(['victim', 'folder'] as const)(
   },
 );
 
-it('enqueue to a named database runs the code of the project of the folder', async () => {
+it('enqueue to a named database runs the code of the project that contains the folder', async () => {
   const { victim, hasRun } = await plant({ manifest: true });
 
   await enqueue(victim);
@@ -66,7 +66,7 @@ it('enqueue to a named database runs the code of the project of the folder', asy
   expect(hasRun()).toBe(true);
 });
 
-it('enqueue runs no code from above the project of the folder', async () => {
+it('enqueue runs no code from above the project that contains the folder', async () => {
   const { victim, hasRun } = await plant();
   await writeFile(join(victim, 'package.json'), '{}');
 
@@ -163,7 +163,7 @@ it('doctor --stage refuses handlers that every user of the machine can change', 
   expect(hasRun()).toBe(false);
 });
 
-it('a command without a target refuses the address of a stack in a file that every user can change', async () => {
+it('a command without a target refuses the address of a stack from a file that every user can change', async () => {
   const { folder, victim } = await plant();
   const state = join(folder, '.millrace/dev.json');
   await mkdir(join(folder, '.millrace'));
