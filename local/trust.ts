@@ -48,7 +48,10 @@ function assertTrusted(path: string): Stats | undefined {
   return stats;
 }
 
-/** Returns what a path points to, and why it is not trusted. Both a link and its target must belong to a trusted account. */
+/**
+ * Returns what a path points to, and why it is not trusted. Both a link and its target must belong to a trusted
+ * account.
+ */
 export function judge(path: string): { stats: Stats | undefined; fault: string | undefined } {
   try {
     const link = lstatSync(path, { throwIfNoEntry: false });
