@@ -79,7 +79,7 @@ All commands: npx millrace --help`;
 export async function run(args: readonly string[]): Promise<void> {
   endWithReader();
   if (args.length === 0) {
-    printMessage(SHORT_HELP);
+    write('stderr', `${SHORT_HELP}\n`);
     process.exitCode = EXIT.usage;
     return;
   }

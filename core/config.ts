@@ -22,6 +22,12 @@ export function environmentWith(added: Readonly<Record<string, string>>): NodeJS
   return { ...process.env, ...added };
 }
 
+/** Returns the environment of this process for psql, without the variables that libpq reads, and with its password. */
+export function environmentOfPsql(password: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^PG/i.test(name));
+  return { ...Object.fromEntries(kept), ...(password !== '' && { PGPASSWORD: password }) };
+}
+
 /** Returns the words of a comma-separated setting; an empty list when it is missing. */
 export function listSetting(name: string): string[] {
   const words = optionalSetting(name)?.split(',') ?? [];

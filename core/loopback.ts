@@ -1,6 +1,8 @@
+import { isIPv4 } from 'node:net';
+
 /** Returns whether a host is reachable only from its own machine; `host` has the form of `URL.hostname`. */
 export function isLoopback(host: string): boolean {
-  return /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/i.test(host);
+  return /^(localhost|\[::1\])$/i.test(host) || (isIPv4(host) && host.startsWith('127.'));
 }
 
 /** The headers that show where an HTTP request comes from. */

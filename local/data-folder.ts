@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, chmod, chown, lstat, mkdir, readdir, stat } from 'node:fs/promises';
+import { access, appendFile, chmod, chown, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountName } from './ownership.ts';
 import { chooseOwner } from './postgres/owner.ts';
@@ -28,6 +28,27 @@ export async function openDataFolder(project: string): Promise<string> {
   await chmod(data, postgres === undefined ? 0o700 : 0o710).catch(refuse(data));
   await access(data, constants.R_OK | constants.W_OK | constants.X_OK).catch(refuse(data));
   return data;
+}
+
+/** What the parts of a stack create here, with payloads, emails, settings and sources; not what Postgres creates. */
+const FOLDERS = ['mail', 'files', 'bundles'];
+const FILES = ['sqs.sqlite'];
+
+/**
+ * Closes everything in the data folder to other accounts, but what Postgres owns: its account can enter the folder, and
+ * with it every account of its group. Creates what would be created open later.
+ */
+export async function closeContents(data: string): Promise<void> {
+  // A file instead of a folder, or a folder instead of a file, is reported by the part that reads it.
+  const ignore = () => undefined;
+  for (const name of FOLDERS) await mkdir(join(data, name), { recursive: true, mode: 0o700 }).catch(ignore);
+  // SQLite accepts an empty file, and gives its other files the same mode.
+  for (const name of FILES) await appendFile(join(data, name), '', { mode: 0o600 }).catch(ignore);
+  for (const entry of await readdir(data, { withFileTypes: true })) {
+    if (entry.name.startsWith('postgres')) continue;
+    const mode = entry.isDirectory() ? 0o700 : 0o600;
+    if (entry.isDirectory() || entry.isFile()) await chmod(join(data, entry.name), mode);
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
-import { existsSync, lstatSync, type Stats, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { optionalSetting } from '../core/config.ts';
-import { accountName } from './ownership.ts';
+import { judge, UntrustedError } from './trust.ts';
 
 export interface FoundAbove {
   /** The folder in which `what` was found. */
@@ -9,11 +8,6 @@ export interface FoundAbove {
   readonly path: string;
   /** Whether the folder is the root of a project, with a package.json or a repository. */
   readonly isProject: boolean;
-}
-
-/** The error for a file that another account on the machine could have written, or that this account cannot read. */
-export class UntrustedError extends Error {
-  override readonly name = 'UntrustedError';
 }
 
 const ROOTS = ['package.json', '.git'];
@@ -33,39 +27,19 @@ export function findAbove(from: string, what: string): FoundAbove | undefined {
 
 /**
  * Returns whether a folder contains `what`.
- * @throws UntrustedError if it does, and another account could have written it or a folder on the path to it
+ * @throws UntrustedError if it does, and another account could have written it, the folder, or one on the path to it
  */
-export function isPresent(folder: string, what: string): boolean {
-  let fault: string | undefined;
+function isPresent(folder: string, what: string): boolean {
+  let fault = judge(folder).fault;
   let path = folder;
   for (const name of what.split('/')) {
     path = join(path, name);
-    try {
-      // Both a link and its target must belong to a trusted account.
-      const found = faultOf(path, lstatSync(path)) ?? faultOf(path, statSync(path));
-      fault ??= found;
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-      throw new UntrustedError(fault ?? message, { cause: error });
-    }
+    const found = judge(path);
+    fault ??= found.fault;
+    if (found.stats !== undefined) continue;
+    if (found.fault === undefined) return false;
+    throw new UntrustedError(fault ?? found.fault);
   }
   if (fault !== undefined) throw new UntrustedError(fault);
   return true;
-}
-
-function faultOf(path: string, stats: Stats): string | undefined {
-  if (!trusted().includes(stats.uid)) {
-    const owner = accountName(stats.uid);
-    return `${path} belongs to ${owner}, so it is not used: run as ${owner}, or change its owner if you trust it`;
-  }
-  const isWritable = !stats.isSymbolicLink() && (stats.mode & 0o002) !== 0;
-  return isWritable ? `every user can change ${path}, so it is not used: run chmod o-w ${path}` : undefined;
-}
-
-/** Returns the accounts whose files are trusted: root, the current account, and the account that ran sudo. */
-function trusted(): number[] {
-  const own = process.getuid?.() ?? 0;
-  const sudo = own === 0 ? optionalSetting('SUDO_UID') : undefined;
-  return [0, own, ...(sudo === undefined ? [] : [Number(sudo)])];
 }

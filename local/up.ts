@@ -1,6 +1,5 @@
-import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { dataPath, openDataFolder } from './data-folder.ts';
+import { closeContents, dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
@@ -8,6 +7,7 @@ import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
+import { projectFault } from './project-fault.ts';
 import { insertSamples } from './samples.ts';
 import { banner, withoutPassword } from './screen/banner.ts';
 import { openEventPrinter } from './screen/event-printer.ts';
@@ -16,6 +16,7 @@ import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
+import { assertTrustedCode } from './trust.ts';
 
 export interface UpOptions {
   /** Delete the data of earlier starts. */
@@ -38,16 +39,8 @@ const EXIT_DELAY_MS = 100;
  */
 export async function up(options: UpOptions): Promise<number> {
   const project = options.cwd;
-  if (!(await isFolder(join(project, 'functions', 'handlers')))) {
-    return refuse(EXIT_NO_PROJECT, `no folder functions/handlers in ${project}: start Millrace in a project folder`);
-  }
-  const data = dataPath(project);
-  if (await isFile(data)) {
-    return refuse(
-      EXIT_NO_PROJECT,
-      `${data} is a file: move it away, because Millrace keeps its data in a folder with this name`,
-    );
-  }
+  const fault = projectFault(project);
+  if (fault !== undefined) return refuse(EXIT_NO_PROJECT, fault);
   await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
@@ -55,7 +48,8 @@ export async function up(options: UpOptions): Promise<number> {
   const children = openChildren();
   surviveUncaughtErrors();
   try {
-    if (options.fresh) await emptyFolder(data, basename(lockPath(project)));
+    if (options.fresh) await emptyFolder(dataPath(project), basename(lockPath(project)));
+    await closeContents(dataPath(project));
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live(options, children, requests), killed]);
     if (requests.halt.aborted)
@@ -76,6 +70,7 @@ async function live(options: UpOptions, children: Children, requests: StopReques
   const reload = async (): Promise<void> => {
     const stack = await starting;
     if (stack === undefined) return;
+    assertTrustedCode(project);
     await stack.handlers.sync();
     await publishState(project, stack);
   };
@@ -158,20 +153,6 @@ async function describeRunning(project: string): Promise<string> {
   return (
     `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +
     `(npx millrace url), SQS ${other.sqsEndpoint}. Stop it with Ctrl-C where it was started.`
-  );
-}
-
-function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (entry) => entry.isDirectory(),
-    () => false,
-  );
-}
-
-function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (entry) => entry.isFile(),
-    () => false,
   );
 }
 

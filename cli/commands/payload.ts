@@ -6,6 +6,7 @@ import { checkPayloadText } from '../../core/handler/payload.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { withoutMark } from '../../core/text.ts';
 import { findAbove } from '../../local/find-above.ts';
+import { assertTrustedCode } from '../../local/trust.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { readInput } from '../options/input.ts';
 import { warn } from '../screen/terminal.ts';
@@ -48,7 +49,9 @@ async function findSchema(address: HandlerAddress, options: GlobalOptions): Prom
 function findCode(options: GlobalOptions): string | undefined {
   try {
     const found = findAbove(process.cwd(), 'functions/handlers');
-    return found !== undefined && (found.isProject || !namesTarget(options)) ? found.path : undefined;
+    if (found === undefined || (namesTarget(options) && !found.isProject)) return undefined;
+    assertTrustedCode(found.folder);
+    return found.path;
   } catch (error) {
     warn(`the payload is not checked: ${messageOf(error)}`);
     return undefined;

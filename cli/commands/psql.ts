@@ -1,15 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { environmentWith } from '../../core/config.ts';
+import { environmentOfPsql } from '../../core/config.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { connectionText, libpqConnection } from '../target/libpq.ts';
 import { findDatabase } from '../target/target.ts';
 
 /**
- * `millrace psql`: opens psql. Every account on the machine can read the arguments of a process, so they do not contain
- * the password.
+ * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument,
+ * which every account of the machine can read.
  */
 export function addPsql(program: Command): void {
   program
@@ -21,9 +25,26 @@ export function addPsql(program: Command): void {
 }
 
 async function runPsql(options: GlobalOptions, given: readonly string[]): Promise<number> {
-  const { address, password } = splitPassword((await findDatabase(options)).url);
-  const env = environmentWith(password === undefined ? {} : { PGPASSWORD: password });
-  const psql = spawn('psql', [address, ...given], { stdio: 'inherit', env });
+  const { parameters, password, authorities } = libpqConnection((await findDatabase(options)).url);
+  // psql reads the file again for each connection, so it remains until psql exits.
+  const folder = authorities === undefined ? undefined : await mkdtemp(join(tmpdir(), 'millrace-psql-'));
+  try {
+    if (folder === undefined || authorities === undefined) return await runUntilExit(parameters, password, given);
+    const sslrootcert = join(folder, 'authorities.pem');
+    await writeFile(sslrootcert, authorities);
+    return await runUntilExit({ ...parameters, sslrootcert }, password, given);
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runUntilExit(
+  parameters: Readonly<Record<string, string>>,
+  password: string,
+  given: readonly string[],
+): Promise<number> {
+  const env = environmentOfPsql(password);
+  const psql = spawn('psql', [connectionText(parameters), ...given], { stdio: 'inherit', env });
   // psql cancels a statement on Ctrl-C and continues.
   const pass = (): void => void psql.kill('SIGINT');
   process.on('SIGINT', pass);
@@ -39,14 +60,4 @@ function explain(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENOENT') throw error;
   const sentence = 'psql is not on the PATH: install the Postgres client, or use millrace sql';
   throw new CommandFailure(EXIT.failed, sentence, { cause: error });
-}
-
-/** Separates the password from an address. libpq reads it from two places in the address. */
-function splitPassword(url: string): { address: string; password: string | undefined } {
-  const parsed = new URL(url);
-  const inQuery = parsed.searchParams.get('password');
-  const password = inQuery ?? (parsed.password === '' ? undefined : decodeURIComponent(parsed.password));
-  parsed.password = '';
-  if (inQuery !== null) parsed.searchParams.delete('password');
-  return { address: parsed.href, password };
 }

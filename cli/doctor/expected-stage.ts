@@ -2,8 +2,9 @@ import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
 import { openProbe } from '../../core/handler/probe.ts';
-import { findAbove, isPresent } from '../../local/find-above.ts';
+import { findAbove } from '../../local/find-above.ts';
 import { STAGE } from '../../local/state.ts';
+import { assertTrustedCode, assertTrustedFolder } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { addressesOf, findOwnStack } from '../target/own-stack.ts';
@@ -38,8 +39,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
-  // Throws if another account could have written the code, as the search above does.
-  isPresent(found.folder, HANDLERS);
+  assertTrustedCode(found.folder);
   return {
     stage: STAGE,
     address: addressesOf(found.state),
@@ -50,18 +50,26 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
 }
 
 async function onAws(stage: string, handlers: string | undefined): Promise<ExpectedStage> {
-  const folder = handlers ?? findAbove(process.cwd(), HANDLERS)?.path;
+  const folder = handlers ?? findCode();
   if (folder === undefined) {
     throw new CommandFailure(
       EXIT.usage,
       'no functions/handlers in this folder or above it: name the folder of the handler files with --handlers',
     );
   }
+  assertTrustedFolder(folder);
   const catalog = await loadCatalog(folder, openProbe()).catch(() => {
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.
   return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
+}
+
+/** Returns the folder of the handlers of this project. */
+function findCode(): string | undefined {
+  const found = findAbove(process.cwd(), HANDLERS);
+  if (found !== undefined) assertTrustedCode(found.folder);
+  return found?.path;
 }
 
 /** Returns a sentence for each file that defines no handler. */

@@ -11,17 +11,20 @@ export async function printAll(text: string): Promise<void> {
   if (!writeLine('stdout', text)) await drained();
 }
 
+/** A message can quote a stored value: its further lines must not read as messages of their own. */
+const MESSAGE_INDENT = 2;
+
 /** Writes a message to standard error: for a person, not for a pipe. */
 export function printMessage(text: string): void {
-  writeLine('stderr', text);
+  writeLine('stderr', indented(text, MESSAGE_INDENT));
 }
 
 export function printError(text: string): void {
-  writeLine('stderr', { style: ['red', 'bold'], text: 'error:' }, ` ${text}`);
+  writeLine('stderr', { style: ['red', 'bold'], text: 'error:' }, ` ${indented(text, MESSAGE_INDENT)}`);
 }
 
 export function warn(text: string): void {
-  writeLine('stderr', { style: 'yellow', text: 'warning:' }, ` ${text}`);
+  writeLine('stderr', { style: 'yellow', text: 'warning:' }, ` ${indented(text, MESSAGE_INDENT)}`);
 }
 
 /** Writes a dimmed message if standard error is a terminal. Respects NO_COLOR. */
@@ -90,7 +93,7 @@ export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
   }
 }
 
-/** Puts the further lines of a value below its first one, so that none of them reads as another name with a value. */
+/** Indents the further lines of a text, so that none reads as a message, or as a name with a value of its own. */
 function indented(value: string, columns: number): string {
   return value.replaceAll(/\r?\n(?!$)/g, `\n${' '.repeat(columns)}`);
 }

@@ -1,14 +1,16 @@
 import { SettingError } from '../../core/errors.ts';
 import { type Server, serversOf } from '../../core/postgres/address.ts';
+import { oneLine } from '../../core/text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { findPassword } from './saved-password.ts';
 
 export interface DatabaseAddress {
   readonly url: string;
-  /** `host:port/database`, the only part to show. */
+  /** `host:port/database` of the server that gets the password, the only part to show. */
   readonly label: string;
 }
 
+const LONGEST_LABEL = 200;
 const EXPECTED = 'expected postgres://user:password@host:5432/name';
 
 /**
@@ -26,18 +28,17 @@ export function readAddress(address: string, source: string): DatabaseAddress {
   // Such a character ends the address early: the rest of the password would count as a host or a name.
   const cut = url.hash !== '' || (url.username === '' && /@/.test(url.pathname + url.search));
   if (cut) throw refuse('a # ? or / in the password must be written as %23 %3F %2F');
-  const host = decode(url.host || url.searchParams.get('host') || 'localhost');
-  const name = decode(url.pathname.slice(1));
-  if (host === undefined || name === undefined || decode(url.username + url.password) === undefined) {
+  if (!isDecodable(url.host + url.pathname + url.username + url.password)) {
     throw refuse('a % in the address must be written as %25');
   }
   const server = readServer(address, (message) => new CommandFailure(EXIT.usage, `${source}: ${message}`));
-  if (server.password !== '') return { url: address, label: `${host}/${name}` };
+  const label = labelOf(server, url.port !== '' || url.searchParams.has('port'));
+  if (server.password !== '') return { url: address, label };
   const password = findPassword(server);
   // Appended as text, because URLSearchParams would write spaces in other parameters as `+`, which psql does not
   // decode.
   const added = password && `${url.search === '' ? '?' : '&'}password=${encodeURIComponent(password)}`;
-  return { url: `${address}${added ?? ''}`, label: `${host}/${name}` };
+  return { url: `${address}${added ?? ''}`, label };
 }
 
 function readServer(address: string, refuse: (message: string) => CommandFailure): Server {
@@ -48,10 +49,17 @@ function readServer(address: string, refuse: (message: string) => CommandFailure
   }
 }
 
-function decode(text: string): string | undefined {
+/** Made from what the connection uses: the parameters of an address can name another server than its authority. */
+function labelOf({ host, port, database }: Server, namesPort: boolean): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return oneLine(`${name}${namesPort ? `:${port}` : ''}/${database}`, LONGEST_LABEL);
+}
+
+function isDecodable(text: string): boolean {
   try {
-    return decodeURIComponent(text);
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

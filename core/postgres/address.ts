@@ -28,6 +28,16 @@ export interface SessionParameters {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type Mode = (typeof MODES)[number];
+
+/** An address with everything that it leaves open decided. */
+export interface ParsedAddress {
+  /** The connection without TLS. */
+  readonly plain: Server;
+  readonly mode: Mode;
+  /** The parameters after `?`. */
+  readonly given: URLSearchParams;
+}
+
 /** Values of pg's parameter `ssl=`, for which libpq has `sslmode=`. */
 const SSL: Readonly<Record<string, Mode>> = {
   ...{ true: 'verify-full', 1: 'verify-full', 'no-verify': 'no-verify' },
@@ -43,12 +53,23 @@ const RDS_AUTHORITIES = join(import.meta.dirname, '../..', 'infra', 'rds-ca.pem'
  * @throws SettingError for a parameter with an unknown value; the error does not contain the address.
  */
 export function serversOf(connectionString: string): readonly [Server, ...Server[]] {
+  const { plain, mode, given } = parseAddress(connectionString);
+  if (mode === 'disable') return [plain];
+  const sslnegotiation = given.get('sslnegotiation') === 'direct' ? 'direct' : 'postgres';
+  const encrypted: Server = { ...plain, ssl: tlsOf(mode, plain.host, given), sslnegotiation };
+  if (mode === 'allow') return [plain, encrypted];
+  return mode === 'prefer' ? [encrypted, plain] : [encrypted];
+}
+
+/** @throws SettingError as `serversOf` */
+export function parseAddress(connectionString: string): ParsedAddress {
   const url = URL.parse(connectionString);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) throw malformed();
   const given = url.searchParams;
+  // For libpq, the machine to connect to: the name of the host would be shown and verified, and not be used.
+  if (given.has('hostaddr')) throw new SettingError('hostaddr', 'no such parameter (use host)', given.get('hostaddr'));
   const host = given.get('host') || decode(url.hostname.replace(/^\[(.+)\]$/, '$1')) || 'localhost';
   const user = given.get('user') || decode(url.username) || userInfo().username;
-  const direct = given.get('sslnegotiation') === 'direct';
   const plain: Server = {
     ...{ host, user, port: portOf(given.get('port') || url.port) },
     password: given.get('password') || decode(url.password),
@@ -57,10 +78,7 @@ export function serversOf(connectionString: string): readonly [Server, ...Server
   };
   // As in libpq, a connection to a socket is never encrypted.
   const mode = host.startsWith('/') ? 'disable' : modeOf(given, host);
-  if (mode === 'disable') return [plain];
-  const encrypted: Server = { ...plain, ssl: tlsOf(mode, host, given), sslnegotiation: direct ? 'direct' : 'postgres' };
-  if (mode === 'allow') return [plain, encrypted];
-  return mode === 'prefer' ? [encrypted, plain] : [encrypted];
+  return { plain, mode, given };
 }
 
 /** Returns an error without the address, which may contain a password. */
@@ -96,16 +114,19 @@ function modeOf(given: URLSearchParams, host: string): Mode {
 function tlsOf(mode: Mode, host: string, given: URLSearchParams): ConnectionOptions {
   const [root, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) => given.get(name));
   const own = { ...(cert && { cert: read('sslcert', cert) }), ...(key && { key: read('sslkey', key) }) };
-  // As in libpq, `require` also verifies the certificate if the address names certificate authorities.
-  const verified = mode.startsWith('verify-') || (mode === 'require' && root);
-  if (!verified) return { ...own, rejectUnauthorized: false };
+  if (!isVerified(mode, given)) return { ...own, rejectUnauthorized: false };
   const ca = root && root !== 'system' ? read('sslrootcert', root) : knownAuthorities();
   const strict = { ...own, ...verifiedTls(host, ca) };
   return mode === 'verify-full' || root === 'system' ? strict : { ...strict, checkServerIdentity: () => undefined };
 }
 
+/** As in libpq, `require` also verifies the certificate if the address names certificate authorities. */
+export function isVerified(mode: Mode, given: URLSearchParams): boolean {
+  return mode.startsWith('verify-') || (mode === 'require' && Boolean(given.get('sslrootcert')));
+}
+
 /** Returns the certificate authorities of Node, of the operating system and of Amazon RDS. */
-function knownAuthorities(): string[] {
+export function knownAuthorities(): string[] {
   // Node 20, with which an application may run `migrate`, has no function that reads those of the operating system.
   const known =
     tls.getCACertificates === undefined

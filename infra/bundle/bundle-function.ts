@@ -19,6 +19,8 @@ export interface FunctionBundle {
   readonly nativeModules?: readonly string[];
   /** Whether the function only reads the handler definitions and never runs a handler. */
   readonly onlyDefinitions?: true;
+  /** The file whose project has the tsconfig.json; default: that of the first alias, else the entry. */
+  readonly source?: string | undefined;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -30,6 +32,7 @@ export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): Fun
     generated: { [catalogAlias]: catalogSource(plans.map(({ file }) => file)) },
     nativeModules: [...new Set(plans.flatMap(({ nativeModules }) => nativeModules))],
     onlyDefinitions: true,
+    source: plans[0]?.file,
   };
 }
 
@@ -48,7 +51,9 @@ export function bundleFunction(
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
-  const { outputFiles, metafile } = build(entry, { ...alias, ...written }, nativeModules);
+  const source = bundle.source ?? Object.values(alias ?? {})[0] ?? join(ROOT, entry);
+  const options = bundleOptions(nativeModules, source);
+  const { outputFiles, metafile } = build(entry, { ...alias, ...written }, options);
   for (const { path, contents, text } of outputFiles) {
     const target = join(folder, basename(path));
     writeFileSync(
@@ -62,10 +67,10 @@ export function bundleFunction(
   return Code.fromAsset(folder);
 }
 
-function build(entry: string, alias: Record<string, string>, nativeModules: readonly string[]) {
+function build(entry: string, alias: Record<string, string>, options: ReturnType<typeof bundleOptions>) {
   try {
     return buildSync({
-      ...bundleOptions(nativeModules),
+      ...options,
       entryPoints: [join(ROOT, entry)],
       // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder on this machine.
       outfile: join(ROOT, 'index.mjs'),

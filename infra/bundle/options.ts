@@ -1,4 +1,5 @@
 import type { BuildOptions } from 'esbuild';
+import { tsconfigOf } from './tsconfig.ts';
 
 /**
  * Options of every bundle, for AWS and for one machine.
@@ -28,9 +29,13 @@ const OPTIONS = {
   logLevel: 'silent',
 } as const satisfies BuildOptions;
 
-/** Returns the options for a function whose native packages are installed beside its bundle. */
-export function bundleOptions(nativeModules: readonly string[]) {
-  return { ...OPTIONS, external: [...OPTIONS.external, ...nativeModules] } satisfies BuildOptions;
+/**
+ * Returns the options for a function whose native packages are installed beside its bundle.
+ * @param source the file whose project has the tsconfig.json, as an absolute path
+ */
+export function bundleOptions(nativeModules: readonly string[], source: string) {
+  const external = [...OPTIONS.external, ...nativeModules];
+  return { ...OPTIONS, external, ...tsconfigOf(source) } satisfies BuildOptions;
 }
 
 /** Entry point of every handler's function, in which `#handler` is one file of `functions/handlers/`. */

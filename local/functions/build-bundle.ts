@@ -23,7 +23,7 @@ export interface Bundle {
 export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await build({
-      ...bundleOptions(nativeModules),
+      ...bundleOptions(nativeModules, resolve(Object.values(alias)[0] ?? entry)),
       entryPoints: [entry],
       outfile: outFile,
       alias: { ...alias },

@@ -23,7 +23,7 @@ const lambda = new LambdaClient({ endpoint: runner.runner.endpoint, region: 'us-
 const folder = await mkdtemp(join(tmpdir(), 'batch-mates-'));
 const outfile = join(folder, 'index.mjs');
 buildSync({
-  ...bundleOptions([]),
+  ...bundleOptions([], import.meta.filename),
   entryPoints: [join(root, 'functions/handler.ts')],
   alias: { '#handler': join(root, 'test/functions/unruly-handler.ts') },
   outfile,

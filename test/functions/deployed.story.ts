@@ -56,7 +56,7 @@ async function add(name: string, secret: string, environment: Record<string, str
   await writeFile(catalog, `import handler from ${JSON.stringify(handler)};\nexport default [handler];\n`);
   const outfile = join(folder, 'index.mjs');
   const alias = { '#handler': handler, '#catalog': catalog };
-  buildSync({ ...bundleOptions([]), entryPoints: [join(root, 'functions', `${name}.ts`)], alias, outfile });
+  buildSync({ ...bundleOptions([], handler), entryPoints: [join(root, 'functions', `${name}.ts`)], alias, outfile });
   const settings = { MILLRACE_STAGE: 'test', MILLRACE_DATABASE_SECRET: secret, MILLRACE_DATABASE_CA: ca };
   const addresses = { AWS_ENDPOINT_URL_SECRETS_MANAGER: manager.endpoint, AWS_ENDPOINT_URL_SQS: sqs.endpoint };
   runner.runner.addFunction({

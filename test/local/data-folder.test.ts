@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openDataFolder } from '../../local/data-folder.ts';
+import { closeContents, openDataFolder } from '../../local/data-folder.ts';
+import { startSqs } from '../../local/sqs/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const NOBODY = 65_534;
@@ -39,8 +40,34 @@ it.each([0o755, 0o777, 0o500])(
   },
 );
 
+it('everything in the data folder but what Postgres owns is closed, also what existed before', async () => {
+  const data = await openDataFolder(await temporaryFolder());
+  for (const folder of ['mail', 'postgres', 'postgres.libraries', 'cli']) {
+    await mkdir(join(data, folder));
+    await chmod(join(data, folder), 0o755);
+  }
+  for (const file of ['mail/1.eml', 'lock', 'sqs.sqlite-wal']) await writeFile(join(data, file), '', { mode: 0o644 });
+
+  await closeContents(data);
+
+  for (const folder of ['mail', 'files', 'bundles', 'cli']) expect(await modeOf(join(data, folder))).toBe(0o700);
+  for (const file of ['lock', 'sqs.sqlite', 'sqs.sqlite-wal']) expect(await modeOf(join(data, file))).toBe(0o600);
+  for (const open of ['postgres', 'postgres.libraries']) expect(await modeOf(join(data, open))).toBe(0o755);
+});
+
+it('the queues keep messages in a file that was created empty and closed', async () => {
+  const data = await openDataFolder(await temporaryFolder());
+  await closeContents(data);
+
+  const server = await startSqs({ dataFile: join(data, 'sqs.sqlite') });
+  await server.close();
+
+  const files = (await readdir(data)).filter((name) => name.startsWith('sqs.sqlite'));
+  for (const file of files) expect(await modeOf(join(data, file))).toBe(0o600);
+});
+
 const MODULE = new URL('../../local/data-folder.ts', import.meta.url).href;
-const OPEN = `import { openDataFolder } from ${JSON.stringify(MODULE)};
+const OPEN = `import { closeContents, openDataFolder } from ${JSON.stringify(MODULE)};
 openDataFolder(process.argv[1]).then(console.log, (error) => console.log(error.message));`;
 
 /** Returns the message of the error that another account gets when it opens the data folder of the project. */

@@ -1,9 +1,10 @@
 import { chmod, chown, lchown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findAbove, UntrustedError } from '../../local/find-above.ts';
+import { findAbove } from '../../local/find-above.ts';
 import { describeHolder, findHiddenStack } from '../../local/lock-holder.ts';
 import { findState } from '../../local/state.ts';
+import { UntrustedError } from '../../local/trust.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const DAEMON = 1;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ProblemDocument } from '../../../api/schemas.ts';
+import { SCOPES } from '../../../core/access/scopes.ts';
 import { oneLine } from '../../../core/text.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../../command-failure.ts';
 import { networkReason } from '../../target/database-failure.ts';
@@ -84,7 +85,10 @@ function sentence(label: string, status: number, { detail, title, requestId, nee
   return status >= 500 ? `${label}: ${title}: ${detail} (request ${requestId})` : detail;
 }
 
-function scopesOf({ required_scope: needed, your_scopes: scopes = [] }: z.output<typeof ProblemDocument>) {
+/** Only known scopes are required: a person pastes the command that contains the first. */
+function scopesOf({ required_scope: required, your_scopes: scopes = [] }: z.output<typeof ProblemDocument>) {
+  const isKnown = (word: string) => SCOPES.some((scope) => scope === word);
+  const needed = required?.split(' or ').every(isKnown) ? required : undefined;
   return { needed, had: scopes.length === 0 ? 'none' : scopes.join(', ') };
 }
 

@@ -27,6 +27,15 @@ const problem = (status: number, more: object) => (response: ServerResponse) => 
 };
 
 describe('a response of the API', () => {
+  it.each(['jobs:read;curl', '$(curl)', 'jobs:read or $(curl)', 'jobs:everything', ''])(
+    'puts no required scope %j into a command that a person pastes',
+    async (scope) => {
+      const { stderr } = await ask(problem(403, { required_scope: scope }));
+
+      expect(stderr).toBe('error: do this\n');
+    },
+  );
+
   it.each([
     [400, {}, 2, 'do this'],
     [404, { type: '/problems/unknown-job-type' }, 3, 'do this'],
@@ -34,6 +43,7 @@ describe('a response of the API', () => {
     [412, {}, 5, 'do this'],
     [422, {}, 2, 'do this'],
     [500, {}, 1, 'A title: do this (request req-1)'],
+    [403, { required_scope: 'jobs:read or jobs:operate' }, 4, ': npx millrace keys create me --scope jobs:read'],
     [404, { type: '/problems/no-such-path' }, 7, 'is not the address of the API: the server has no such path'],
     [503, { type: '/problems/database-unavailable' }, 7, 'A title: do this (request req-1)'],
     [503, { detail: 'two\u001b[2J\nlines' }, 1, 'two\ufffd[2J lines (request req-1)'],

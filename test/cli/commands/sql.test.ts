@@ -55,7 +55,7 @@ describe('CLI-01: sql', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     const mark = `${' '.repeat('line 2: select '.length)}^`;
     expect(stderr).toContain(
-      `error: column "😀" does not exist (42703)\nline 2: select "😀", statu from millrace.jobs\n${mark}\n`,
+      `error: column "😀" does not exist (42703)\n  line 2: select "😀", statu from millrace.jobs\n  ${mark}\n`,
     );
     expect(hinted.stderr).toContain('hint: Perhaps you meant to reference the column "jobs.status".');
   });
@@ -64,7 +64,7 @@ describe('CLI-01: sql', () => {
     const { code, stderr } = await sql(['select * from millrace.queues']);
 
     expect(code).toBe(1);
-    expect(stderr).toContain('error: relation "millrace.queues" does not exist (42P01)\nline 1: select * from');
+    expect(stderr).toContain('error: relation "millrace.queues" does not exist (42P01)\n  line 1: select * from');
     expect(stderr).toContain('if the database has no Millrace schema, run npx millrace migrate');
   });
 

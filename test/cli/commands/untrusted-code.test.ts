@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { appendFile, chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { groupName } from '../../../local/ownership.ts';
+import { projectFault } from '../../../local/project-fault.ts';
 import { createDatabase, type TestDatabase } from '../../support/database.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { runCli } from '../run-cli.ts';
@@ -29,6 +31,8 @@ async function plant({ mode = 0o755, manifest = false } = {}) {
   return { folder, handlers, victim, hasRun: () => existsSync(ran) };
 }
 
+const isRoot = process.getuid?.() === 0;
+const doctor = (cwd: string) => runCli(['doctor', '--stage', 'prod'], { cwd });
 const enqueue = (cwd: string) => runCli(['enqueue', 'x', '{}'], { cwd, env: { DATABASE_URL: database.url } });
 
 it('enqueue inserts the job with a warning, but runs no code that every user can change', async () => {
@@ -71,7 +75,85 @@ it('enqueue runs no code from above the project that contains the folder', async
   expect(hasRun()).toBe(false);
 });
 
-it('doctor --stage refuses handlers that every user on the machine can change', async () => {
+const FOREIGN = 65_534;
+const chownTo = (uid: number, gid: number) => (path: string) => chown(path, uid, gid);
+const openTo = (mode: number, gid?: number) => async (path: string) => {
+  if (gid !== undefined) await chown(path, 0, gid);
+  await chmod(path, mode);
+};
+
+describe.each(['functions/handlers/x.ts', 'functions/lib.ts', 'functions/deep/more.ts', 'tsconfig.json', '.env'])(
+  'a project whose file %s',
+  (file) => {
+    it.each([
+      ['every user can change', openTo(0o666), 'every user can change '],
+      ['another group can change', openTo(0o664, FOREIGN), `the group ${groupName(FOREIGN)} can change `],
+      ['belongs to another account', chownTo(FOREIGN, FOREIGN), ''],
+    ])('%s is not run by enqueue, doctor or up', async (what, damage, fault) => {
+      if (what !== 'every user can change' && !isRoot) return;
+      const { folder, hasRun } = await plant({ manifest: true });
+      const path = join(folder, file);
+      await mkdir(dirname(path), { recursive: true });
+      await appendFile(path, '');
+      await damage(path);
+
+      const refused = `${fault}${path}`;
+      expect((await enqueue(folder)).stderr).toContain(`the payload is not checked: ${refused}`);
+      expect((await doctor(folder)).stderr).toContain(`error: ${refused}`);
+      expect(projectFault(folder)).toContain(refused);
+      expect(hasRun()).toBe(false);
+    });
+  },
+);
+
+it.each(['functions', 'functions/handlers', '.'])(
+  'code below a folder that others can change is not run: %s',
+  async (path) => {
+    const { folder, victim, hasRun } = await plant({ manifest: true });
+    await openTo(0o777)(join(folder, path));
+
+    expect((await enqueue(victim)).stderr).toContain('the payload is not checked: every user can change');
+    expect((await doctor(victim)).stderr).toContain('error: every user can change');
+    expect(projectFault(folder)).toContain('every user can change');
+    expect(hasRun()).toBe(false);
+  },
+);
+
+it('a project with files that the own group of its account can change is used', async () => {
+  const { folder, handlers, hasRun } = await plant({ manifest: true });
+  for (const path of [folder, handlers]) await chmod(path, 0o775);
+  await chmod(join(handlers, 'x.ts'), 0o664);
+  // As editors leave them: a link that points to no file.
+  await symlink('me@here.1:2', join(handlers, '.#x.ts'));
+
+  await enqueue(folder);
+
+  expect(projectFault(folder)).toBeUndefined();
+  expect(hasRun()).toBe(true);
+});
+
+it('up names what another account can have written, and starts nothing', async () => {
+  const { folder, handlers } = await plant({ mode: 0o777, manifest: true });
+
+  const { code, stderr } = await runCli(['up'], { cwd: folder });
+
+  expect(code).toBe(2);
+  expect(stderr).toBe(`every user can change ${handlers}, so it is not used: run chmod o-w ${handlers}\n`);
+  expect(existsSync(join(folder, '.millrace'))).toBe(false);
+});
+
+it('doctor --handlers refuses files that every user of the machine can change', async () => {
+  const { victim, handlers, hasRun } = await plant();
+  const file = join(handlers, 'x.ts');
+  await chmod(file, 0o666);
+
+  const { stderr } = await runCli(['doctor', '--stage', 'prod', '--handlers', handlers], { cwd: victim });
+
+  expect(stderr).toBe(`error: every user can change ${file}, so it is not used: run chmod o-w ${file}\n`);
+  expect(hasRun()).toBe(false);
+});
+
+it('doctor --stage refuses handlers that every user of the machine can change', async () => {
   const { victim, handlers, hasRun } = await plant({ mode: 0o777 });
 
   const { code, stderr } = await runCli(['doctor', '--stage', 'prod'], { cwd: victim });

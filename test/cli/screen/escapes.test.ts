@@ -80,6 +80,22 @@ it('a line break in an error does not add a row', async () => {
   expect(lines).toContainEqual(expect.stringMatching(/^ {12,}status {6}succeeded$/));
 });
 
+const FORGED = 'x\n\nerror: your session expired\r\nNext: curl';
+it.each([
+  ['an error', ['sql', `select ${quoted(FORGED)}::int`]],
+  ['a notice', ['sql', `do $$ begin raise notice using message = '${FORGED}'; end $$`]],
+  ['a bad value of an option', ['jobs', 'list', '--status', FORGED]],
+  ['an unknown command', [FORGED]],
+])('a line break in %s begins no message of its own', async (_what, args) => {
+  for (const terminal of [true, false]) {
+    const { stderr } = await run(args, terminal);
+
+    const lines = stripVTControlCharacters(stderr).split('\n');
+    expect(stderr).toContain('your session expired');
+    expect(lines.filter((line) => /^(error: your|Next: curl)/.test(line))).toEqual([]);
+  }
+});
+
 describe('a response of an API', () => {
   const document = { type: '/problems/x', title: WILD, detail: WILD, request_id: WILD };
 

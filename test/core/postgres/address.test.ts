@@ -28,14 +28,22 @@ describe('sslmode', () => {
     expect(ways('127.0.0.1', `?sslmode=${mode}`)).toEqual(expected);
   });
 
-  it.each([REMOTE, '192.0.2.1', '10.0.0.7', '[2001:db8::1]', '0.0.0.0', 'localhost.example.com', '127.0.0.1.nip.io'])(
-    'if missing, a connection to %s is encrypted and verified',
-    (host) => {
-      expect(ways(host, '')).toEqual(['verified']);
-      expect(ways(host, '?application_name=x&connect_timeout=5')).toEqual(['verified']);
-      expect(ways(host, '?ssl=true')).toEqual(['verified']);
-    },
-  );
+  it.each([
+    REMOTE,
+    '192.0.2.1',
+    '10.0.0.7',
+    '[2001:db8::1]',
+    '0.0.0.0',
+    'localhost.example.com',
+    '127.0.0.1.nip.io',
+    '127.0.0.256',
+    '127.0.0.999',
+    '127.0.1',
+  ])('without one, a connection to %s is encrypted and verified', (host) => {
+    expect(ways(host, '')).toEqual(['verified']);
+    expect(ways(host, '?application_name=x&connect_timeout=5')).toEqual(['verified']);
+    expect(ways(host, '?ssl=true')).toEqual(['verified']);
+  });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.53', '[::1]', ''])(
     'if missing, a connection to %j on this machine is not encrypted',
@@ -88,6 +96,15 @@ describe('an address', () => {
       { host: 'localhost', port: 5432, user: username, password: '', database: username },
     ]);
   });
+
+  it.each(['hostaddr=192.0.2.2', 'sslmode=disable&hostaddr=127.0.0.1', 'hostaddr='])(
+    'is refused if it names a machine beside its host: %s',
+    (query) => {
+      expect(() => serversOf(`postgres://u:SECRET@localhost/d?${query}`)).toThrow(
+        /^hostaddr: expected no such parameter/,
+      );
+    },
+  );
 
   it.each(['mysql://u:SECRET@h/d', 'SECRET', 'postgres://u:SECRET%zz@h/d', 'postgres://u:SECRET@h:99999/d'])(
     'is refused in a message without the password: %s',

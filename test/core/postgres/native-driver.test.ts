@@ -42,7 +42,11 @@ it('a process that starts amid hostile variables uses our driver, from the sourc
 
 it('a process that starts amid hostile variables uses our driver, from a bundle', async () => {
   const outfile = join(await temporaryFolder(), 'index.mjs');
-  await build({ ...bundleOptions([]), stdin: { contents: SOURCE, resolveDir: ROOT, loader: 'ts' }, outfile });
+  await build({
+    ...bundleOptions([], import.meta.filename),
+    stdin: { contents: SOURCE, resolveDir: ROOT, loader: 'ts' },
+    outfile,
+  });
 
   expect(await runNode(outfile, test.url)).toBe('9007199254740993 1\n');
 });

@@ -26,7 +26,11 @@ async function runBundled(file: string, payload: object, environment: Record<str
     const context = { payload: ${JSON.stringify(payload)}, jobId: '1', signal: AbortSignal.timeout(15_000) };
     console.log(JSON.stringify(await handler.run(context)));`;
   const outfile = join(folder, 'bundle.mjs');
-  await build({ ...bundleOptions(nativeModules), stdin: { contents: entry, resolveDir: handlers }, outfile });
+  await build({
+    ...bundleOptions(nativeModules, join(handlers, file)),
+    stdin: { contents: entry, resolveDir: handlers },
+    outfile,
+  });
   const { stdout, stderr } = await execute(process.execPath, [outfile], { cwd: folder, env: environment });
   expect(stderr).toBe('');
   return JSON.parse(stdout);
@@ -40,7 +44,7 @@ async function nativeModulesOf(file: string): Promise<readonly string[]> {
 /** Returns the bytes of the deployed bundle by package; the key `''` stands for our own sources. */
 async function bytesByPackage(file: string): Promise<Map<string, number>> {
   const { metafile } = await build({
-    ...bundleOptions(await nativeModulesOf(file)),
+    ...bundleOptions(await nativeModulesOf(file), join(handlers, file)),
     entryPoints: [handlerEntry],
     alias: { [handlerAlias]: join(handlers, file) },
     outfile: 'bundle.mjs',

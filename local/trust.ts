@@ -1,0 +1,103 @@
+import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { optionalSetting } from '../core/config.ts';
+import { accountName, groupName } from './ownership.ts';
+
+/** The error for a file that another account on the machine could have written, or that this account cannot read. */
+export class UntrustedError extends Error {
+  override readonly name = 'UntrustedError';
+}
+
+/** What decides, beside the sources, which code runs: settings, packages, and the paths of imports. */
+const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
+
+/**
+ * Judges the root of a project, the files there that decide which code runs, and everything in `functions` except
+ * packages.
+ * @throws UntrustedError if another account could have written one of them
+ */
+export function assertTrustedCode(project: string): void {
+  assertTrusted(project);
+  for (const name of PROJECT_FILES) assertTrusted(join(project, name));
+  assertTrustedFolder(join(project, 'functions'));
+}
+
+/** Judges a folder and everything in it but packages. @throws UntrustedError as `assertTrustedCode` */
+export function assertTrustedFolder(folder: string, seen: Set<string> = new Set()): void {
+  if (assertTrusted(folder)?.isDirectory() !== true) return;
+  const real = realpathSync(folder);
+  // Links can form a circle.
+  if (seen.has(real)) return;
+  seen.add(real);
+  for (const name of namesIn(folder)) if (name !== 'node_modules') assertTrustedFolder(join(folder, name), seen);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    throw new UntrustedError((cause as Error).message, { cause });
+  }
+}
+
+/** Returns what a path points to; undefined if it is missing, as what the link of an editor to a lock points to. */
+function assertTrusted(path: string): Stats | undefined {
+  const { stats, fault } = judge(path);
+  if (fault !== undefined) throw new UntrustedError(fault);
+  return stats;
+}
+
+/**
+ * Returns what a path points to, and why it is not trusted. Both a link and its target must belong to a trusted
+ * account.
+ */
+export function judge(path: string): { stats: Stats | undefined; fault: string | undefined } {
+  try {
+    const link = lstatSync(path, { throwIfNoEntry: false });
+    const stats = link && statSync(path, { throwIfNoEntry: false });
+    return { stats, fault: (link && faultOf(path, link)) ?? (stats && faultOf(path, stats)) };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { stats: undefined, fault: code === 'ENOTDIR' ? undefined : message };
+  }
+}
+
+function faultOf(path: string, stats: Stats): string | undefined {
+  // Without accounts as Unix has them, the mode says nothing.
+  if (process.getuid === undefined) return undefined;
+  if (!trustedAccounts().includes(stats.uid)) {
+    const owner = accountName(stats.uid);
+    return `${path} belongs to ${owner}, so it is not used: run as ${owner}, or change its owner if you trust it`;
+  }
+  if (stats.isSymbolicLink()) return undefined;
+  if ((stats.mode & 0o002) !== 0) return `every user can change ${path}, so it is not used: run chmod o-w ${path}`;
+  const isShared = (stats.mode & 0o020) !== 0 && !trustedGroups().includes(stats.gid);
+  if (!isShared) return undefined;
+  return `the group ${groupName(stats.gid)} can change ${path}, so it is not used: run chmod g-w ${path}`;
+}
+
+/** Returns the accounts whose files are trusted: root, the current account, and the account that ran sudo. */
+function trustedAccounts(): number[] {
+  return [0, process.getuid?.() ?? 0, ...sudo('SUDO_UID')];
+}
+
+/** Returns the primary groups of these accounts: where new files are writable for it, each account has its own. */
+function trustedGroups(): number[] {
+  return [0, primaryGroup(), ...sudo('SUDO_GID')];
+}
+
+/** The group of the process can be another one, after newgrp. */
+function primaryGroup(): number {
+  try {
+    return userInfo().gid;
+  } catch {
+    // An account without an entry, as in some containers.
+    return process.getgid?.() ?? 0;
+  }
+}
+
+function sudo(name: 'SUDO_UID' | 'SUDO_GID'): number[] {
+  const id = process.getuid?.() === 0 ? optionalSetting(name) : undefined;
+  return id === undefined ? [] : [Number(id)];
+}
