@@ -12,7 +12,19 @@ export const FIELDS = {
     ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // The caller's own request: pages, outcomes and invalid parts.
-    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    ...[
+      'items',
+      'next_cursor',
+      'has_more',
+      'index',
+      'errors',
+      'more_errors',
+      'in',
+      'pointer',
+      'detail',
+      'deduplicated',
+      'inserted',
+    ],
     ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
     // Counts and settings.
     ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],

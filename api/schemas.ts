@@ -172,5 +172,9 @@ export const RedriveFilter = z
     ...{ id: z.array(Id).optional(), since: z.string().optional(), until: z.string().optional() },
     ...{ error: z.string().optional(), group: z.string().optional() },
     ...{ limit: z.number().int().optional(), all: z.boolean().optional() },
+    too_large: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True when the filter has more than 16 KiB in a list, or 4 MiB: its parts are left out.' }),
   })
   .meta({ id: 'RedriveFilter', description: 'What the redrive was started for, as its request had it.' });

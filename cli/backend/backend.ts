@@ -43,6 +43,9 @@ export type SeenDeadLetter = Omit<ShownDeadLetter, 'payload' | 'rawBody'> & {
   readonly rawBody: string | null | undefined;
 };
 
+/** The largest number of running redrives that are read: more than ever run at once. */
+export const MOST_REDRIVES = 1000;
+
 /** The state of jobs, handlers and redrives. */
 export interface Overview {
   readonly stats: Stats;

@@ -1,4 +1,9 @@
-import { type RedriveOperation, runningRedrives, stepRedrive } from '../dead-letters/redrive-operation.ts';
+import {
+  type RedriveOperation,
+  type RunningRedrive,
+  runningRedrives,
+  stepRedrive,
+} from '../dead-letters/redrive-operation.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
 
@@ -27,10 +32,7 @@ export async function workOffRedrives({ db, log }: { db: Database; log: Log }): 
 const MOST_STEPS = 10;
 
 /** Advances a redrive, past dead letters that do not match, so that it ends without a delay. */
-async function step(
-  db: Database,
-  { id, done, ratePerSecond }: RedriveOperation,
-): Promise<RedriveOperation | undefined> {
+async function step(db: Database, { id, done, ratePerSecond }: RunningRedrive): Promise<RedriveOperation | undefined> {
   let now = await stepRedrive(db, id, REDRIVE_STEP);
   for (let steps = 1; steps < MOST_STEPS && now?.status === 'running'; steps += 1) {
     if (ratePerSecond !== null || now.done - done >= REDRIVE_STEP) break;
@@ -39,6 +41,6 @@ async function step(
   return now;
 }
 
-function redriveFields({ id, requestedBy }: RedriveOperation) {
+function redriveFields({ id, requestedBy }: Pick<RunningRedrive, 'id' | 'requestedBy'>) {
   return { redrive_id: id, actor: requestedBy };
 }
