@@ -35,6 +35,7 @@ export const FIELDS = {
   'jobs:read': [
     ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
+    'more_attempts',
     ...[
       'request_id',
       'requested_by',
@@ -59,6 +60,9 @@ export const WHOLE: ReadonlySet<string> = new Set([
   ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
 
+/** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */
+const AUDITED: ReadonlySet<string> = new Set(['name', 'scopes', 'made_by', 'request_id']);
+
 type AnyField = (typeof FIELDS.any)[number];
 type Readers = Scope | 'any';
 
@@ -76,7 +80,18 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
     const readers = READERS.get(name);
     if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
     if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
+    if (name === 'details') return [[name, redactDetails(value, scopes)]];
     return [[name, WHOLE.has(name) ? value : redact(value, scopes)]];
+  });
+  return Object.fromEntries(seen);
+}
+
+/** The details of an event can contain the filter of a redrive, and so a part of an error. */
+function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
+  if (!isRecord(details)) return details;
+  const seen = Object.entries(details).filter(([name]) => {
+    const readers = READERS.get(name) ?? 'any';
+    return readers === 'any' || scopes.has(readers) || AUDITED.has(name);
   });
   return Object.fromEntries(seen);
 }

@@ -99,7 +99,7 @@ export async function readJob({ params, db }: { params: { id: string }; db: Quer
 }
 
 /** Returns the whole document of a job, from which `redact` removes what the caller may not see. */
-export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string, unknown> {
+export function jobDocument({ job, attempts, moreAttempts, waiting }: ShownJob): Record<string, unknown> {
   const { payload, result, ...rest } = job;
   return {
     ...snakeCase(rest),
@@ -109,5 +109,6 @@ export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string
     payload_restricted: false,
     ...(payload === null && { payload_too_large: true }),
     attempt_history: attempts.map(snakeCase),
+    more_attempts: moreAttempts,
   };
 }

@@ -34,6 +34,8 @@ export interface SeenJob {
   };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[] | undefined;
+  /** Whether the job has older attempts. */
+  readonly moreAttempts: boolean | undefined;
   readonly waiting: string | null | undefined;
 }
 
