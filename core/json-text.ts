@@ -145,7 +145,7 @@ function plainNumber(source: string): string {
   return length === 0 ? '0' : `${sign}${digits.slice(0, length)}e${exponent + digits.length - length}`;
 }
 
-/** Returns the number of values in JSON text: every object, array, text, number, boolean and null. Keys do not count. */
+/** Returns the number of values in JSON text: objects, arrays, texts, numbers, booleans and nulls, but not keys. */
 export function countValues(json: string): number {
   let count = 1;
   for (let at = 0; at < json.length; at++) {

@@ -106,7 +106,7 @@ function isBoxed(value: object): boolean {
 
 /**
  * Parses a stored payload with a handler's schema; null is a payload that is too large to read.
- * @throws PayloadInvalid when it is not JSON or has too many values, a number would change its value, or the schema refuses it.
+ * @throws PayloadInvalid when it is not JSON, has too many values, a number would change, or the schema refuses it.
  */
 export async function parsePayload(json: string | null, schema: PayloadSchema): Promise<unknown> {
   if (json === null) throw new PayloadInvalid('', `has more than ${LARGEST_PAYLOAD_BYTES} bytes: ${INSTEAD}`);

@@ -91,19 +91,6 @@ describe('CLI-01: jobs show', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ id, job_type: 'show_me', payload: {}, attempt_history: [] });
   });
 
-  it('says that a long history has older attempts', async () => {
-    const id = await insert('long_history');
-    await database.pool.query(
-      `insert into millrace.job_attempts (job_id, attempt, outcome) select $1, g, 'failed' from generate_series(1, 101) g`,
-      [id],
-    );
-
-    const [plain, json] = await Promise.all([run('jobs', 'show', id), run('jobs', 'show', id, '--json')]);
-
-    expect(plain.stdout).toContain('older attempts\tnot shown: only the newest 100 are');
-    expect(JSON.parse(json.stdout)).toMatchObject({ more_attempts: true });
-  });
-
   it('distinguishes an invalid id from an unknown one', async () => {
     const [wrong, huge, missing] = await Promise.all([
       run('jobs', 'show', 'abc', '--json'),
