@@ -36,8 +36,8 @@ export function authorize({ scope }: Route, caller: Caller): void {
 }
 
 /**
- * Checks that the caller may use the filters of the request: their response says which rows have a value.
- * @throws Problem when the caller may not see a field that it filters by.
+ * Checks that the caller may use the filters of the request: a filtered response reveals which rows have a value.
+ * @throws Problem when the caller may not see a field by which it filters.
  */
 export function authorizeFilters({ query, body }: Route, request: ParsedRequest, caller: Caller): void {
   const parts = [
@@ -54,8 +54,8 @@ export function authorizeFilters({ query, body }: Route, request: ParsedRequest,
   }
 }
 
-/** Returns the problem for a caller without a scope that `what` requires. */
+/** Returns the problem for a caller that lacks the scope that `what` requires. */
 export function forbidden({ scopes }: Caller, required: string, what: string): Problem {
-  const detail = `${what} requires the scope ${required}: use a credential that has it`;
+  const detail = `${what} requires the scope ${required}: use a credential with this scope`;
   return new Problem('forbidden', detail, { extra: { required_scope: required, your_scopes: [...scopes] } });
 }

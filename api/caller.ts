@@ -4,9 +4,9 @@ import type { Scope } from '../core/access/scopes.ts';
 export interface Caller {
   /** The name in the audit log: `key:3 billing`, `iam:arn:aws:…`, `jwt:ada`, `loopback`. */
   readonly name: string;
-  /** Distinguishes two callers of one name: a stored response is replayed to its own caller only. */
+  /** Distinguishes two callers with the same name: a stored response is replayed only to its own caller. */
   readonly id: string;
-  /** Id of the API key of the caller; undefined for other credentials. */
+  /** Id of the caller's API key; undefined for other credentials. */
   readonly keyId?: string;
   readonly scopes: ReadonlySet<Scope>;
 }

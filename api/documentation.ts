@@ -56,7 +56,7 @@ function docsPage(routes: readonly Route[], version: string): string {
 <meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>
 <h1>Millrace API ${version}</h1>
 <p>The OpenAPI document: <a href="openapi.json">openapi.json</a>. Every error response is an
-<code>application/problem+json</code> document; its <code>detail</code> says what to do.</p>
+<code>application/problem+json</code> document; its <code>detail</code> states what to do.</p>
 ${sections.join('\n')}</body></html>`;
 }
 

@@ -107,7 +107,7 @@ export const DeadLetterDetail = z
     payload_too_large: z
       .boolean()
       .optional()
-      .meta({ description: 'True when the payload of the job has more than 1 MiB: it is not shown.' }),
+      .meta({ description: 'True when the payload of the job is larger than 1 MiB and therefore not shown.' }),
   })
   .meta({ id: 'DeadLetterDetail' });
 

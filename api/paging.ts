@@ -35,7 +35,10 @@ export function pageDocument(items: readonly unknown[], next: string | undefined
   return { items, next_cursor, has_more: next !== undefined };
 }
 
-/** Returns a cursor that continues a list after this id, for the same filter, whatever rows come and go before it. */
+/**
+ * Returns a cursor that continues a list after this id, for the same filter, even if rows before it are added or
+ * removed.
+ */
 export function writeCursor(id: string, question: unknown): string {
   return Buffer.from(`${id}.${fingerprint(question)}`).toString('base64url');
 }

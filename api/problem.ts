@@ -43,7 +43,7 @@ export interface ProblemOptions {
   readonly cause?: unknown;
 }
 
-/** An error response. `detail` says what to do. Routes throw it where the work cannot continue. */
+/** An error response. `detail` states what to do. Routes throw it if the work cannot continue. */
 export class Problem extends Undo {
   override readonly name = 'Problem';
   readonly kind: ProblemKind;

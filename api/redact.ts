@@ -2,29 +2,18 @@ import type * as z from 'zod';
 import type { Scope } from '../core/access/scopes.ts';
 
 /**
- * The fields of all documents, by the scope that a caller must have to see them. Every caller that the operation
- * accepts sees the fields of `any`. A field without an entry is never sent.
+ * The fields of all documents, by the scope that a caller must have to see them. Every caller that may use the
+ * operation sees the fields of `any`. A field without an entry is never sent.
  */
 export const FIELDS = {
   any: [
-    // Jobs: what became of a job, not what it contains or produced.
+    // Jobs: the progress of a job, but not its contents or results.
     ...['id', 'job_id', 'job_type', 'routing_key', 'status', 'priority', 'attempts', 'max_attempts', 'answer'],
     ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
-    // The caller's own request: pages, outcomes and invalid parts.
-    ...[
-      'items',
-      'next_cursor',
-      'has_more',
-      'index',
-      'errors',
-      'more_errors',
-      'in',
-      'pointer',
-      'detail',
-      'deduplicated',
-      'inserted',
-    ],
+    // Results of the caller's own request: pages, outcomes and invalid parts.
+    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    'more_errors',
     ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
     // Counts and settings.
     ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],
@@ -55,7 +44,7 @@ export const FIELDS = {
   'keys:admin': ['name', 'scopes', 'secret', 'expires_at', 'revoked_at', 'last_used_at', 'made_by'],
 } as const satisfies Partial<Record<Scope | 'any', readonly string[]>>;
 
-/** Fields whose members are values, not fields of ours: they are sent or left out as a whole. */
+/** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
   ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
@@ -96,7 +85,7 @@ function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
   return Object.fromEntries(seen);
 }
 
-/** Whether a value has fields: times and numbers with exact digits are objects too, but no records. */
+/** Returns whether a value has fields. Times and exact numbers are objects, too, but have no fields. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
@@ -105,7 +94,7 @@ type SeenBy<Shape> = {
   [Name in keyof Shape]: Name extends AnyField ? Shape[Name] : z.ZodOptional<Shape[Name] & z.ZodType>;
 };
 
-/** Returns the shape of a document that some callers see only in part: the fields that they do not see are optional. */
+/** Returns the shape of a document from which fields are removed for some callers: these fields are optional. */
 export function partlySeen<Shape extends Record<string, z.ZodType>>(shape: Shape): SeenBy<Shape> {
   const parts = Object.entries(shape).map(([name, schema]) => {
     const readers = READERS.get(name);
@@ -118,11 +107,12 @@ export function partlySeen<Shape extends Record<string, z.ZodType>>(shape: Shape
   return Object.fromEntries(parts) as SeenBy<Shape>;
 }
 
-/** The member of a filter's schema that names the scope for using the filter. */
+/** The member of a filter's metadata that names the scope required to use the filter. */
 const REQUIRED_SCOPE = 'x-required-scope';
 
 /**
- * Returns a filter on a field. Only callers that see the field may use it: a filter says which rows have a value.
+ * Returns the schema of a filter on a field. Only callers that may see the field may use the filter, because it reveals
+ * which rows have a value.
  * @param field the filtered field of the document.
  */
 export function filterOn<Schema extends z.ZodType>(field: string, schema: Schema, description?: string) {
@@ -134,7 +124,7 @@ export function filterOn<Schema extends z.ZodType>(field: string, schema: Schema
   });
 }
 
-/** Returns the scope that using this part of a request requires, besides the scope of its operation. */
+/** Returns the scope that this part of a request requires in addition to the scope of its operation. */
 export function scopeOfFilter(schema: z.ZodType): Scope | undefined {
   return schema.meta()?.[REQUIRED_SCOPE] as Scope | undefined;
 }

@@ -161,7 +161,7 @@ const API_KEY = {
   made_by: z
     .string()
     .nullable()
-    .meta({ description: 'Id of the key that created it; null when the caller had no key.' }),
+    .meta({ description: 'Id of the key that created this key; null when the creator had no key.' }),
 };
 export const ApiKey = z.object(API_KEY).meta({ id: 'ApiKey' });
 export const NewApiKey = z.object({

@@ -46,7 +46,10 @@ export async function serve(deps: ApiDeps, route: Route, admitted: Admitted): Pr
   return wakeAfter(deps, answer);
 }
 
-/** Leaves out what the caller may not see. A stored response was made for the scopes that the caller had then. */
+/**
+ * Removes the fields that the caller may not see. A stored response may contain fields that the caller may no longer
+ * see.
+ */
 function seenBy({ scopes }: Caller, answer: Answer): Answer {
   return answer.body === undefined ? answer : { ...answer, body: redact(answer.body, scopes) };
 }

@@ -45,7 +45,7 @@ export async function prepare(connectionString: string, ran = new RunCount()) {
   });
   const db = connect(connectionString);
   const addresses = { queueUrl: QUEUE_URL, deadLetterQueueUrl: `${QUEUE_URL}-dead`, functionName: 'bench' };
-  await registerHandlers(db, [{ definition, ...addresses }]);
+  await registerHandlers({ db, stage: 'bench' }, [{ definition, ...addresses }]);
   return { db, definition, epoch: await readEpoch(db) };
 }
 

@@ -59,7 +59,7 @@ export async function bundlePackage(dist: string): Promise<void> {
  * that names the others is written last.
  */
 export async function keepBundle(): Promise<string> {
-  // The folder of the stack's data is above; only the current user can open it.
+  // The parent folder contains the stack's data, so only the current user may open it.
   mkdirSync(KEPT, { recursive: true, mode: 0o700 });
   accessSync(KEPT, constants.W_OK);
   const begun = Date.now();

@@ -76,8 +76,8 @@ function refuse(sentence) {
 }
 
 /**
- * Finds the Node that npm installed beside this package, which it depends on. It is not searched from the current
- * folder: in a folder above, any account of the machine may have put one.
+ * Finds the Node that npm installed beside this package as its dependency. Does not search the current folder and the
+ * folders above, because any account on the machine could have put a program there.
  */
 function findNode() {
   try {

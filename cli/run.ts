@@ -136,7 +136,7 @@ function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
 }
 
-/** Usage errors, by code and not by class: the stack runs from its sources, which have classes of their own. */
+/** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */
 const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD'];
 
 /** Reports an error and returns the exit code. */

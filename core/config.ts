@@ -55,19 +55,20 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
 }
 
 /**
- * Returns the address of a service outside AWS; undefined for the service of AWS itself, whose client reads region,
- * credentials and endpoint from the environment.
+ * Returns the address of a service outside AWS; undefined for AWS itself, whose client reads the region, credentials
+ * and endpoint from the environment.
  */
 export function serviceAddress(service: 'SQS' | 'LAMBDA') {
   const endpoint = optionalSetting(`MILLRACE_${service}_ENDPOINT`);
-  // Servers outside AWS check no signature, and a client refuses to send without one. Some ask for their access key.
+  // Servers outside AWS do not verify signatures, but a client refuses to send a request without credentials. Some
+  // servers require their own access key.
   const accessKeyId = optionalSetting(`MILLRACE_${service}_ACCESS_KEY_ID`) ?? 'none';
   const credentials = { accessKeyId, secretAccessKey: 'none' };
   return endpoint === undefined ? undefined : { endpoint, region: 'us-east-1', credentials };
 }
 
 /**
- * Returns the Secrets Manager secret that holds the database login; undefined when the process uses `DATABASE_URL`.
+ * Returns the Secrets Manager secret that contains the database login; undefined when the process uses `DATABASE_URL`.
  * @throws SettingError when the setting for its certificates is missing.
  */
 export function databaseSecret() {

@@ -81,6 +81,15 @@ export class HandlerRemoval extends MillraceError {
   }
 }
 
+/**
+ * `MILLRACE_REGISTRY`: the handlers of a release cannot be registered: another session keeps a lock, or the database
+ * belongs to another stage.
+ */
+export class RegistryError extends MillraceError {
+  override readonly name = 'RegistryError';
+  readonly code = 'MILLRACE_REGISTRY';
+}
+
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'string' ? JSON.stringify(value) : inLine(value);

@@ -3,7 +3,7 @@ import { optionalSetting } from './config.ts';
 import { describeFailure, isInstance, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
 
-/** A log with one JSON object per line. Handlers log events of their own. */
+/** A log with one JSON object per line. Handlers log their own events. */
 export interface Log<Event extends string = LogEvent> {
   info(event: Event, fields?: LogFields): void;
   warn(event: Event, fields?: LogFields): void;
@@ -24,7 +24,7 @@ const LONGEST_STACK = 4_000;
 /** Opens a log. `read` returns fields that change from line to line. */
 export function openLog(write: (line: string) => void, bound: LogFields = {}, read?: () => LogFields): Log {
   const line = (level: Level) => (event: string, fields?: LogFields) => {
-    // The clock of the process is good enough for a line; only rows need the clock of the database.
+    // The clock of the process is sufficient for a log line; only rows require the database's clock.
     const timestamp = new Date().toISOString();
     const message = event.replaceAll('_', ' ');
     write(lineOf({ level, timestamp, service: SERVICE, event, message, ...read?.(), ...bound, ...fields }));
@@ -82,10 +82,10 @@ export function nameInvocation(context: LambdaContext): void {
   cold = false;
 }
 
-/** An outage can concern a thousand jobs. */
+/** Largest number of job ids in one event: an outage can affect a thousand jobs. */
 const MOST_JOB_IDS = 100;
 
-/** Returns the fields of a line about several jobs. */
+/** Returns the fields of an event about several jobs. */
 export function jobsFields(ids: readonly string[]): LogFields {
   return { jobs: ids.length, job_ids: ids.slice(0, MOST_JOB_IDS).join(' ') };
 }

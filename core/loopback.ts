@@ -1,4 +1,4 @@
-/** Returns whether an address is reachable from its own machine only; `host` is in the form of `URL.hostname`. */
+/** Returns whether a host is reachable only from its own machine; `host` has the form of `URL.hostname`. */
 export function isLoopback(host: string): boolean {
   return /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/i.test(host);
 }
@@ -12,9 +12,9 @@ export interface OriginHeaders {
 }
 
 /**
- * Returns `host` for a request that is not addressed to a loopback address (an attacker can point a host name at this
- * machine), `site` for one that a page of another site or another port sent, and undefined for any other. Current
- * browsers send Sec-Fetch-Site, older ones at least Origin with requests that change something; other programs send
+ * Returns `host` if a request is not addressed to a loopback address (an attacker can point a host name at this
+ * machine), `site` if a page of another site or port sent it, and undefined for all other requests. Current browsers
+ * send Sec-Fetch-Site, and older browsers send at least Origin with requests that change something; other programs send
  * neither.
  */
 export function findStranger({ host, origin, site = 'none' }: OriginHeaders): 'host' | 'site' | undefined {

@@ -1,7 +1,7 @@
 /**
  * Replaces what differs between two errors of one kind by `#`: ids, numbers, amounts, times, addresses, quoted values.
  * Words, names of columns and modules, HTTP statuses and exit codes stay. Takes time in proportion to the length: each
- * expression either consumes what it looks at, or looks at a limited number of characters.
+ * expression either consumes the characters that it examines, or examines a limited number of them.
  */
 export function maskValues(text: string): string {
   const steps: ((text: string) => string)[] = [
@@ -84,13 +84,13 @@ function maskQuoted(quoted: string, ...groups: unknown[]): string {
   return NAME.test(content) && (isKey || NOUN.test(before) || NOUN_AFTER.test(after)) ? content : '#';
 }
 
-/** Standard base 64 contains `/` and `+`, which would split it into words; a path contains `/` as well. */
+/** Standard base 64 contains `/` and `+`, which would split it into words; a path also contains `/`. */
 function maskBase64(text: string): string {
   const mixed = /\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text);
   return mixed && (!text.includes('/') || /[+=]/.test(text)) ? '#' : text;
 }
 
-/** Words before a number that tells the kind of an error: an HTTP status, the exit code of a process. */
+/** Words before a number that identifies the kind of an error: an HTTP status, the exit code of a process. */
 const STATUS_BEFORE =
   /(?:\bHTTP(?:\/\d(?:\.\d)?)?|\bstatus|\bcode|\bSQLSTATE|\berrno|\bsignal|\bresponse|\banswered|\breturned|\bresponded with|\bfailed with)"?[ :=([]{1,2}$/i;
 const REPLY_BEFORE = /(?:^|[:(\])] ?)$/;

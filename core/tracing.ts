@@ -20,7 +20,7 @@ const SYSTEM = 'millrace';
 // A later version may add parts, which are ignored.
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Runs an enqueue in a span of its own; its jobs store the trace of that span. */
+/** Runs an enqueue in its own span; its jobs store the trace of that span. */
 export async function traceCreate<T>(
   jobTypes: readonly string[],
   work: (traceparent: string | undefined) => Promise<T>,

@@ -2,16 +2,22 @@ import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 
-/** Where a cloud machine finds its own credentials, which a job must not reach; with IPv4 translated to IPv6. */
+/**
+ * The addresses at which a cloud machine provides its credentials, which a job must not reach, including IPv4 addresses
+ * translated to IPv6.
+ */
 const LINK_LOCAL = blockList([
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::/32'],
   ...['::169.254.0.0/112', '::ffff:0:169.254.0.0/112', '64:ff9b::169.254.0.0/112', '2002:a9fe::/32'],
 ]);
 
-/** The only unicast addresses of IPv6 outside of special blocks. */
+/** Global unicast addresses of IPv6; all addresses outside this block are special. */
 const GLOBAL_IPV6 = blockList(['2000::/3']);
 
-/** The blocks of IANA's registries of special-purpose addresses, and multicast; for IPv6 those inside of 2000::/3. */
+/**
+ * The blocks in IANA's registries of special-purpose addresses, and multicast; for IPv6, only the blocks within
+ * 2000::/3.
+ */
 const SPECIAL = blockList([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16', '192.175.48.0/24'],

@@ -6,7 +6,9 @@ import { DeadLetter } from '../core/handler/chosen-outcome.ts';
 type Decoder = (bytes: Uint8Array, limits: Pick<ZlibOptions, 'maxOutputLength'>) => Promise<Buffer>;
 
 const [zlib, raw] = [promisify<Uint8Array, object, Buffer>(inflate), promisify<Uint8Array, object, Buffer>(inflateRaw)];
-/** Some servers send `deflate` without the header of zlib, whose first byte always ends in 8. */
+/**
+ * Decodes `deflate` with or without the zlib header, whose first byte always ends in 8; some servers omit the header.
+ */
 const deflate: Decoder = (bytes, limits) => (((bytes[0] ?? 0) & 15) === 8 ? zlib : raw)(bytes, limits);
 
 const gzip = promisify<Uint8Array, object, Buffer>(gunzip);
@@ -19,12 +21,15 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
 ]);
 const MOST_CODINGS = 5;
 
-/** Value of `Accept-Encoding`. Without this header, a server may send any coding. S3 always sends the stored one. */
+/**
+ * Value of `Accept-Encoding`. Without this header, a server may send any coding. S3 ignores it and sends the stored
+ * coding.
+ */
 export const acceptedCodings = 'gzip, deflate, br, zstd';
 
 /**
  * Removes the codings of `Content-Encoding` from a body.
- * @throws DeadLetter for an unknown coding, for a broken body, and for one of more than `mostBytes`.
+ * @throws DeadLetter for an unknown coding, and for a body that is broken or larger than `mostBytes`.
  */
 export async function removeCodings(body: Uint8Array, header: string | undefined, mostBytes: number) {
   const codings = (header ?? '').split(',').map((coding) => coding.trim().toLowerCase());

@@ -42,8 +42,8 @@ export const handler = (event: SqsEvent, context: Invocation & LambdaContext): P
 };
 
 /**
- * Called in the thread of the watchdog. The standard output of a thread goes through the main one, which is blocked, so
- * the lines are written to the file itself.
+ * Stores the outcomes of a blocked batch; runs in the thread of the watchdog. `console` in this thread writes through
+ * the main thread, which is blocked, so the log writes to the file descriptor.
  */
 export const takeOver = (report: TakeOverReport | undefined): Promise<void> => {
   const log = openLog((line) => void writeSync(1, `${line}\n`));

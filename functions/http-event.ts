@@ -37,7 +37,10 @@ export function toRequest(event: HttpEvent): Request {
   });
 }
 
-/** Drops a header that `Headers` does not accept, such as one beyond Latin-1: no header of the API has such a value. */
+/**
+ * Copies headers, except those that `Headers` does not accept, such as values outside Latin-1: no valid header of the
+ * API has such a value.
+ */
 function toHeaders(given: HttpEvent['headers']): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given)) {

@@ -1,6 +1,6 @@
 export type ImageFormat = 'JPEG' | 'PNG' | 'WebP' | 'GIF' | 'AVIF';
 
-/** Longest part of a file that is read to recognise it: an AVIF lists its brands in its first box. */
+/** Number of bytes that are read to recognise a file: an AVIF lists its brands in its first box. */
 const HEAD_BYTES = 256;
 
 const FIRST_BYTES: Readonly<Record<ImageFormat, RegExp>> = {
@@ -8,11 +8,11 @@ const FIRST_BYTES: Readonly<Record<ImageFormat, RegExp>> = {
   PNG: /^\x89PNG\r\n\cZ\n/,
   WebP: /^RIFF.{4}WEBP/s,
   GIF: /^GIF8[79]a/,
-  // The first box: its length, its type, the major brand, a version, and any number of compatible brands.
+  // The first box contains its length, its type, the major brand, a version, and any number of compatible brands.
   AVIF: /^.{4}ftyp(?:.{4}.{4}(?:.{4})*)?avi[fs]/s,
 };
 
-/** Returns the format of an image by its first bytes; undefined for any other file. */
+/** Returns the format of an image, determined from its first bytes; undefined for any other file. */
 export function formatOf(file: Uint8Array): ImageFormat | undefined {
   const head = Buffer.from(file.buffer, file.byteOffset, Math.min(file.byteLength, HEAD_BYTES));
   // HEIC has the same first box with other brands, and its later boxes may contain any text.

@@ -13,13 +13,13 @@ export interface Mail {
 /** Well below the shortest sensible timeout of a handler, so that the error names the step that hung. */
 const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000 };
 
-/** The host of a server on this machine, such as the mailbox of `npm start`. */
+/** Matches the host of a server on this machine, such as the mailbox of `npm start`. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
  * Sends one mail from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
- * `smtp://` requires STARTTLS, because anyone on the way could remove the offer and read the password; a server on this
- * machine and a URL with `?requireTLS=false` are exempt.
+ * `smtp://` requires STARTTLS, because an attacker on the network could remove the server's offer and read the
+ * password. A server on this machine and a URL with `?requireTLS=false` are exempt.
  *
  * Every mail opens its own connection. Lambda freezes the process between two invocations, and a pooled connection that
  * the server closed meanwhile would fail the next mail, which then waits a minute for its second attempt.
@@ -54,7 +54,8 @@ export async function sendMail(mail: Mail, messageId: string, signal: AbortSigna
 
 /**
  * Returns the Message-ID of a job's mail, the same in every attempt. The digest distinguishes mails from two
- * installations, which both count jobs from 1: otherwise a mailbox that drops duplicates would drop one of them.
+ * installations, which both count jobs from 1; otherwise a mailbox that drops duplicates would drop one of the two
+ * mails.
  */
 export function messageIdOf(jobId: string, { to, subject, text }: Mail): string {
   const digest = createHash('sha256')
@@ -74,7 +75,7 @@ function smtpUrl(): string {
 
 const WITHOUT_TLS = 'for a server without TLS, add ?requireTLS=false to SMTP_URL';
 
-/** Returns whether the server refused STARTTLS; without a response, the negotiation failed. */
+/** Returns whether the server refused STARTTLS. An error without a response means that the TLS negotiation failed. */
 function isWithoutTls(error: unknown): error is NodemailerError {
   const { code, command, response } = error as NodemailerError;
   return code === 'ETLS' && command === 'STARTTLS' && typeof response === 'string';

@@ -7,6 +7,7 @@ import type { DatabaseRole } from '../core/postgres/ensure-login.ts';
 import { readCredentials } from '../core/postgres/secrets.ts';
 import { type DeployedLogin, prepareDatabase } from '../core/registry/prepare.ts';
 
+const stage = setting('MILLRACE_STAGE', 'the stage, which is part of every name');
 const folder = setting('MILLRACE_MIGRATIONS', 'the folder of the SQL files');
 const runtimeSecret = setting('MILLRACE_RUNTIME_SECRET', 'the ARN of the secret of the functions');
 const appSecret = optionalSetting('MILLRACE_APP_SECRET');
@@ -18,7 +19,7 @@ const db = openDatabase({ ...address, max: 1, name: 'millrace-migrate', log: pro
 export const handler = async (): Promise<void> => {
   const logins = [await readLogin(runtimeSecret, 'millrace_runtime')];
   if (appSecret !== undefined) logins.push(await readLogin(appSecret, 'millrace_app'));
-  await prepareDatabase({ db, migration: { ...address, folder }, logins, catalog, drain, log: processLog });
+  await prepareDatabase({ db, stage, migration: { ...address, folder }, logins, catalog, drain, log: processLog });
 };
 
 async function readLogin(secret: string, role: DatabaseRole): Promise<DeployedLogin> {

@@ -7,6 +7,7 @@ import { writeRegistry } from '../core/registry/prepare.ts';
 const registration = {
   stage: setting('MILLRACE_STAGE', 'the stage, which is part of every name'),
   queueUrlPrefix: setting('MILLRACE_QUEUE_URL_PREFIX', 'the part of a queue URL before the name'),
+  log: processLog,
 };
 const db = openConfiguredDatabase({ max: 1, name: 'millrace-registry', log: processLog });
 

@@ -8,14 +8,14 @@ export interface Thumbnail {
   readonly height: number;
 }
 
-/** Some decoders keep the whole image in memory, at up to 25 bytes per pixel. */
+/** Limit on pixels: some decoders keep the whole image in memory, with up to 25 bytes per pixel. */
 const MOST_PIXELS = 50_000_000;
 const QUALITY = 80;
 
 /**
  * Makes a JPEG of `width` pixels with the aspect ratio of `source`, upright, in sRGB and on a white background. A
- * narrower source keeps its width. An animation gives its first frame.
- * @throws DeadLetter when the bytes are not a JPEG, PNG, WebP, GIF or AVIF, are broken, or exceed a limit.
+ * narrower source keeps its width. Of an animation, only the first frame is used.
+ * @throws DeadLetter if the bytes are not a JPEG, PNG, WebP, GIF or AVIF image, are broken, or exceed a limit.
  */
 export async function makeThumbnail(source: Uint8Array, width: number, signal: AbortSignal): Promise<Thumbnail> {
   const format = formatOf(source);

@@ -28,9 +28,9 @@ const LONGEST_RETRY_AFTER_SECONDS = 3_600;
 
 /**
  * Returns the bytes of a file on the web, without their content codings. Follows up to three redirects and checks each
- * address like the first.
- * @throws DeadLetter when the file is larger than `mostBytes`, in transfer or decoded, when its coding is unknown or
- * broken, or when its address is not allowed; Error otherwise.
+ * address as it checks the first.
+ * @throws DeadLetter if the file is larger than `mostBytes`, encoded or decoded, if its coding is unknown or broken, or
+ * if its address is not allowed; otherwise Error.
  */
 export async function getFile(address: string, mostBytes: number, access: WebAccess): Promise<Uint8Array> {
   let url = new URL(address);

@@ -9,6 +9,6 @@ try {
   await makeStack(app, app.node.getAllContext());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  // Exit at once: otherwise CDK writes the incomplete stack, which looks like an empty one.
+  // Exit at once: otherwise CDK writes the incomplete stack as if it were empty.
   process.exit(1);
 }

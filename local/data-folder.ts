@@ -10,14 +10,14 @@ export function dataPath(project: string): string {
 }
 
 /**
- * Creates the data folder of a project, or prepares one of an earlier start. It contains payloads, emails and the
- * password of the database, so only the current user can open it; if this process runs as root, so can the group of
- * the account that runs Postgres, whose data is in it.
+ * Creates the data folder of a project, or prepares an existing one. The folder contains payloads, emails and the
+ * database password, so only the current user can open it. If this process runs as root, the group of the account that
+ * runs Postgres can also open it, because the folder contains the data of Postgres.
  * @throws Error that names the path, the reason and what to do
  */
 export async function openDataFolder(project: string): Promise<string> {
   const data = dataPath(project);
-  // Not recursive: for a read-only file system, Node then reports a missing folder.
+  // Not recursive: with `recursive`, Node reports a missing folder for a read-only file system.
   await mkdir(data, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST')
       throw new Error(`cannot create ${data}: ${await reasonOf(error, project)}`, { cause: error });
@@ -30,7 +30,10 @@ export async function openDataFolder(project: string): Promise<string> {
   return data;
 }
 
-/** Files of another user remain after a start with sudo; SQLite and Postgres then fail without a path or a reason. */
+/**
+ * Throws if a file belongs to another user, as after a start with sudo: SQLite and Postgres would fail without a path
+ * or a reason.
+ */
 async function assertOurs(data: string): Promise<void> {
   const uid = process.getuid?.();
   if (uid === undefined || uid === 0) return;
@@ -54,7 +57,7 @@ function refuse(data: string): (error: NodeJS.ErrnoException) => Promise<never> 
 async function reasonOf(error: NodeJS.ErrnoException, folder: string): Promise<string> {
   switch (error.code) {
     case 'EROFS':
-      return 'the file system is read-only: move the project to one that can be written';
+      return 'the file system is read-only: move the project to a writable file system';
     case 'EACCES':
     case 'EPERM': {
       const owner = accountName((await stat(folder)).uid);

@@ -4,14 +4,14 @@ import { optionalSetting } from '../core/config.ts';
 import { accountName } from './ownership.ts';
 
 export interface FoundAbove {
-  /** The folder that contains what was searched. */
+  /** The folder in which `what` was found. */
   readonly folder: string;
   readonly path: string;
   /** Whether the folder is the root of a project, with a package.json or a repository. */
   readonly isProject: boolean;
 }
 
-/** A file that another account of the machine can have written, or that this one cannot read. */
+/** The error for a file that another account on the machine could have written, or that this account cannot read. */
 export class UntrustedError extends Error {
   override readonly name = 'UntrustedError';
 }
@@ -19,9 +19,9 @@ export class UntrustedError extends Error {
 const ROOTS = ['package.json', '.git'];
 
 /**
- * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: what is above
- * belongs to another project, or as in /tmp to any account.
- * @throws UntrustedError if another account can have written it
+ * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: folders above
+ * the root belong to other projects or, as in /tmp, to any account.
+ * @throws UntrustedError if another account could have written it
  */
 export function findAbove(from: string, what: string): FoundAbove | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
@@ -33,7 +33,7 @@ export function findAbove(from: string, what: string): FoundAbove | undefined {
 
 /**
  * Returns whether a folder contains `what`.
- * @throws UntrustedError if it does, and another account can have written it or a folder on the way to it
+ * @throws UntrustedError if it does, and another account could have written it or a folder on the path to it
  */
 export function isPresent(folder: string, what: string): boolean {
   let fault: string | undefined;
@@ -41,7 +41,7 @@ export function isPresent(folder: string, what: string): boolean {
   for (const name of what.split('/')) {
     path = join(path, name);
     try {
-      // A link counts as what it points to, and must itself belong to a trusted account.
+      // Both a link and its target must belong to a trusted account.
       const found = faultOf(path, lstatSync(path)) ?? faultOf(path, statSync(path));
       fault ??= found;
     } catch (error) {
@@ -63,7 +63,7 @@ function faultOf(path: string, stats: Stats): string | undefined {
   return isWritable ? `every user can change ${path}, so it is not used: run chmod o-w ${path}` : undefined;
 }
 
-/** Returns the accounts whose files are used: root, the current one, and the one that ran sudo. */
+/** Returns the accounts whose files are trusted: root, the current account, and the account that ran sudo. */
 function trusted(): number[] {
   const own = process.getuid?.() ?? 0;
   const sudo = own === 0 ? optionalSetting('SUDO_UID') : undefined;

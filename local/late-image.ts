@@ -1,13 +1,13 @@
 import type { Samples } from './samples.ts';
 
 export interface LateImage {
-  /** Is called for every job whose attempt failed. */
+  /** Reports a job whose attempt failed. */
   jobFailed(id: unknown): void;
-  /** Sets the sample jobs; undefined if none were inserted. */
+  /** Sets the sample jobs; undefined if no samples were inserted. */
   expect(samples: Samples | undefined): void;
 }
 
-/** Creates the image of the late sample once, when its job has failed; the failures of other jobs cost nothing. */
+/** Creates the image of the late sample once, when its job has failed; failures of other jobs have no effect. */
 export function openLateImage(): LateImage {
   /** Jobs that failed before the id of the sample was known. */
   let early: Set<unknown> | undefined = new Set();

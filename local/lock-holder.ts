@@ -57,7 +57,7 @@ export function describeHolder(project: string): string | undefined {
   );
 }
 
-/** Describes a stack of this project that runs although no valid `.millrace/dev.json` describes it. */
+/** Describes a running stack of this project that has no valid `.millrace/dev.json`. */
 export function findHiddenStack(from: string = process.cwd()): string | undefined {
   const found = findAbove(from, '.millrace/lock');
   return found && describeHolder(found.folder);

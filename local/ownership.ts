@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Returns the name of an account for messages, such as `root` or `user 1000`. */
+/** Returns the name of an account for use in messages, such as `root` or `user 1000`. */
 export function accountName(uid: number): string {
   if (uid === 0) return 'root';
   try {

@@ -119,7 +119,7 @@ function closeApi(api: Api): Promise<void> {
 function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
   return {
     ...bundleEnvironment,
-    // The same twice: for the function itself, and for clients that a handler opens.
+    // Each address is set twice: for the function itself, and for clients that a handler opens.
     ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
     SMTP_URL: urls.smtpUrl,

@@ -9,7 +9,7 @@ import { findAbove } from './find-above.ts';
 export const STAGE = 'local';
 
 export const REGION = 'us-east-1';
-/** Credentials for SQS, which does not check them. */
+/** Credentials for the SQS emulator, which does not verify them. */
 export const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const;
 
 export interface HandlerState {
@@ -23,12 +23,12 @@ export interface HandlerState {
 /** The addresses of a running stack, as in `.millrace/dev.json`: read by the `millrace` command and by other tools. */
 export interface DevState {
   readonly pid: number;
-  /** Distinguishes the process from a later one with the same pid; opaque. */
+  /** Distinguishes the process from a later process with the same pid; opaque. */
   readonly processStart: string;
   readonly databaseUrl: string;
   readonly sqsEndpoint: string;
   readonly lambdaEndpoint: string;
-  /** The access key that the Lambda endpoint requires; a new one at each start. */
+  /** The access key that the Lambda endpoint requires; each start creates a new one. */
   readonly lambdaAccessKeyId: string;
   readonly handlers: readonly HandlerState[];
   readonly mailFolder: string;
@@ -66,8 +66,8 @@ export async function removeState(project: string): Promise<void> {
 }
 
 /**
- * Returns the state of the project of `from`, or undefined if it has none. The stack may have stopped since: see
- * `isRunning`. Throws if the file cannot be parsed, or belongs to another account.
+ * Returns the state of the project that contains `from`; undefined if it has no state. The stack may have stopped
+ * since: see `isRunning`. Throws if the file cannot be parsed, or if another account could have written it.
  */
 export async function findState(from: string = process.cwd()): Promise<FoundState | undefined> {
   const found = findAbove(from, '.millrace/dev.json');

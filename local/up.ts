@@ -43,7 +43,10 @@ export async function up(options: UpOptions): Promise<number> {
   }
   const data = dataPath(project);
   if (await isFile(data)) {
-    return refuse(EXIT_NO_PROJECT, `${data} is a file: move it away, Millrace keeps its data in a folder of that name`);
+    return refuse(
+      EXIT_NO_PROJECT,
+      `${data} is a file: move it away, because Millrace keeps its data in a folder with this name`,
+    );
   }
   await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));

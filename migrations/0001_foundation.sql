@@ -13,8 +13,8 @@ create function millrace.clock() returns timestamptz
 revoke execute on function millrace.clock() from public;
 grant execute on function millrace.clock() to millrace_app, millrace_operator, millrace_runtime;
 
--- The actor in audit lines: the login, or the caller that the API names for this transaction (the API has one login for
--- all its callers). A login without the runtime role cannot name another actor.
+-- The actor in audit events: the login, or the caller that the API names for this transaction (the API has one login
+-- for all its callers). A login without the runtime role cannot name another actor.
 create function millrace.actor() returns text
   language sql stable
   set search_path = pg_catalog, pg_temp
@@ -41,30 +41,41 @@ grant select, insert, update, delete on millrace.audit_log to millrace_runtime;
 grant select on millrace.audit_log to millrace_operator;
 
 -- `epoch` is in every message. After a restore or a clone, renew_epoch() draws a new one, so that the database does not
--- accept messages that its predecessor sent.
+-- accept messages that its predecessor sent. `stage` is that of the first deployment; other stages cannot register
+-- handlers, because a registration replaces all of them.
 create table millrace.installation (
   only_row boolean primary key default true check (only_row),
   epoch text not null default substr(md5(random()::text || clock_timestamp()::text), 1, 12),
+  stage text check (stage <> ''),
   created_at timestamptz not null default millrace.clock()
 );
 insert into millrace.installation default values;
 grant select on millrace.installation to millrace_runtime, millrace_operator;
 
--- Call it after a restore or a clone: the handlers then reject every message that was sent before.
-
+-- Call it after a restore or a clone: the handlers then reject every message that was sent before, and the next
+-- deployment assigns the database to its own stage.
 create function millrace.renew_epoch() returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
 declare
   renewed text;
 begin
-  update millrace.installation set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12)
+  update millrace.installation
+    set epoch = substr(md5(random()::text || clock_timestamp()::text), 1, 12), stage = null
     returning epoch into renewed;
   raise notice 'the epoch is now %: messages sent earlier belong to another database, and start nothing', renewed;
   return renewed;
 end $$;
 
-revoke execute on function millrace.renew_epoch() from public;
-grant execute on function millrace.renew_epoch() to millrace_runtime;
+-- Assigns the database to a stage, unless it belongs to one. Returns the stage that it belongs to.
+create function millrace.assign_stage(stage text) returns text
+  language sql security definer set search_path = pg_catalog, pg_temp
+  as $$
+  update millrace.installation i set stage = assign_stage.stage where i.stage is null;
+  select i.stage from millrace.installation i;
+$$;
+
+revoke execute on function millrace.renew_epoch(), millrace.assign_stage(text) from public;
+grant execute on function millrace.renew_epoch(), millrace.assign_stage(text) to millrace_runtime;
 
 grant select on millrace.migrations to millrace_runtime, millrace_operator;

@@ -38,7 +38,7 @@ create table millrace.removed_handlers (
 grant select, insert, update, delete on millrace.removed_handlers to millrace_runtime;
 grant select on millrace.removed_handlers to millrace_operator;
 
--- The highest claim number that has started. A table of its own, because the claim locks the rows of `handlers`.
+-- The highest claim number that has started. A separate table, because the claim locks the rows of `handlers`.
 create table millrace.handler_starts (
   job_type text not null,
   routing_key text not null,

@@ -58,7 +58,7 @@ create index dead_letters_open on millrace.dead_letters (job_type, routing_key, 
 create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
 create index dead_letters_job on millrace.dead_letters (job_id);
--- The mirror asks whether a dead letter of a queue was resolved since its last sweep.
+-- The mirror checks whether a dead letter of a queue was resolved since its last sweep.
 create index dead_letters_resolved on millrace.dead_letters (queue_name, resolved_at) where status <> 'open';
 grant select, insert, update, delete on millrace.dead_letters to millrace_runtime;
 grant select on millrace.dead_letters to millrace_operator;

@@ -34,7 +34,7 @@ create function millrace.enqueue(
   max_attempts integer default null, routing_key text default '', unique_key text default null,
   group_key text default null, traceparent text default null
 ) returns table (id bigint, deduplicated boolean)
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
 #variable_conflict use_column
 declare

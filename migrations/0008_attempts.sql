@@ -39,12 +39,13 @@ begin
           message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
           request_id = request
       from locked l, millrace.handlers h
-      where j.id = l.id and h.job_type = of_type and h.routing_key = of_key
+      where j.id = l.id and j.id = any(array(select k.id from locked k)) and h.job_type = of_type and h.routing_key = of_key
       returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
-    -- Only if it rises, and only if no other transaction has the row: it tells a lost message from a slow queue.
+    -- Only if it rises, and only if no other transaction has the row: it distinguishes a lost message from a slow
+    -- queue.
     update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
       where s.ctid = (select t.ctid from millrace.handler_starts t
                         where t.job_type = of_type and t.routing_key = of_key
@@ -136,6 +137,7 @@ begin
           next_retry_at = case when e.status = 'failed' then millrace.clock() + make_interval(secs => e.delay) end
       from unnest(ended) e
       where j.id = e.id and e.status in ('failed', 'pending')
+        and j.id = any(array(select a.id from unnest(ended) a))
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
       select v.event, e.job_type, 'failed', count(*)

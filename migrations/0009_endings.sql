@@ -9,19 +9,22 @@
 create function millrace.finish(
   job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
 ) returns setof bigint
-  -- One probe of a key per job, also with a plan that Postgres made while the tables were small. Where a sequential
-  -- scan is the only way, its penalty would make Postgres 15 to 17 compile the statement.
+  -- One probe of a key per job, even with a plan that Postgres made while the tables were small: without sequential
+  -- scans, and by an array of ids, because a join could read a whole index. Where a sequential scan is the only way, its
+  -- penalty would make Postgres 15 to 17 compile the statement.
   language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
+declare
+  l record;
 begin
   if request is not null then
     -- Another transaction may have locked a request to cancel: fail soon, so that the caller settles row by row.
     perform set_config('lock_timeout', '200ms', true);
   end if;
-  return query
-  with locked as materialized (
-    select j.id, e.status, e.result, e.error, e.failed
+  select array_agg(j.id) as ids, array_agg(e.status) as statuses, array_agg(e.result) as results,
+         array_agg(e.error) as errors, array_agg(e.failed) as failed
+    into l
       from (select * from unnest(job_ids, claim_nos, statuses, results, errors, failed)
                    as u(job_id, claim_no, status, result, error, failed)
               order by job_id) e
@@ -30,15 +33,23 @@ begin
           where k.id = e.job_id
             and (request is null or k.claim_no = e.claim_no and k.status = 'running' and k.request_id = request)
           for update skip locked
-      ) j
-  ), gone as (
+      ) j;
+  if l.ids is null then
+    return;
+  end if;
+  return query
+  with gone as (
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The
     -- columns are named: j.* costs 3 % more of the whole.
-    delete from millrace.jobs_live j using locked l where j.id = l.id
+    delete from millrace.jobs_live j where j.id = any(l.ids)
       returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
         j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
-        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, l.status as new_status,
-        l.result as new_result, l.error, l.failed
+        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent,
+        array_position(l.ids, j.id) as at
+  ), ended as materialized (
+    select g.*, l.statuses[g.at] as new_status, l.results[g.at] as new_result, l.errors[g.at] as error,
+           l.failed[g.at] as failed
+      from gone g
   ), kept as (
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
@@ -48,18 +59,18 @@ begin
         g.dispatched_at, g.started_at, millrace.clock(), g.created_at, millrace.clock(), g.unique_key, g.group_key,
         case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb, g.progress,
         g.traceparent
-        from gone g
+        from ended g
   ), answered as (
-    delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from gone g))
+    delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))
   ), discarded as (
     update millrace.dead_letters d
       set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(),
-          resolution = (select g.error from gone g where g.id = d.job_id)
-      where d.job_id = any(array(select g.id from gone g where g.status = 'dead_letter')) and d.status = 'open'
+          resolution = (select g.error from ended g where g.id = d.job_id)
+      where d.job_id = any(array(select g.id from ended g where g.status = 'dead_letter')) and d.status = 'open'
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
       select case when g.failed then 'failed' else g.new_status end, g.job_type, g.new_status, count(*)
-        from gone g where g.failed or g.new_status = 'succeeded'
+        from ended g where g.failed or g.new_status = 'succeeded'
         group by 1, 2, 3
   ), timed as (
     insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
@@ -68,11 +79,11 @@ begin
         from (select g.job_type, g.new_status,
                      extract(epoch from g.started_at - greatest(g.run_at, g.next_retry_at))::float8 as wait,
                      extract(epoch from millrace.clock() - g.started_at)::float8 as run
-                from gone g where g.status = 'running') t,
+                from ended g where g.status = 'running') t,
              (select millrace.timing_bounds() as bounds) b
         group by 1, 2, 3, 4
   )
-  select g.id from gone g;
+  select g.id from ended g;
 end $$;
 
 -- Finishes jobs as cancelled, for one reason. Every caller has locked the rows of waiting, dispatched or dead jobs.
@@ -102,13 +113,13 @@ begin
            case when j.status = 'running' then j.request_id end as request_id
       from unnest(job_ids, error_names, messages, stacks, fingerprints)
              as e(id, error_name, message, stack, fingerprint)
-      join millrace.jobs_live j on j.id = e.id
+      join millrace.jobs_live j on j.id = e.id and j.id = any(job_ids)
   ), died as (
     update millrace.jobs_live j
       set status = 'dead_letter', last_error = d.message, suspect = coalesce(suspects, j.suspect),
           losses = j.losses + lost::integer, lease_expires_at = null, next_retry_at = null, hold_until = null,
           updated_at = millrace.clock()
-      from dying d where j.id = d.id
+      from dying d where j.id = d.id and j.id = any(job_ids)
   ), recorded as (
     insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, error_stacktrace,
         fingerprint)

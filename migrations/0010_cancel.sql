@@ -1,9 +1,10 @@
 -- How a job is cancelled, and how a dead one is discarded.
 
 -- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (a handler has it: start, settle or rescue
--- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a row that a handler needs.
+-- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a row that a handler uses.
 create function millrace.cancel(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin
   perform from millrace.jobs_live j
@@ -15,7 +16,10 @@ begin
   end if;
   if exists (select from millrace.jobs_live j where j.id = cancel.id) then
     insert into millrace.cancel_requests (job_id) values (cancel.id) on conflict do nothing;
-    insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
+    -- A repeated request changes nothing.
+    if found then
+      insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
+    end if;
     return 'requested';
   end if;
   if exists (select from millrace.jobs_finished j where j.id = cancel.id) then
@@ -36,6 +40,7 @@ create view millrace.failed_jobs as
 
 create function millrace.discard_failed_job() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 begin
   if old.job_id is null then

@@ -2,26 +2,29 @@
 
 -- The redrive of single jobs: a job that is dead_letter under this claim becomes pending with fresh attempts. A null
 -- claim matches any. A second redrive finds nothing to do and returns no row. A suspect stays one: what killed its
--- process once may do so again, and its batch-mates with it.
+-- process once may do so again, and fail the other jobs of the batch.
 create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
   language sql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
   with wanted as materialized (
     select j.id, j.claim_no, j.job_type, j.attempts
-      from millrace.jobs_live j
-      join unnest(job_ids, claim_nos) as w(id, claim_no) on w.id = j.id
-      where j.status = 'dead_letter' and (w.claim_no is null or w.claim_no = j.claim_no)
-      order by j.id for update of j skip locked
+      from (select * from unnest(job_ids, claim_nos) as u(id, claim_no) order by id) w
+      cross join lateral (
+        select k.id, k.claim_no, k.job_type, k.attempts from millrace.jobs_live k
+          where k.id = w.id and k.status = 'dead_letter' and (w.claim_no is null or w.claim_no = k.claim_no)
+          for update skip locked
+      ) j
   ), revived as (
     update millrace.jobs_live j
       set status = 'pending', run_at = millrace.clock(), hold_until = null, attempts = 0, losses = 0,
           updated_at = millrace.clock()
-      from wanted w where j.id = w.id
+      where j.id = any(array(select w.id from wanted w))
       returning j.id
   ), mirrored as (
     update millrace.dead_letters d
       set status = 'redriven', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = door
-      from wanted w where d.job_id = w.id and d.status = 'open'
+      where d.job_id = any(array(select w.id from wanted w)) and d.status = 'open'
   ), remembered as (
     insert into millrace.job_attempts (job_id, claim_no, attempt, outcome)
       select w.id, w.claim_no, w.attempts, 'redriven' from wanted w
@@ -39,6 +42,7 @@ $$;
 -- waits), 'busy' (another transaction has locked its row: call again), 'not_dead' (any other state) or 'not_found'.
 create function millrace.retry(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 declare
   found_type text;
@@ -120,12 +124,13 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key);
   end;
 
--- Returns whether a text is a valid time: the cast of an invalid one fails.
+-- Returns whether a text is a valid time with its zone: the cast of an invalid one fails, and each session reads one
+-- without a zone in its own.
 create function millrace.is_time(value text) returns boolean
   language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
 begin
-  return value ~ '^\d{4}-\d\d-\d\d' and value::timestamptz is not null;
+  return value ~* '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$' and value::timestamptz is not null;
 exception when others then
   return false;
 end $$;
@@ -146,13 +151,13 @@ begin
   end if;
   for key, value in select * from jsonb_each(filter) loop
     expected := case key
-      when 'job_types' then 'an array of job types'
+      when 'job_types' then 'an array of job types, at most 1000'
       when 'job_ids' then 'an array of jobs'' ids, at most 100000'
-      when 'routing_key' then 'a text'
+      when 'routing_key' then 'a text of at most 60 characters'
       when 'error' then 'a part of the error''s text, of 1 to 500 characters'
       when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
-      when 'since' then 'a time such as "2026-01-31T12:00:00Z"'
-      when 'until' then 'a time such as "2026-01-31T12:00:00Z"'
+      when 'since' then 'a time with its zone, such as "2026-01-31T12:00:00Z"'
+      when 'until' then 'a time with its zone, such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
       when 'all' then 'true, or leave it out' end;
     if expected is null then
@@ -160,8 +165,8 @@ begin
         key);
     end if;
     fits := case
-        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array")'
-          and not value @? 'strict $[*] ? (@.type() <> "string")'
+        when key = 'job_types' then value @? 'strict $ ? (@.type() == "array") ? (@.size() <= 1000)'
+          and not value @? 'strict $[*] ? (@.type() <> "string" || !(@ like_regex "^.{0,60}$"))'
         when key = 'job_ids' then value @? 'strict $ ? (@.type() == "array") ? (@.size() <= 100000)' and not exists (
           select from jsonb_array_elements(case jsonb_typeof(value) when 'array' then value else '[]' end) e
             where case when e #>> '{}' ~ '^[0-9]{1,19}$' then (e #>> '{}')::numeric > 9223372036854775807 else true end)
@@ -171,7 +176,7 @@ begin
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
         when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
-        else jsonb_typeof(value) = 'string' end;
+        else jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 60 end;
     if not fits then
       return format('%s: expected %s, got %s', key, expected,
         case when length(value::text) > 200 then left(value::text, 200) || '…' else value::text end);
@@ -219,7 +224,8 @@ end $$;
 -- so that a step is short even if nothing matches. Returns its row. Does not wait for a step that another transaction
 -- is making.
 create function millrace.step_redrive(operation_id bigint, most integer) returns setof millrace.operations
-  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  -- A kept plan would read the ids of a filter again for each dead letter.
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
   as $$
 declare
@@ -251,7 +257,8 @@ begin
       into picked
       from (select * from millrace.redrivable_dead_letters(o.filter) r
               where r.id > o.cursor_id and r.id <= looked.last_id
-                and exists (select from millrace.jobs_live j where j.id = r.job_id and j.status = 'dead_letter')
+                -- As a value, because a join could begin with all jobs.
+                and (select j.status from millrace.jobs_live j where j.id = r.job_id) = 'dead_letter'
               order by r.id limit allowed) d;
     -- With as many jobs as allowed, others of this window may be left for the next step.
     walked_to := case when is_full or picked.jobs < allowed then looked.last_id else coalesce(picked.last_id, o.cursor_id) end;

@@ -3,7 +3,7 @@
 -- Secrets are stored as SHA-256 only. Revoked keys are kept for 400 days.
 create table millrace.api_keys (
   id bigint generated always as identity primary key,
-  -- Without control characters: the name is in audit lines, and on terminals that print them.
+  -- Without control characters: audit events contain the name, and terminals print it.
   name text not null check (name ~ '^[A-Za-z0-9_.:@-]([A-Za-z0-9_ .:@-]{0,98}[A-Za-z0-9_.:@-])?$'),
   secret_sha256 text not null unique,
   scopes text[] not null,
@@ -11,7 +11,7 @@ create table millrace.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  -- The key whose caller created this one; null when the caller had no key. It may have been deleted since.
+  -- Id of the key that created this key, which may have been deleted since; null if the creator had no key.
   made_by bigint
 );
 

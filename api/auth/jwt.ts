@@ -14,10 +14,14 @@ export interface JwtSettings {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** OpenID Connect allows 255 characters. The audit log and the log contain it, so it cannot control a terminal. */
+/**
+ * The claim `sub`, for which OpenID Connect allows 255 characters. The audit log and the logs contain it, so it must
+ * not contain characters that control a terminal.
+ */
 const SUBJECT = /^[^\p{Cc}\p{Cs}\p{Bidi_Control}]{1,255}$/u;
 
-const BAD_SUBJECT = 'the token is invalid: its claim sub is not text of 1 to 255 characters without control characters';
+const BAD_SUBJECT =
+  'the token is invalid: its claim sub must be a string of 1 to 255 characters without control characters';
 
 /** Authenticates an issuer's tokens; their claim `scope` (or `scp`) names the scopes. */
 export function jwtAuthentication({ issuer, audience, jwks, algorithms }: JwtSettings): Authenticate {
@@ -31,7 +35,7 @@ export function jwtAuthentication({ issuer, audience, jwks, algorithms }: JwtSet
     if (token === undefined || token.split('.').length !== 3) return undefined;
     try {
       const { payload } = await jwtVerify(token, keys, options);
-      // A claim can be any JSON: jose checks only that it exists.
+      // A claim can be any JSON value: jose checks only that it exists.
       const { sub }: { sub?: unknown } = payload;
       if (typeof sub !== 'string' || !SUBJECT.test(sub)) return { refused: BAD_SUBJECT };
       return { name: `jwt:${sub}`, id: `jwt:${sub}`, scopes: new Set(scopesOf(payload)) };

@@ -7,7 +7,10 @@ const REFUSED = {
   site: 'without authentication, the API refuses requests from other sites',
 } as const;
 
-/** Grants every scope to requests from programs of this machine, and refuses pages of other sites in its browsers. */
+/**
+ * Grants every scope to requests from programs on this machine, and refuses requests from pages of other sites in a
+ * browser on it.
+ */
 export function loopbackAuthentication(): Authenticate {
   return async ({ headers, url }) => {
     const stranger = findStranger({

@@ -69,7 +69,7 @@ function readIamRules(): IamRule[] {
 function readJwt(): Authenticate {
   const issuerName = 'MILLRACE_API_JWT_ISSUER';
   const issuer = setting(issuerName, "the claim 'iss' of the tokens");
-  // Without MILLRACE_API_JWT_JWKS, the keys come from the issuer's URL; with it, `iss` can be any text.
+  // Without MILLRACE_API_JWT_JWKS, the keys are fetched from the issuer's URL; with it, the issuer can be any text.
   if (isUnencrypted(URL.parse(issuer))) throw new SettingError(issuerName, SECURE, issuer);
   const audience = setting('MILLRACE_API_JWT_AUDIENCE', "the claim 'aud' of the tokens");
   const usual = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`;
@@ -85,9 +85,9 @@ function readJwt(): Authenticate {
   return jwtAuthentication({ issuer, audience, jwks, algorithms });
 }
 
-const SECURE = 'an https:// address, or an http:// address of this machine';
+const SECURE = 'an https:// address, or an http:// address on this machine';
 
-/** Whether an attacker in the network could replace what this address returns. */
+/** Returns whether an attacker on the network could replace the response of this address. */
 function isUnencrypted(url: URL | null): boolean {
   return url?.protocol === 'http:' && !isLoopback(url.hostname);
 }

@@ -35,7 +35,7 @@ const KeyBody = z
       .optional()
       .meta({
         description:
-          'When the key expires, at the latest with the key that creates it. Default: with that key, or never.',
+          'Lifetime of the key, at most the remaining lifetime of the key that creates it, which is also the default.',
       }),
   })
   .meta({ id: 'NewApiKey' });
@@ -72,7 +72,7 @@ async function insertKey(db: Queryable, body: z.infer<typeof KeyBody>, maker: Ke
  * Creates a key for a caller that invokes the Lambda function directly, past the gateway. IAM authorizes the caller, so
  * the first key requires no other key.
  * @param wanted a body as for `POST /admin/api-keys`.
- * @param requestId id of the invocation, for the audit log; a CloudTrail data event has it with the caller.
+ * @param requestId id of the invocation, for the audit log; a CloudTrail data event contains it with the caller.
  * @throws Error that names the invalid part of the body.
  */
 export async function makeFirstKey(

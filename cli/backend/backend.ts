@@ -22,14 +22,14 @@ import type { Finding } from '../doctor/findings.ts';
 
 type Hidden = 'uniqueKey' | 'groupKey' | 'lastError' | 'claimNo';
 
-/** A job with everything that the caller may see: the other parts are undefined. */
+/** A job with all parts that the caller may see; the other parts are undefined. */
 export interface SeenJob {
   readonly job: Omit<Job, Hidden | 'payload' | 'result'> & {
     readonly [Part in Hidden]?: Job[Part] | undefined;
   } & {
-    /** JSON text, digit for digit; null when it is too large. */
+    /** JSON text with exact numbers; null if it is too large. */
     readonly payload: string | null | undefined;
-    /** JSON text; null without a result. */
+    /** JSON text; null if there is no result. */
     readonly result: string | null | undefined;
   };
   /** Newest first. */

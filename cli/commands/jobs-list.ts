@@ -56,7 +56,7 @@ export function addJobsList(jobs: Command): void {
 function show(jobs: readonly ListedJob[], isLimited: boolean): void {
   const [first] = jobs;
   if (first === undefined) {
-    printMessage(isLimited ? 'no job that was created since then matches' : 'no job matches');
+    printMessage(isLimited ? 'no job that was created at the given time or later matches' : 'no job matches');
     return;
   }
   printTable(HEADINGS, jobs.map(toRow));

@@ -45,7 +45,7 @@ function addCreate(keys: Command): void {
     )
     .option(
       '--expires <duration>',
-      'lifetime of the key, such as 90d; default unlimited, or that of the key that creates it',
+      'lifetime of the key, such as 90d; default: unlimited, or until the key that creates it expires',
       lasting,
     )
     .option('--stage <stage>', 'create the first key of this stage on AWS by invoking its API function')
@@ -77,7 +77,7 @@ function printNewKey({ key, secret }: { key: ApiKey; secret: string }): void {
     ['expires', key.expiresAt ?? 'never'],
     ['secret', secret],
   ]);
-  warn('the secret is not stored and not shown again: save it now');
+  warn('the secret is not stored and is not shown again: save it now');
 }
 
 function addList(keys: Command): void {

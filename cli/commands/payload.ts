@@ -41,7 +41,10 @@ async function findSchema(address: HandlerAddress, options: GlobalOptions): Prom
   return undefined;
 }
 
-/** Returns the folder whose code is imported; for a database that the options name, only that of a project. */
+/**
+ * Returns the folder of the handlers to import. If the options name a target, the folder must be in the root of a
+ * project.
+ */
 function findCode(options: GlobalOptions): string | undefined {
   try {
     const found = findAbove(process.cwd(), 'functions/handlers');

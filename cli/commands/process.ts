@@ -41,8 +41,8 @@ export function addProcess(program: Command): void {
 }
 
 /**
- * Runs a round of a dispatcher: the one of the flag, else the one behind the API of the flag, else the one of the
- * environment, else the one of the API or stack that the options name.
+ * Runs a round of a dispatcher: the dispatcher named by the flag, else the one behind the API named by the flag, else
+ * the one named by the environment, else that of the API or stack that the options name.
  */
 async function processNow(named: string | undefined, options: GlobalOptions): Promise<Dispatched> {
   if (named !== undefined && options.apiUrl !== undefined) {

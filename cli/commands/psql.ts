@@ -7,12 +7,15 @@ import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { findDatabase } from '../target/target.ts';
 
-/** `millrace psql`: opens psql without the password in an argument, which every account of the machine can read. */
+/**
+ * `millrace psql`: opens psql. Every account on the machine can read the arguments of a process, so they do not contain
+ * the password.
+ */
 export function addPsql(program: Command): void {
   program
     .command('psql')
     .argument('[arguments...]', 'arguments of psql, after --')
-    .description('open psql; its password is not in the list of processes')
+    .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))
     .action(action(runPsql));
 }
@@ -38,7 +41,7 @@ function explain(error: NodeJS.ErrnoException): never {
   throw new CommandFailure(EXIT.failed, sentence, { cause: error });
 }
 
-/** Takes the password out of an address, from either of the places where libpq reads it. */
+/** Separates the password from an address. libpq reads it from two places in the address. */
 function splitPassword(url: string): { address: string; password: string | undefined } {
   const parsed = new URL(url);
   const inQuery = parsed.searchParams.get('password');

@@ -26,7 +26,8 @@ export function failedCheck(check: string, error: unknown): Finding {
 
 /**
  * Returns the findings of one check, or that it could not be made, so that the other checks continue.
- * @throws the errors for which `endsAll` returns true: by default, those that no other statement would escape.
+ * @throws the errors for which `endsAll` returns true: by default, those with which every other statement would fail
+ * too.
  */
 export async function attemptCheck(
   check: string,

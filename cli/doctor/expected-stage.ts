@@ -38,7 +38,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
-  // Refuses the code of another account, as the search above does.
+  // Throws if another account could have written the code, as the search above does.
   isPresent(found.folder, HANDLERS);
   return {
     stage: STAGE,

@@ -60,7 +60,7 @@ export function lateOf(late: readonly LateHandler[]): Finding {
 }
 
 const STATS = 'npx millrace stats';
-/** Fewer attempts say nothing about a handler. */
+/** Fewer attempts are not significant. */
 const FEW_ATTEMPTS = 10;
 
 /** Fails when most attempts of the last 5 minutes failed. */

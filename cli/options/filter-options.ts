@@ -41,8 +41,8 @@ export function addAddressOptions(command: Command): Command {
 /** Adds options for an interval; `event` is what happened in it, such as `died`. */
 export function addTimeOptions(command: Command, event: string, until = '--until'): Command {
   return command
-    .option('--since <when>', `only those that ${event} since then: ${WHEN}`, pastTime)
-    .option(`${until} <when>`, `only those that ${event} until then, in the same forms`, pastTime);
+    .option('--since <when>', `only those that ${event} at this time or later: ${WHEN}`, pastTime)
+    .option(`${until} <when>`, `only those that ${event} at this time or earlier, in the same formats`, pastTime);
 }
 
 export function addFilterOptions(command: Command): Command {

@@ -119,7 +119,7 @@ export async function workOffRedrive(work: WorkOff): Promise<RedriveOperation> {
   }
 }
 
-/** Returns when a redrive with a rate ends, if nothing holds it up; empty without a rate. */
+/** Returns when a redrive with a rate will end if it is not delayed; empty without a rate. */
 function endOf({ done, expected, ratePerSecond }: RedriveOperation): string {
   if (ratePerSecond === null) return '';
   const end = new Date(Date.now() + ((expected - done) / ratePerSecond) * 1000);

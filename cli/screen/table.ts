@@ -4,7 +4,7 @@ import { isTerminal } from '../../local/screen/writers.ts';
 export type Cell = string | number | Date | null | undefined;
 
 const GAP = '  ';
-/** A narrower column says nothing. */
+/** Least width of a column: a narrower one is unreadable. */
 const LEAST_WIDTH = 12;
 
 interface Limits {
@@ -54,7 +54,10 @@ export function text(cell: Cell): string {
   return cell instanceof Date ? cell.toISOString() : String(cell ?? '');
 }
 
-/** Returns a cell on one line, otherwise unchanged, for scripts: a cell may begin with the `=` of a formula. */
+/**
+ * Returns a cell on one line, otherwise unchanged, because scripts read it. A cell may therefore begin with `=`, like a
+ * formula.
+ */
 export function plain(cell: Cell): string {
   const escaped = text(cell).replace(/[\t\n\r]/g, (code) => (code === '\t' ? '\\t' : code === '\n' ? '\\n' : '\\r'));
   return visible(escaped);

@@ -90,7 +90,7 @@ export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
   }
 }
 
-/** Puts the further lines of a value below its first one, so that none reads as a name with a value of its own. */
+/** Puts the further lines of a value below its first one, so that none of them reads as another name with a value. */
 function indented(value: string, columns: number): string {
   return value.replaceAll(/\r?\n(?!$)/g, `\n${' '.repeat(columns)}`);
 }

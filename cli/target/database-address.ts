@@ -34,7 +34,8 @@ export function readAddress(address: string, source: string): DatabaseAddress {
   const server = readServer(address, (message) => new CommandFailure(EXIT.usage, `${source}: ${message}`));
   if (server.password !== '') return { url: address, label: `${host}/${name}` };
   const password = findPassword(server);
-  // Appended, because URLSearchParams would write the spaces of other parameters as `+`, which psql does not read.
+  // Appended as text, because URLSearchParams would write spaces in other parameters as `+`, which psql does not
+  // decode.
   const added = password && `${url.search === '' ? '?' : '&'}password=${encodeURIComponent(password)}`;
   return { url: `${address}${added ?? ''}`, label: `${host}/${name}` };
 }

@@ -24,7 +24,7 @@ const REFUSALS: readonly (readonly [prefix: string, reason: string])[] = [
 ];
 
 export const MIGRATE = 'npx millrace migrate --database-url …';
-const PASSWORD = 'write it into DATABASE_URL, set PGPASSWORD, or add a line to ~/.pgpass';
+const PASSWORD = 'include it in DATABASE_URL, set PGPASSWORD, or add a line to ~/.pgpass';
 /** What to do without a permission. */
 const GRANT =
   'reading jobs and dead letters and redriving require the role millrace_operator (grant millrace_operator to ' +
@@ -60,7 +60,9 @@ export function networkReason(error: unknown): string | undefined {
   return isTls ? `TLS failed (${code})` : NETWORK[code];
 }
 
-/** Returns what to do about a server whose certificate is unknown, or that has no TLS; `TLS failed (…)` otherwise. */
+/**
+ * Returns the reason, and what to do, if the server's certificate is not trusted or the server does not support TLS.
+ */
 function tlsReason(error: unknown): string | undefined {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (/does not support SSL/.test(String(message))) {

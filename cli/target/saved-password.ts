@@ -5,12 +5,13 @@ import { optionalSetting } from '../../core/config.ts';
 import type { Server } from '../../core/postgres/address.ts';
 
 const FIELD = /((?:\\.|[^\\:])*)(?::|$)/g;
-/** Access by other accounts, with which libpq ignores the file too. */
+/** The permissions of other accounts. libpq also ignores a file that has any of them. */
 const OTHERS = 0o077;
 
 /**
- * Returns the password for an address without one, as psql finds it: `PGPASSWORD`, else the first matching line
- * `host:port:database:user:password` of the file `PGPASSFILE` or `~/.pgpass`. Undefined without one.
+ * Returns the password for an address without a password, found as by psql: `PGPASSWORD`, or else the first matching
+ * line `host:port:database:user:password` of the file `PGPASSFILE` or `~/.pgpass`. Returns undefined if neither has
+ * one.
  */
 export function findPassword(server: Server): string | undefined {
   const given = optionalSetting('PGPASSWORD');
@@ -31,7 +32,7 @@ function readLines(file: string): string[] {
       .split(/\r?\n/)
       .filter((line) => line !== '' && !line.startsWith('#'));
   } catch {
-    // Missing or unreadable: the server may require no password.
+    // The file is missing or unreadable. The server may require no password.
     return [];
   }
 }

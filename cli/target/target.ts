@@ -40,7 +40,7 @@ export async function findTarget({ databaseUrl, apiUrl }: GlobalOptions, otherwi
   return { by: 'database', address: readAddress(state.databaseUrl, '.millrace/dev.json') };
 }
 
-/** Returns whether a flag or the environment names the target, which is then not the stack of this folder. */
+/** Returns whether a flag or the environment names the target. The target is then not the stack of this folder. */
 export function namesTarget({ databaseUrl, apiUrl }: GlobalOptions): boolean {
   const named = [databaseUrl, apiUrl, optionalSetting('DATABASE_URL'), optionalSetting('MILLRACE_API_URL')];
   return named.some((address) => address !== undefined);

@@ -11,11 +11,11 @@ export interface ApiKey {
   readonly revokedAt: Date | null;
   /** Time of its last use, to the minute. */
   readonly lastUsedAt: Date | null;
-  /** Id of the key whose caller created it; null when the caller had no key. */
+  /** Id of the key that created this key; null if its creator had no key. */
   readonly madeBy: string | null;
 }
 
-/** ASCII only, without spaces at the ends: names are in audit lines, and on terminals that print them. */
+/** ASCII only, without spaces at either end: audit events contain the names, and terminals print them. */
 export const KEY_NAME = /^[\w.:@-](?:[\w .:@-]{0,98}[\w.:@-])?$/;
 
 export interface NewApiKey {
@@ -25,15 +25,15 @@ export interface NewApiKey {
   readonly expiresInSeconds?: number | undefined;
 }
 
-/** Who creates a key. */
+/** The caller that creates a key. */
 export interface KeyMaker {
-  /** Id of the key of the caller. The new key does not outlive it. */
+  /** Id of the caller's key. The new key does not outlive that key. */
   readonly madeBy?: string | undefined;
-  /** Id of the invocation of the API's function, when IAM authorized the caller to invoke it. */
+  /** Id of the invocation, if the caller was authorized by IAM to invoke the API's function. */
   readonly requestId?: string | undefined;
 }
 
-// `least` ignores nulls: without an own end, a key has the end of its maker.
+// `least` ignores nulls: a key without its own expiry expires with its maker.
 const CREATE_KEY = `
   with made as (
     insert into millrace.api_keys (name, secret_sha256, scopes, expires_at, made_by)
@@ -72,7 +72,9 @@ const HOLD_KEY = `
     where id = $1::bigint and revoked_at is null and coalesce(expires_at > millrace.clock(), true)
     for share`;
 
-/** Keeps a key from being revoked until the transaction ends; returns false if it is already revoked or expired. */
+/**
+ * Prevents the revocation of a key until the transaction ends; returns false if the key is already revoked or expired.
+ */
 export async function holdApiKey(tx: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await tx.query(HOLD_KEY, [id]);
   return rowCount > 0;
@@ -92,7 +94,7 @@ export async function listApiKeys(
   return rows;
 }
 
-// `made` are the key and, if asked for, the keys that were created with it, and with those, and so on.
+// `made` contains the key and, if requested, all keys that were created with it, directly or indirectly.
 const REVOKE_KEYS = `
   with recursive made as (
     select id from millrace.api_keys where id = $1::bigint
@@ -110,10 +112,10 @@ const REVOKE_KEYS = `
 
 /**
  * Revokes a key immediately and permanently. Returns false if no key has this id.
- * @param options.withMade also revokes the keys that were created with it, directly or indirectly.
+ * @param options.withMade also revokes the keys that were created with this key, directly or indirectly.
  */
 export async function revokeApiKey(db: Queryable, id: string, { withMade = false } = {}): Promise<boolean> {
-  // A key that was being created is visible only to the next statement.
+  // A statement does not see a key that another transaction was creating when it began; the next statement does.
   for (let isKnown = false; ; isKnown = true) {
     const { rows } = await db.query<{ known: number; revoked: number }>(REVOKE_KEYS, [id, withMade]);
     const { known = 0, revoked = 0 } = rows[0] ?? {};

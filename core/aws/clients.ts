@@ -2,7 +2,7 @@ import { LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
 import { SchedulerClient, type SchedulerClientConfig } from '@aws-sdk/client-scheduler';
 import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 
-/** A server outside AWS: where it is, and what to sign with. */
+/** The address of a server outside AWS, and the credentials for signing requests to it. */
 export interface AwsAddress {
   readonly endpoint: string;
   readonly region: string;
@@ -10,8 +10,8 @@ export interface AwsAddress {
 }
 
 /**
- * Everything else that a client would read from variables such as AWS_USE_FIPS_ENDPOINT or from ~/.aws/config, which
- * are meant for AWS.
+ * The settings that a client would otherwise read from variables such as AWS_USE_FIPS_ENDPOINT or from ~/.aws/config,
+ * which are meant for AWS.
  */
 const OUTSIDE_AWS = {
   ...{ useFipsEndpoint: false, useDualstackEndpoint: false, authSchemePreference: ['sigv4'], userAgentAppId: '' },
@@ -20,11 +20,11 @@ const OUTSIDE_AWS = {
 const MAX_ATTEMPTS = 3;
 
 /**
- * Opens a client. With an address, it depends on nothing but that. Without one, it is a client of AWS: region,
- * credentials and endpoint come from the environment, as for every program on AWS.
+ * Opens a client. With an address, the client depends only on that address. Without an address, it connects to AWS:
+ * region, credentials and endpoint come from the environment, as for every program on AWS.
  */
 export function openSqs(options: SQSClientConfig, address?: AwsAddress): SQSClient {
-  // The client ignores the host in a queue's URL, because a server may have moved to another port.
+  // The client ignores the host and port in a queue's URL, because the server may have moved to another port.
   return new SQSClient({ useQueueUrlAsEndpoint: false, maxAttempts: MAX_ATTEMPTS, ...options, ...settingsOf(address) });
 }
 

@@ -43,7 +43,7 @@ export interface Queues {
   close(): void;
 }
 
-/** Opens a client. Without an address, the AWS SDK reads region, credentials and endpoint from the environment. */
+/** Opens a client. Without an address, the AWS SDK reads the region, credentials and endpoint from the environment. */
 export function openQueues(address?: AwsAddress): Queues {
   // No retries: a retried batch can send a message twice, and each claim number must be sent at most once.
   const sender = openSqs({ requestHandler: TIMEOUTS, maxAttempts: 1 }, address);

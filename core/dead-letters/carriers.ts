@@ -16,7 +16,7 @@ interface CarryDeps {
 }
 
 const CARRY = { name: 'carry', everySeconds: 0 };
-/** Dead letters that one part looks at. */
+/** Dead letters that one part checks. */
 const MOST = 1000;
 
 /**

@@ -1,5 +1,5 @@
 import type { Queryable } from '../postgres/database.ts';
-import { type PageWish, readWindows } from '../postgres/windows.ts';
+import { type PageWish, readWindows } from '../windows.ts';
 import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
 export interface DeadLetterPage {
@@ -8,7 +8,7 @@ export interface DeadLetterPage {
   readonly next: string | undefined;
 }
 
-/** Finds the last dead letter of a window; no row when fewer are left. */
+/** Finds the last dead letter of a window; no row if the table ends before it. */
 const FIND_END = `
   select id from millrace.dead_letters
     where status = 'open' and id < coalesce($1::bigint, 9223372036854775807) order by id desc offset $2 - 1 limit 1`;

@@ -2,8 +2,8 @@ import { type Duration, seconds } from '../duration.ts';
 import { type RetryTime, retryAfterSeconds } from './retry-after.ts';
 
 /**
- * Marks an outcome. A handler can import another copy of this package than the one that runs it, and `instanceof` would
- * not recognise that copy's classes; all copies share this symbol.
+ * Marks an outcome. A handler can import a different copy of this package than the copy that runs it, and `instanceof`
+ * would not recognise that copy's classes; all copies share this symbol.
  */
 const OUTCOME = Symbol.for('millrace.outcome');
 
@@ -38,7 +38,7 @@ abstract class ChosenOutcome extends Error {
 
 /**
  * The attempt fails and counts. The next one starts after `delay` instead of the policy's own delay, at least 0 and at
- * most a year. `delay` can be the value of a `Retry-After` header: with one that is absent or unreadable, the policy's
+ * most a year. `delay` can be the value of a `Retry-After` header: if the header is absent or unreadable, the policy's
  * delay applies.
  */
 export class RetryAfter extends ChosenOutcome {

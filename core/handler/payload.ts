@@ -123,7 +123,10 @@ async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unkno
   throw invalidAt(pathOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
 }
 
-/** Parses JSON. A later attempt cannot succeed either, so an error of the parser becomes one that is never retried. */
+/**
+ * Parses JSON. A later attempt cannot succeed either, so an error of the parser is replaced by an error that is never
+ * retried.
+ */
 function readJson(json: string): unknown {
   // Node reads JSON by recursion, and Postgres accepts thousands of levels. A level takes two characters.
   if (json.length > 2 * DEEPEST_JSON && jsonDepth(json) > DEEPEST_JSON) throw new PayloadInvalid('', TOO_DEEP);
@@ -141,7 +144,7 @@ function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
 
 /**
  * Parses JSON, and refuses a number that JavaScript would change: Postgres keeps every digit, and a wrong id is worse
- * than an error. The parser tells the reviver only the last key, so the number's path is found afterwards.
+ * than an error. The parser passes only the last key to the reviver, so the number's path is found afterwards.
  */
 function parseLossless(json: string): unknown {
   const lossy: { readonly source: string }[] = [];

@@ -26,7 +26,7 @@ const WAITS = 'millrace: waits';
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
-// Runs in a thread of its own, because a loop at import stops all timers of the main thread.
+// Runs in its own thread, because a loop at import stops all timers of the main thread.
 const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
 setInterval(() => {
   const { user, system } = process.cpuUsage();
@@ -54,7 +54,7 @@ setImmediate(done);
 type Verdict = Awaited<ReturnType<Probe>>;
 
 /**
- * Returns a function that imports a handler file in a process of its own, and returns why this process must not import
+ * Returns a function that imports a handler file in a separate process, and returns why this process must not import
  * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
  * file once.
  */
@@ -83,7 +83,7 @@ async function probeTwice(file: string, limits: ProbeLimits, turns: Turns): Prom
 interface Turns {
   /** Runs work beside at most three others, in the order of the calls. */
   beside<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs work when no other runs. */
+  /** Runs work when no other work runs. */
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
 

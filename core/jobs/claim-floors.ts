@@ -14,7 +14,7 @@ export interface FloorOfJob {
   readonly priority: number;
   /** The lowest claim in flight. */
   readonly firstClaim: string;
-  /** Due time of the job, but two seconds ago at the latest, because a slow transaction may commit due jobs late. */
+  /** Due time of the job, but no later than two seconds ago, because a slow transaction may commit due jobs late. */
   readonly floorAt: string;
   readonly floorId: string;
 }

@@ -23,13 +23,13 @@ const LOCK_OPEN_HANDLERS = `
     for update skip locked`;
 
 // One claim in ten ignores priority ($7), so that a stream of urgent jobs leaves a tenth of the claims to other jobs of
-// the handler. Chance decides which: whatever counts claims can fall into step with the claims of one handler. The
-// statement scans one index range for each handler and priority, so it reads neither paused handlers nor jobs due
-// later. It draws the claim number after the locks: otherwise a lower number could commit after a higher one. It finds
-// rows again by arrays, because Postgres plans a join for a thousand rows and reads a table of 100,000 whole; `is true`
-// hides their due time from the index of due jobs, which Postgres would read whole with statistics of a quiet moment.
-// $4 to $6 are floors: while an old transaction keeps vacuum from removing claimed rows, each index scan would begin
-// with all of them.
+// the handler. The claim is chosen at random, because a counter of claims can fall into step with the claims of one
+// handler. The statement scans one index range for each handler and priority, so it reads neither paused handlers nor
+// jobs due later. It draws the claim number after the locks: otherwise a lower number could commit after a higher one.
+// It finds rows again by arrays, because Postgres plans a join for a thousand rows and reads a table of 100,000 whole;
+// `is true` hides their due time from the index of due jobs, which Postgres would read whole with statistics of a quiet
+// moment. $4 to $6 are floors: while an old transaction keeps vacuum from removing claimed rows, each index scan would
+// begin with all of them.
 const CLAIM_DUE_JOBS = `
   with turn as materialized (
     select $7::boolean as by_age

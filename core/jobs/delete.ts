@@ -41,7 +41,7 @@ const DELETE_JOB = `
       when exists (select from millrace.jobs_live l where l.id = $1::bigint) then 'busy'
       else 'not_found' end as answer`;
 
-/** Deletes a job that waits, is dead or is finished, with its attempts, and writes an audit entry. */
+/** Deletes a job that waits, is dead or is finished, with its attempts, and writes an audit event. */
 export async function deleteJob(db: Queryable, jobId: string): Promise<DeleteAnswer> {
   const { rows } = await db.query<{ answer: DeleteAnswer }>(DELETE_JOB, [jobId]);
   return rows[0]?.answer ?? 'not_found';

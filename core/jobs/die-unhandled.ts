@@ -39,9 +39,9 @@ export interface UnhandledPart extends Part {
 export interface UnhandledLimits {
   /** How long a job waits for a handler, in seconds: after it was due, enqueued and the handler was removed. */
   readonly afterSeconds: number;
-  /** Addresses that one part looks at. */
+  /** Addresses that one part checks. */
   readonly addresses: number;
-  /** Jobs that die in one part, and jobs of one address and priority that it looks at. */
+  /** Jobs that die in one part, and jobs of one address and priority that it checks. */
   readonly jobs: number;
 }
 

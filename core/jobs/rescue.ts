@@ -10,9 +10,9 @@ export interface ExpiredAttempt {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly leaseSeconds: number;
-  /** The Lambda request that started it. */
+  /** Id of the Lambda request that started the attempt. */
   readonly requestId: string | null;
-  /** Null when its handler is no longer registered. */
+  /** Null if the handler is no longer registered. */
   readonly retryPolicy: RetryPolicy | null;
 }
 

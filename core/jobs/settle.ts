@@ -3,7 +3,8 @@ import type { Outcome, Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
 
-// The usual batch, in which every attempt succeeded. migrations/0009_endings.sql says how a job ends and how it dies.
+// The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
+// dies.
 const FINISH_SUCCESSES = `
   select id as "jobId", 'succeeded' as status
     from millrace.finish($1::bigint[], $2::bigint[], $3::text[], $4::text[], null, null, $5) as id`;
@@ -17,14 +18,14 @@ const SETTLE_ATTEMPTS = `
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
-  /** Logs the outcomes that the database refused, in one line. Default: the log of the process. */
+  /** Receives one event for all outcomes that the database refused. Default: the log of the process. */
   readonly log?: Log;
   /** Called with the error of every outcome that the database refused. */
   readonly onRefused?: (error: unknown) => void;
 }
 
 /**
- * Ends attempts; no other function ends one. It settles all in one statement, or row by row when one row makes the
+ * Ends attempts; no other function does. Settles all attempts in one statement, or row by row when one row makes the
  * statement fail. Returns results in the order of the input.
  */
 export async function settle(
@@ -80,7 +81,9 @@ interface Refusal {
   readonly error: unknown;
 }
 
-/** Logs one line for all refusals: a full disk or a failing trigger refuses every row for the same reason. */
+/**
+ * Logs one event for all refusals: with a full disk or a failing trigger, every row is refused for the same reason.
+ */
 async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
   const { log = processLog } = options;
   const done: Settled[] = [];
@@ -99,8 +102,8 @@ async function settleOneByOne(db: Database, settlements: readonly Settlement[], 
 }
 
 /**
- * Stores the outcome even if its result or stack cannot be stored. A row that refuses this too stays unchanged and does
- * not affect the others. Adds every refusal to `refusals`.
+ * Stores the outcome even if its result or stack cannot be stored. If the database refuses this too, the row stays
+ * unchanged and the other rows are not affected. Adds every refusal to `refusals`.
  */
 async function settleOne(db: Database, settlement: Settlement, options: SettleOptions, refusals: Refusal[]) {
   for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {

@@ -16,13 +16,13 @@ export interface StartRequest {
 export type StartVerdict =
   /** An attempt has begun, and the handler must run it. */
   | 'started'
-  /** The last attempt may have ended its process, so the job may start only without batch-mates. */
+  /** The last attempt may have ended its process, so the job may start only without other jobs of the batch. */
   | 'suspect'
   /** A cancel request cancelled the job before its start. */
   | 'cancelled'
   /** The job could be started, but another transaction has locked its row. */
   | 'busy'
-  /** The message does not start the job; `row` tells `decide` what to do with the message. */
+  /** The message does not start the job; from `row`, `decide` determines what to do with the message. */
   | 'none';
 
 /** The answer to one start request. */

@@ -10,7 +10,7 @@ const START_CLAIMED_JOBS = `
     from millrace.start_jobs($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6, $7, $8, $9)`;
 
 /**
- * Starts the jobs that can start without a further look, and returns them by request. A job that cannot start is
+ * Starts the jobs that can start without a further check, and returns them by request. A job that cannot start is
  * unchanged and missing from the result. When one row makes the statement fail, the rows are started one by one.
  */
 export async function startClaimed(db: Database, batch: StartBatch): Promise<Map<StartRequest, Begun>> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../postgres/database.ts';
 
-// Each read is a statement of its own, so that one that fails hides no answer of the others.
+// Each read is a separate statement, so that a failure does not hide the results of the others.
 
 /** The clock of the database, and its dispatcher. */
 export interface Rounds {
@@ -13,11 +13,11 @@ export interface Rounds {
 export interface HandlerStates {
   readonly handlers: number;
   readonly paused: readonly string[];
-  /** Each with the reason of its hold. */
+  /** The held handlers, each with the reason. */
   readonly held: readonly string[];
 }
 
-/** A handler that claims jobs, and has one that has been due for too long. */
+/** A handler that claims jobs and has a job that has been due for too long. */
 export interface LateHandler {
   readonly handler: string;
   /** Time for which its oldest job has been due. */

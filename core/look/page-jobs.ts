@@ -2,7 +2,7 @@ import type { Duration } from '../duration.ts';
 import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { pinTime } from '../postgres/pin-time.ts';
-import { type PageWish, readWindows } from '../postgres/windows.ts';
+import { type PageWish, readWindows } from '../windows.ts';
 
 /** A job in a list, without its payload and result, which can be a megabyte each. */
 export interface ListedJob {
@@ -34,7 +34,7 @@ export interface JobFilter {
   readonly uniqueKey?: string | undefined;
   /** Part of the error's text, ignoring case. */
   readonly error?: string | undefined;
-  /** The interval includes both its ends. Each is a time, or a duration before now by the database's clock. */
+  /** Both bounds are included. A bound is a time, or a duration before now by the database's clock. */
   readonly createdFrom?: Date | Duration | undefined;
   readonly createdTo?: Date | Duration | undefined;
 }
@@ -74,7 +74,7 @@ const FIND_PAGE = `
       and created_at between coalesce($10::timestamptz, '-infinity') and coalesce($11::timestamptz, 'infinity')
     order by id desc limit $12`;
 
-/** Finds the id of the last row of a window; no row when fewer are left. */
+/** Finds the id of the last row of a window; no row if the table ends before it. */
 const FIND_END = `
   select id from (
     (select id from millrace.jobs_live
@@ -110,14 +110,14 @@ export async function pageJobs(db: Queryable, filter: PinnedJobFilter, wish: Pag
   const { rows: shown, next } = await readWindows(wish, async ({ before = String(LARGEST_ID), rows, most }) => {
     const walk = [wayTo(statuses), before, rows, slotsOf(statuses)];
     const found = await db.query<{ id: string; slot: number }>(FIND_PAGE, [...walk, ...parts, most]);
-    // Read only when the window does not fill the page: most pages are full at once.
+    // Read only if the window does not fill the page: most pages are filled by the first window.
     const end = async () => (await db.query<{ id: string }>(FIND_END, walk)).rows[0]?.id;
     return { matches: found.rows, end };
   });
   return { jobs: await readPage(db, shown), next };
 }
 
-/** Returns the newest jobs that match, up to `limit`, page by page. */
+/** Reads pages and returns the newest jobs that match, up to `limit`. */
 export async function listJobs(db: Queryable, filter: JobFilter, limit: number): Promise<ListedJob[]> {
   const createdFrom = await pinTime(db, filter.createdFrom);
   const createdTo = await pinTime(db, filter.createdTo);

@@ -5,19 +5,19 @@ import tls, { type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { SettingError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 
-/** Everything that a connection requires: what is missing, pg would read from the variables of the shell. */
+/** All parameters of a connection: pg would read a missing parameter from the environment. */
 export interface Server {
-  /** A name, an IP address, or the folder of a socket. */
+  /** A host name, an IP address, or the folder of a socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Empty without one. */
+  /** Empty for a connection without a password. */
   readonly password: string;
   readonly database: string;
   /** False for a connection without TLS. */
   readonly ssl: false | ConnectionOptions;
   readonly sslnegotiation: 'postgres' | 'direct';
-  /** Parameters of the session that the address names. */
+  /** Session parameters in the address. */
   readonly session: SessionParameters;
 }
 
@@ -28,19 +28,19 @@ export interface SessionParameters {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type Mode = (typeof MODES)[number];
-/** Words of pg for `ssl=`, where libpq has `sslmode=`. */
+/** Values of pg's parameter `ssl=`, for which libpq has `sslmode=`. */
 const SSL: Readonly<Record<string, Mode>> = {
   ...{ true: 'verify-full', 1: 'verify-full', 'no-verify': 'no-verify' },
   ...{ false: 'disable', 0: 'disable' },
 };
 const PORT = 5432;
-/** The certificate authorities of Amazon RDS, which operating systems do not have. */
+/** The certificate authorities of Amazon RDS, which operating systems do not include. */
 const RDS_AUTHORITIES = join(import.meta.dirname, '../..', 'infra', 'rds-ca.pem');
 
 /**
- * Returns the connections to try for an address, in this order. `sslmode` means what it means for libpq, but that
- * without it, a connection to another machine is encrypted and the server's certificate and name are verified.
- * @throws SettingError for a parameter with an unknown value; it does not contain the address.
+ * Returns the connections to try for an address, in this order. `sslmode` has the same meaning as for libpq. Without
+ * `sslmode`, a connection to another machine is encrypted, and the server's certificate and name are verified.
+ * @throws SettingError for a parameter with an unknown value; the error does not contain the address.
  */
 export function serversOf(connectionString: string): readonly [Server, ...Server[]] {
   const url = URL.parse(connectionString);
@@ -55,7 +55,7 @@ export function serversOf(connectionString: string): readonly [Server, ...Server
     database: decode(url.pathname.slice(1)) || given.get('dbname') || user,
     ...{ ssl: false, sslnegotiation: 'postgres', session: sessionOf(given) },
   };
-  // As libpq: a socket of this machine is never encrypted.
+  // As in libpq, a connection to a socket is never encrypted.
   const mode = host.startsWith('/') ? 'disable' : modeOf(given, host);
   if (mode === 'disable') return [plain];
   const encrypted: Server = { ...plain, ssl: tlsOf(mode, host, given), sslnegotiation: direct ? 'direct' : 'postgres' };
@@ -63,7 +63,7 @@ export function serversOf(connectionString: string): readonly [Server, ...Server
   return mode === 'prefer' ? [encrypted, plain] : [encrypted];
 }
 
-/** Its value may contain a password. */
+/** Returns an error without the address, which may contain a password. */
 function malformed(cause?: unknown): SettingError {
   const message = 'the address of the database: expected postgres://user:password@host:port/name, percent-encoded';
   return Object.assign(new SettingError('the address of the database', '', undefined, message), { cause });
@@ -77,7 +77,7 @@ function decode(text: string): string {
   }
 }
 
-/** Returns TLS options that verify the certificate, and that it names this host, even if that is an IP address. */
+/** Returns TLS options that verify the certificate and check that it names this host, which may be an IP address. */
 export function verifiedTls(host: string, ca: string | string[]): ConnectionOptions {
   const checkServerIdentity = (_name: string, certificate: PeerCertificate) =>
     tls.checkServerIdentity(host, certificate);
@@ -96,7 +96,7 @@ function modeOf(given: URLSearchParams, host: string): Mode {
 function tlsOf(mode: Mode, host: string, given: URLSearchParams): ConnectionOptions {
   const [root, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) => given.get(name));
   const own = { ...(cert && { cert: read('sslcert', cert) }), ...(key && { key: read('sslkey', key) }) };
-  // As libpq: with certificate authorities of its own, `require` verifies too.
+  // As in libpq, `require` also verifies the certificate if the address names certificate authorities.
   const verified = mode.startsWith('verify-') || (mode === 'require' && root);
   if (!verified) return { ...own, rejectUnauthorized: false };
   const ca = root && root !== 'system' ? read('sslrootcert', root) : knownAuthorities();
@@ -104,9 +104,9 @@ function tlsOf(mode: Mode, host: string, given: URLSearchParams): ConnectionOpti
   return mode === 'verify-full' || root === 'system' ? strict : { ...strict, checkServerIdentity: () => undefined };
 }
 
-/** Returns those of Node, of the machine, and of Amazon RDS. */
+/** Returns the certificate authorities of Node, of the operating system and of Amazon RDS. */
 function knownAuthorities(): string[] {
-  // Node 20, on which an application may run `migrate`, has only its own list.
+  // Node 20, with which an application may run `migrate`, has no function that reads those of the operating system.
   const known =
     tls.getCACertificates === undefined
       ? tls.rootCertificates
@@ -125,7 +125,7 @@ function portOf(text: string): number {
   throw new SettingError('port', 'a number from 1 to 65535', text);
 }
 
-/** The session's limits are ours, so only these are passed on. */
+/** Returns the only session parameters that are passed on: Millrace sets the limits of the session itself. */
 function sessionOf(given: URLSearchParams): SessionParameters {
   const [name, options] = [given.get('application_name'), given.get('options')];
   return { ...(name && { application_name: name }), ...(options && { options }) };

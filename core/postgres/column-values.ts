@@ -9,7 +9,7 @@ const asIs: Parse = (text) => text;
 const truth: Parse = (text) => text === 't';
 const json: Parse = (text) => JSON.parse(text);
 
-/** How a value of a type, by its oid, is read. `bigint` and `numeric` stay text, so that no digit is lost. */
+/** The parser of each type, by the type's oid. `bigint` and `numeric` stay text, so that no digit is lost. */
 const PARSERS = new Map<number, Parse>([
   [16, truth],
   ...[21, 23, 26, 700, 701].map((oid): [number, Parse] => [oid, Number]),
@@ -21,13 +21,19 @@ const PARSERS = new Map<number, Parse>([
   ...[199, 3807].map((oid): [number, Parse] => [oid, arrayOf(json)]),
 ]);
 
-/** Reads the columns of every result. pg has one table of parsers for the whole process, which a handler may change. */
+/**
+ * Reads the columns of every result, instead of pg's own table of parsers, which a handler can change for the whole
+ * process.
+ */
 export const COLUMN_VALUES = { getTypeParser: (oid: number) => PARSERS.get(oid) ?? asIs } as never;
 
-/** Leaves every column as Postgres' text. */
+/** Returns every column as the text that Postgres sent. */
 export const COLUMN_TEXTS = { getTypeParser: () => asIs } as never;
 
-/** Reads a `timestamptz` in ISO style, cut to milliseconds, so that no odd time breaks a list. */
+/**
+ * Reads a `timestamptz` in ISO style, truncated to milliseconds. Returns the nearest time in the years 1 to 9999, so
+ * that one row with another time does not make a list fail.
+ */
 function toTime(text: string): Date {
   const found = TIME.exec(text);
   if (found === null && !text.endsWith('infinity')) throw new Error(`expected a time in ISO style, got ${text}`);
@@ -48,7 +54,7 @@ function timeOf([, years, months, days, hours, minutes, seconds, fraction = '', 
   return time;
 }
 
-/** Reads an array of one dimension. */
+/** Returns a parser for one-dimensional arrays. */
 function arrayOf(parse: Parse): Parse {
   return (text) =>
     [...text.slice(1, -1).matchAll(ELEMENT)].map(([, quoted, bare = '']) => {

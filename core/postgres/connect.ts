@@ -1,4 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
+// @ts-expect-error The files of the driver have no types, and its index loads another driver for NODE_PG_FORCE_NATIVE.
+import ClientOfDriver from 'pg/lib/client.js';
+// @ts-expect-error The same.
+import PoolOfDriver from 'pg-pool';
 import type { Server } from './address.ts';
 import { COLUMN_VALUES } from './column-values.ts';
 
@@ -7,17 +11,17 @@ export interface ConnectOptions {
   readonly name: string;
   /** Longest wait for a connection, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** Longest wait for the answer to a statement, in milliseconds. Default: no limit. */
+  /** Longest wait for the response to a statement, in milliseconds. Default: no limit. */
   readonly answerTimeoutMs?: number;
 }
 
-/** Parameters that pg fills from `PG*` variables or `pg.defaults` when they are missing. */
+/** Parameters that pg reads from `PG*` variables or `pg.defaults` if they are missing. */
 const FILLED = [
   ...['options', 'replication', 'binary', 'client_encoding', 'fallback_application_name', 'query_timeout'],
   ...['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'],
 ] as const;
 
-/** What pg reads after its constructor; its types do not declare it. */
+/** Members of a client that pg reads after its constructor; its types do not declare them. */
 interface Driver {
   readonly connection: NodeJS.EventEmitter;
   readonly connectionParameters: Record<string, unknown>;
@@ -25,16 +29,19 @@ interface Driver {
   password: string;
 }
 
+const Client: typeof pg.Client = ClientOfDriver;
+const Pool: typeof pg.Pool = PoolOfDriver;
+
 const versions = new WeakMap<object, number>();
 
 /** A connection that depends on nothing but its options. Its loss never ends the process, whatever runs on it. */
-class OwnClient extends pg.Client {
+class OwnClient extends Client {
   constructor(config: pg.ClientConfig) {
     super(config);
     const driver = this as unknown as Driver;
     for (const name of FILLED) driver.connectionParameters[name] = config[name as keyof pg.ClientConfig];
     driver.binary = false;
-    // Without one, pg reads PGPASSWORD or a password file.
+    // If the password is missing, pg reads PGPASSWORD or a password file.
     driver.password = String(config.password ?? '');
     this.on('error', () => undefined);
     driver.connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) => {
@@ -43,12 +50,12 @@ class OwnClient extends pg.Client {
   }
 }
 
-/** Makes a pool, whose connections are opened when they are needed. */
+/** Makes a pool, which opens connections on demand. */
 export function makePool(server: Server, { max, ...options }: ConnectOptions & { readonly max: number }): pg.Pool {
-  return new pg.Pool({
+  return new Pool({
     ...configOf(server, options),
     max,
-    // Sends statements without waiting for the answers to those before.
+    // Sends statements without waiting for the responses to earlier statements.
     pipeline: true,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
@@ -68,7 +75,7 @@ function configOf({ session, ...server }: Server, options: ConnectOptions): pg.C
   };
 }
 
-/** Opens one connection: if an address allows several ways, the first that works. */
+/** Opens a connection to the first of these servers that accepts it. */
 export async function openClient(servers: readonly Server[], options: ConnectOptions): Promise<pg.Client> {
   for (const [index, server] of servers.entries()) {
     const client = new OwnClient(configOf(server, options));
@@ -83,14 +90,14 @@ export async function openClient(servers: readonly Server[], options: ConnectOpt
   throw new Error('expected at least one server');
 }
 
-/** Returns the major version of the server of a connection. */
+/** Returns the major version of the server to which a client is connected. */
 export function serverVersion(client: object): number {
   return versions.get(client) ?? 0;
 }
 
-/** Returns whether the server may accept the connection without TLS, or only with it. */
+/** Returns whether a connection may succeed with TLS instead of without it, or the reverse. */
 export function isTlsRefused(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // pg has no codes for the first two. 28000: no line of pg_hba.conf matches.
+  // pg has no code for the first two errors. 28000: no line of pg_hba.conf matches.
   return /not support SSL|establishing an SSL/.test(String(message)) || /^(28000|EPROTO|ERR_SSL)/.test(String(code));
 }

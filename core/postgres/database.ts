@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { readForeignSettings } from './foreign-settings.ts';
 import { type Address, type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
 import { canRepeat, leavesSound } from './statement-errors.ts';
 import { beginText, inTransaction, type Queryable, run, runAlone, type TransactionSettings } from './transaction.ts';
@@ -26,17 +27,25 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     statementMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     idleMs: IDLE_TIMEOUT_MS,
   };
+  const first = beginText(limits);
+  const using = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
+    again(() =>
+      withClient(pool, async (client) => {
+        await readForeignSettings(client, (text) => runAlone(client, first, text));
+        return work(client);
+      }),
+    );
   const queryable = (begin: string): Queryable => ({
-    query: (text, values) => again(() => withClient(pool, (client) => runAlone(client, begin, text, values))),
+    query: (text, values) => using((client) => runAlone(client, begin, text, values)),
   });
   return {
-    ...queryable(beginText(limits)),
+    ...queryable(first),
     keyed: queryable(beginText({ ...limits, keyed: true })),
     transaction: (work, own = {}) => {
       const text = beginText({ ...limits, ...own });
-      return again(() => withClient(pool, (client) => inTransaction(client, text, work)));
+      return using((client) => inTransaction(client, text, work));
     },
-    command: (text) => again(() => withClient(pool, async (client) => void (await run(client, text)))),
+    command: (text) => using(async (client) => void (await run(client, text))),
     close: () => pool.end(),
   };
 }

@@ -12,11 +12,12 @@ const WRITE_LOGIN = `
 const WRITE_GRANT = `select format('grant %I to %I', $1::text, $2::text) as statement`;
 // A frozen function cannot close its connection, which would otherwise stay open until Lambda ends its environment. The
 // other limits are those of core/postgres/transaction.ts, for statements that something else sends with this login.
+// While the server sends rows to a client that reads nothing, only `tcp_user_timeout` ends the transaction.
 const WRITE_LIMITS = `
   select string_agg(format('alter role %I set %I = %L', $1::text, s.name, l.value), '; ') as statement
     from (values ('idle_session_timeout', '10min'), ('idle_in_transaction_session_timeout', '15s'),
             ('statement_timeout', '35s'), ('transaction_timeout', '60s'), ('jit', 'off'),
-            ('client_connection_check_interval', '5s'), ('tcp_keepalives_idle', '30'), ('tcp_user_timeout', '30s'))
+            ('client_connection_check_interval', '5s'), ('tcp_keepalives_idle', '30'), ('tcp_user_timeout', '10s'))
            as l(name, value)
     join pg_catalog.pg_settings s using (name)`;
 const INSUFFICIENT_PRIVILEGE = '42501';

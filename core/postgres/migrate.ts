@@ -46,7 +46,7 @@ const FIND_LEDGER = `
     where n.nspname = 'millrace' and c.relname = 'migrations'`;
 const READ_LEDGER = `select name, checksum, applied_at as "appliedAt" from millrace.migrations order by name`;
 const RECORD = `insert into millrace.migrations (name, checksum) values ($1, $2)`;
-/** Another session changed the same row of a catalog, or created the same object. */
+/** Codes of the errors that occur if another session changed the same catalog row or created the same object. */
 const CONFLICTS = new Set(['XX000', '23505', '42710', '42P06', '42P07']);
 const MOST_CONFLICTS = 20;
 const BECOME_OWNER = `set local role millrace_owner`;
@@ -122,7 +122,9 @@ async function applyAll(connections: Connections, migrations: readonly Migration
   return { applied, ahead: ledger.map(({ name }) => name).filter((name) => !known.has(name)) };
 }
 
-/** Creates roles, schema and ledger. It retries a conflict with another set-up, of this database or of another one. */
+/**
+ * Creates roles, schema and ledger. Retries after a conflict with a concurrent migration of this or another database.
+ */
 async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -12,7 +12,7 @@ const HINTS: readonly (readonly [pattern: RegExp, hint: string])[] = [
   ],
   [
     /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_)/,
-    'the file of certificate authorities (MILLRACE_DATABASE_CA, databaseCa) lacks the one of this server',
+    'the file of certificate authorities (MILLRACE_DATABASE_CA, databaseCa) lacks the authority of this server',
   ],
   [/^ERR_TLS_CERT_ALTNAME/, 'address the host by a name that is in its certificate'],
   [/^The server does not support SSL/, 'a login from a secret requires TLS: enable TLS in the database'],

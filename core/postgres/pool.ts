@@ -42,7 +42,7 @@ const REFUSED = new Set(['28P01', '28000']);
 
 /** Default limit of a statement, in milliseconds. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-/** Default limit of a wait for a connection, in milliseconds. */
+/** Default for the longest wait for a connection, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 30_000;
 /** By how much the client waits longer than the server, in milliseconds. */
 const GRACE_MS = 500;
@@ -83,7 +83,7 @@ export function openPool(options: DatabaseOptions & Address): Pool {
 }
 
 interface Ways {
-  /** One or more ways to the server; after the last comes the first. */
+  /** One or more ways to connect to the server; after the last one, the first is tried again. */
   readonly ways: readonly (() => Promise<Server>)[];
   /** Returns whether the next way may succeed after an error. */
   readonly again: (error: unknown) => boolean;
@@ -99,9 +99,9 @@ function waysTo(address: Address): Ways {
 }
 
 /**
- * Returns a working connection. Lambda freezes a function between invocations, so it cannot notice a lost connection:
- * an idle connection is tested with a query, and closed if the query fails. Then the next one is tried, and in the end
- * a new one.
+ * Returns a working connection. Lambda freezes a function between invocations, so the function cannot notice a lost
+ * connection. An idle connection is therefore tested with a query, and closed if the query fails. The next idle
+ * connection is tested then; after the last one, a new connection is opened.
  */
 async function connectSoundly(pool: pg.Pool): Promise<pg.PoolClient> {
   for (;;) {

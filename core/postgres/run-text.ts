@@ -26,12 +26,12 @@ export interface StatementResult {
 export interface TextOptions extends Pick<DatabaseOptions, 'name' | 'connectTimeoutMs'> {
   readonly connectionString: string;
   readonly onNotice: (message: string) => void;
-  /** When it fires, the server is told to cancel the statement that runs, as psql does at Ctrl-C. */
+  /** When it fires, a request to the server cancels the running statement, as psql does on Ctrl-C. */
   readonly cancelled: AbortSignal;
 }
 
 /**
- * Runs a user's text of one or more statements, on a connection of its own and without a time limit. Postgres runs them
+ * Runs a user's text of one or more statements, on a separate connection and without a time limit. Postgres runs them
  * in one transaction unless the text controls transactions. `unfinished`: the text left a transaction open, which is
  * rolled back.
  */

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { serverVersion } from './connect.ts';
+import { undoForeignSettings } from './foreign-settings.ts';
 import { leavesSound } from './statement-errors.ts';
 
 /** Runs constant SQL text with `$n` parameters. */
@@ -23,17 +24,20 @@ export interface TransactionSettings {
   readonly keyed?: boolean;
 }
 
-/** How values are written and read, and what limits apply: a role or a database may have set each of them otherwise. */
+/** Settings for the format of values and for limits, because a role or a database may have changed each of them. */
 const OURS = [
   ...["datestyle = 'ISO, MDY'", 'intervalstyle = postgres', "timezone = 'UTC'", 'extra_float_digits = 1'],
   ...['standard_conforming_strings = on', 'array_nulls = on', 'search_path = pg_catalog, pg_temp'],
   ...['lock_timeout = 0', 'jit = off'],
 ];
 
+const BEGIN = 'begin isolation level read committed; ';
+
 /**
- * Returns the text that begins a transaction. It sends every setting on which a statement depends, for the transaction
- * only and not as startup parameters, which poolers refuse. Without JIT: compiling a claim takes longer than running
- * it. Whether the transaction may write is not set: who makes a database read-only means us too.
+ * Returns the text that begins a transaction. It contains every setting on which a statement depends, for this
+ * transaction only, because poolers refuse startup parameters. JIT is off, because compiling a claim takes longer than
+ * running it. The text does not set whether the transaction may write: an administrator who makes a database read-only
+ * intends this for Millrace too.
  */
 export function beginText({ statementMs, idleMs, keyed = false }: TransactionSettings): string {
   const settings = [
@@ -42,14 +46,16 @@ export function beginText({ statementMs, idleMs, keyed = false }: TransactionSet
     `idle_in_transaction_session_timeout = ${idleMs}`,
     ...(keyed ? ['enable_seqscan = off'] : []),
   ];
-  return ['begin isolation level read committed', ...settings.map((setting) => `set local ${setting}`)].join('; ');
+  return BEGIN + settings.map((setting) => `set local ${setting}`).join('; ');
 }
 
-/** A transaction may be as long as its statements. Postgres has the setting from 17 on, and refuses it before. */
+/** Removes the limit on the whole transaction: each statement has its own. Versions before Postgres 17 refuse this. */
 const NO_TOTAL_LIMIT = '; set local transaction_timeout = 0';
 
 function begin(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
-  return client.query(serverVersion(client) >= 17 ? text + NO_TOTAL_LIMIT : text);
+  // Before ours, which may be stricter.
+  const own = BEGIN + undoForeignSettings(client) + text.slice(BEGIN.length);
+  return client.query(serverVersion(client) >= 17 ? own + NO_TOTAL_LIMIT : own);
 }
 
 export async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
@@ -57,7 +63,7 @@ export async function run<Row>(client: pg.PoolClient, text: string, values: read
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }
 
-/** Runs one statement in a transaction of its own. The client sends all of it at once, without waiting in between. */
+/** Runs one statement in its own transaction. The client sends the whole transaction at once, without waiting. */
 export async function runAlone<Row>(client: pg.PoolClient, first: string, text: string, values?: readonly unknown[]) {
   const [begun, answered, ended] = await Promise.allSettled([
     begin(client, first),
@@ -74,7 +80,7 @@ export async function inTransaction<T>(
   first: string,
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
-  // The first statement of the work is sent right behind it.
+  // The first statement of `work` is sent immediately after it.
   const begun = begin(client, first);
   begun.catch(() => undefined);
   try {

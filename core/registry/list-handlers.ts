@@ -16,7 +16,7 @@ export interface RegisteredHandler extends HandlerAddress {
   readonly inFlight: number;
   /** Time of its pause; null unless an operator paused it. */
   readonly pausedAt: Date | null;
-  /** End of its hold, and the reason of the hold. */
+  /** The end of the hold, and its reason. */
   readonly heldUntil: Date | null;
   readonly holdReason: string | null;
   readonly deployedAt: Date;

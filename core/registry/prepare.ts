@@ -7,6 +7,7 @@ import { type DatabaseRole, ensureLogin } from '../postgres/ensure-login.ts';
 import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { registerHandlers } from './register-handlers.ts';
+import { checkStage } from './stage.ts';
 
 /** A login that the deployment creates, and its role. */
 export interface DeployedLogin {
@@ -18,6 +19,7 @@ export interface DeployedLogin {
 export interface Preparation {
   /** Database with the rights of the owner. */
   readonly db: Database;
+  readonly stage: string;
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
   /** All handlers of the release. */
@@ -29,9 +31,12 @@ export interface Preparation {
 
 /**
  * Prepares the database before the rest of a deployment: migrations, removed handlers and logins. Idempotent.
+ * @throws RegistryError when the database belongs to another stage.
  * @throws HandlerRemoval when a removed handler has unfinished jobs and is not in `drain`.
  */
-export async function prepareDatabase({ db, migration, logins, catalog, drain, log }: Preparation): Promise<void> {
+export async function prepareDatabase(preparation: Preparation): Promise<void> {
+  const { db, stage, migration, logins, catalog, drain, log } = preparation;
+  await checkStage(db, stage);
   const { applied, ahead } = await migrate({ ...migration, log });
   if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
   const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
@@ -45,13 +50,14 @@ export interface RegistryTarget {
   readonly stage: string;
   /** The URL of every queue, without the name at its end. */
   readonly queueUrlPrefix: string;
+  readonly log: Log;
 }
 
 /** Writes this release's handlers to the registry; a rollback writes those of the earlier release again. */
 export async function writeRegistry(
   db: Database,
   catalog: readonly HandlerDefinition[],
-  { stage, queueUrlPrefix }: RegistryTarget,
+  { stage, queueUrlPrefix, log }: RegistryTarget,
 ): Promise<void> {
   const deployed = catalog.map((definition) => ({
     definition,
@@ -59,5 +65,5 @@ export async function writeRegistry(
     deadLetterQueueUrl: queueUrlPrefix + deadLetterQueueName(stage, definition),
     functionName: queueName(stage, definition),
   }));
-  await registerHandlers(db, deployed);
+  await registerHandlers({ db, stage, onWaiting: (reason) => log.warn('registry_waiting', { reason }) }, deployed);
 }

@@ -1,6 +1,16 @@
+import { RegistryError } from '../errors.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
 import { timingOf } from '../handler/timing.ts';
 import type { Database } from '../postgres/database.ts';
+import {
+  endingText,
+  type Holder,
+  type Patience,
+  repeatWhileLocked,
+  sessionText,
+  waitingForLocks,
+} from '../postgres/lock-waits.ts';
+import { assignStage } from './stage.ts';
 
 /** A definition with the addresses of its deployed resources. */
 export interface Registration {
@@ -51,12 +61,47 @@ const REGISTER_HANDLERS = `
   insert into millrace.removed_handlers (job_type, routing_key) select job_type, routing_key from removed
     on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at`;
 
+const TABLES = ['millrace.installation', 'millrace.handlers', 'millrace.handler_starts', 'millrace.removed_handlers'];
+
+/**
+ * The dispatcher claims nothing for the handlers whose rows the transaction has locked, so a wait is short, and a pause
+ * follows it. Two minutes in all: a lock that lasts longer is a transaction that was forgotten.
+ */
+const PATIENCE: Patience = { waitMs: 300, pauseMs: 1700, tries: 60 };
+
+export interface Registry {
+  readonly db: Database;
+  /** The stage of the deployment. A database belongs to the stage of its first one. */
+  readonly stage: string;
+  /** Called with a sentence after each wait for a lock of another session. */
+  readonly onWaiting?: (reason: string) => void;
+  readonly patience?: Patience;
+}
+
 /**
  * Makes the registry equal to the deployed handlers. Other handlers are removed: their jobs wait, and the dispatcher
  * reports them as unhandled.
+ * @throws RegistryError when the database belongs to another stage, or a session keeps a lock for too long; the error
+ * names it.
  */
-export async function registerHandlers(db: Database, handlers: readonly Registration[]): Promise<void> {
-  await db.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
+export async function registerHandlers(
+  { db, stage, onWaiting, patience = PATIENCE }: Registry,
+  handlers: readonly Registration[],
+): Promise<void> {
+  const onWait = (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock of the registry`);
+  await repeatWhileLocked(db, { patience, tables: TABLES, onWait, refuse }, (tx) =>
+    waitingForLocks(tx, patience, async () => {
+      await assignStage(tx, stage);
+      await tx.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
+    }),
+  );
+}
+
+function refuse(holder: Holder): RegistryError {
+  return new RegistryError(
+    `${sessionText(holder)} keeps a lock of the registry, such as that of a handler that it pauses: commit its ` +
+      `transaction, or ${endingText(holder)}, then deploy again`,
+  );
 }
 
 function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: Registration) {

@@ -21,7 +21,7 @@ export interface BatchDeps {
   readonly metrics?: Metrics;
   /** The errors of this process that no code awaits or catches; absent: they end it at once. */
   readonly uncaught?: UncaughtErrors;
-  /** The thread that stores outcomes when this one is blocked. */
+  /** The thread that stores outcomes if this thread is blocked. */
   readonly watchdog?: Watchdog;
   /** Ends the process at once. */
   readonly exit: () => void;

@@ -35,9 +35,9 @@ export interface EarlyEnd {
 
 /**
  * Returns an outcome for every open job of a process that has to end. The job at fault fails with the error. The others
- * keep the outcome that they have, or are due again at once without a counted attempt. Without a job to charge, all
- * that run are charged, as for any other crash; but if the owner is a job that is already settled, and several run,
- * each of these gets a chance to run alone first.
+ * keep the outcome that they have, or are due again at once without using an attempt. Without a job to charge, all that
+ * run are charged, as for any other crash; but if the owner is a job that is already settled, and several run, each of
+ * these gets a chance to run alone first.
  */
 export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, error }: EarlyEnd): SettledRun[] {
   const guilty = open.find(({ attempt }) => attempt === owner);

@@ -37,7 +37,7 @@ export async function rescue(deps: { db: Database; random: () => number; log?: L
 }
 
 function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Outcome {
-  const message = `its process did not report back within ${Math.round(leaseSeconds)} s: the function's log of its request shows why`;
+  const message = `its process did not report back within ${Math.round(leaseSeconds)} s: search the function's log for the request id of the attempt`;
   return crashOutcome(retryPolicy ?? DEFAULT_RETRY_POLICY, attempts, message, chance);
 }
 

@@ -62,7 +62,7 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
     const value = isThenable(returned) ? await returned : returned;
     const outcome = chosen(deps, attempt, value);
     if (outcome !== undefined) return outcome;
-    // Nobody returns an error to say that the work is done.
+    // A handler does not return an error to report success.
     if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
     return { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {

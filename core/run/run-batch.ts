@@ -14,7 +14,9 @@ import type { UncaughtError } from './uncaught-errors.ts';
 
 /** How long the runtime may take to report an error to Lambda, in milliseconds. */
 const REPORT_MS = 1_000;
-/** A suspect with this many receives starts first and alone, so that it cannot crash its batch-mates again. */
+/**
+ * A suspect with this many receives starts first and alone, so that it cannot crash the other jobs of the batch again.
+ */
 const SUSPECT_FIRST_AT = 3;
 
 /**
@@ -97,7 +99,7 @@ async function runSuspects(deps: BatchDeps, run: BatchRun, suspects: readonly De
   if (one === undefined) return;
   await releaseUnstarted(deps, run.disposal, rest);
   // This one bounces, because that raises its receive count: if it were released each time, it would never start first,
-  // and would starve behind batch-mates that leave too little time.
+  // and would starve behind other jobs of the batch that leave too little time.
   if (run.overstayed || run.uncaught || !fits(deps, run.invocation)) bounce(run.disposal, one);
   else await runStarted(deps, run, { deliveries: [one], twins: [], suspects: true });
 }
@@ -127,7 +129,7 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: StartWave): Prom
   const jobs = pairs.filter(({ answer }) => answer.verdict === 'started');
   wave.found?.push(...pairs.filter(({ answer }) => answer.verdict === 'suspect').map(({ delivery }) => delivery));
   const others = pairs.filter(({ answer }) => answer.verdict === 'none' || answer.verdict === 'busy');
-  // Decisions run concurrently with the attempts, so that a redrive does not wait for its batch-mates.
+  // Decisions run concurrently with the attempts, so that a redrive does not wait for the other jobs of the batch.
   const decided = applyDecisions(deps, run.disposal, others, wave.twins).catch((error: unknown) => ({ error }));
   const durations = await runWave(deps, run, { jobs, policy: started.retryPolicy, decided });
   const waits = jobs.flatMap(({ answer }) => answer.waitSeconds ?? []).map((seconds) => seconds * 1000);

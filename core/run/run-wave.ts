@@ -16,7 +16,7 @@ const SETTLE_EVERY_MS = 1_000;
 /** Characters of payloads of which the values exist at once: they can take thirty times as much memory. */
 const MOST_PAYLOAD_TEXT = 2_097_152;
 
-/** The frames above the code that the debugger stopped: the call that it evaluates there. */
+/** The stack frames of the call that the debugger evaluates, above the code that it paused. */
 const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at eval \(eval at .*/;
 
 /** Jobs that one statement started. */
@@ -138,12 +138,15 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
   }
 }
 
-/** Watches a wave with several jobs: if one blocks the thread past its timeout, another thread stores the outcomes. */
+/**
+ * Watches a wave with several jobs: if a job blocks the thread past its timeout, another thread stores the outcomes.
+ */
 function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): void {
   if (open.size < 2 || run.uncaught) return;
   const { timeoutSeconds } = deps.definition;
   const stop = deps.watchdog?.watch((busySeconds): TakeOverReport => {
-    // Called in the middle of the code that blocks the thread, so this error has its stack, and it has an owner.
+    // This runs in the middle of the code that blocks the thread, so the error has the stack of that code, and
+    // `currentOwner` returns its attempt.
     const error = new TimedOut(timeoutSeconds, busySeconds);
     error.stack = (error.stack ?? '').replace(DEBUGGER_FRAMES, '');
     return {

@@ -2,11 +2,11 @@ import type { BatchDeps, Disposal } from './batch.ts';
 import { batchFields, type SettledRun } from './log-fields.ts';
 import { settleBatch } from './settle-batch.ts';
 
-/** What another thread stores for a batch whose own thread is blocked. */
+/** The outcomes that another thread stores for a batch whose thread is blocked. */
 export interface TakeOverReport {
   readonly requestId: string;
   readonly busySeconds: number;
-  /** Time that the invocation has left. */
+  /** Remaining time of the invocation, in milliseconds. */
   readonly remainingMs: number;
   /** Receipt handles of the messages that the blocked thread wanted to make visible. */
   readonly visible: readonly string[];
@@ -14,9 +14,10 @@ export interface TakeOverReport {
 }
 
 /**
- * Stores the outcomes of a batch whose thread is blocked, and ends the process. Runs in another thread, while the
- * blocked one is stopped: it does not go on, so no job of the batch runs while its next attempt starts elsewhere.
- * Without a report, a call of native code cannot be stopped, and nothing is stored.
+ * Stores the outcomes of a batch whose thread is blocked, and ends the process. Runs in another thread while the
+ * blocked thread is paused. The blocked thread does not continue, so no job of the batch runs while its next attempt
+ * starts elsewhere. A missing report means that native code could not be stopped; then nothing is stored and the
+ * process continues.
  */
 export async function takeOver(given: BatchDeps, report: TakeOverReport | undefined): Promise<void> {
   const log = given.log.child({ ...batchFields(given), ...(report && { function_request_id: report.requestId }) });

@@ -3,8 +3,8 @@ import type { Log } from '../log.ts';
 
 export interface Watchdog {
   /**
-   * Watches the jobs that start now, until the returned function is called. When they are overdue and block their
-   * thread, `report` is called in the middle of the code that does, and the other thread receives what it returns.
+   * Watches the jobs that start now, until the returned function is called. If the jobs are overdue and block their
+   * thread, `report` is called in the middle of the blocking code, and the other thread receives its result.
    */
   watch(report: (busySeconds: number) => unknown): () => void;
 }
@@ -12,12 +12,12 @@ export interface Watchdog {
 export interface WatchdogOptions {
   /** URL of a module that exports `takeOver`, which the other thread calls with the report. */
   readonly file: string;
-  /** Milliseconds from the start of jobs until they are overdue. */
+  /** Time from the start of jobs until they are overdue, in milliseconds. */
   readonly limitMs: number;
   readonly log: Log;
 }
 
-/** The name of the property of `globalThis` with the report, for the debugger of the other thread. */
+/** Name of the property of `globalThis` that contains the report function, which the debugger calls. */
 const REPORT = 'millrace.takeOverReport';
 
 // Positions in the shared memory.
@@ -25,15 +25,16 @@ const STARTED = 0;
 const BEAT = 1;
 const SLOTS = 2;
 const BEAT_EVERY_MS = 500;
-/** How long the thread must have been blocked, in milliseconds. */
+/** Time for which the thread must have been blocked, in milliseconds. */
 const BLOCKED_MS = 2_000;
-/** How long a call of native code, which cannot be stopped, may still last, in milliseconds. */
+/** Longest wait for a call of native code, which cannot be stopped, to return, in milliseconds. */
 const LONGEST_NATIVE_MS = 3_000;
 
-// The thread of the watchdog, in plain JavaScript, because a bundle is one file, and most processes never need more of
-// it here. It looks at the clock once in `limitMs`. Between invocations Lambda freezes all threads: after a pause that
-// was longer than intended, this thread did not run either, and looks again. A thread that is blocked is stopped first
-// and the bundle loaded then, because the two would compete for the processor. A thread that dies lets the other go on.
+// The code of the watchdog's thread. It is text, because a bundle is one file, and plain JavaScript, because most
+// processes never load the bundle in this thread. The thread checks the clock once per `limitMs`. Between invocations,
+// Lambda freezes all threads: if a pause was longer than intended, this thread was frozen too, and checks again. The
+// thread pauses the blocked thread before it loads the bundle, because the two would compete for the processor. If this
+// thread fails, the blocked thread continues.
 const THREAD = `
 const { workerData: { shared, file, limitMs } } = require('node:worker_threads');
 const times = new BigInt64Array(shared);
@@ -51,12 +52,12 @@ async function act() {
   const session = new Session();
   session.connectToMainThread();
   const paused = new Promise((resolve) => session.once('Debugger.paused', ({ params }) => resolve(params)));
-  // While native code runs, no command is answered.
+  // The debugger does not answer while native code runs.
   for (const command of ['Debugger.enable', 'Debugger.pause']) session.post(command).catch(() => undefined);
   const at = await Promise.race([paused, new Promise((resolve) => setTimeout(resolve, ${LONGEST_NATIVE_MS}))]);
   const report = at && (await evaluate(session, at.callFrames[0].callFrameId));
   if (!at || report !== undefined) await import(file).then(({ takeOver }) => takeOver(report));
-  // Lets the other thread go on: it was not blocked after all, or native code does not return.
+  // The other thread continues: it was not blocked after all, or native code does not return.
   session.disconnect();
 }
 async function evaluate(session, callFrameId) {
@@ -75,7 +76,7 @@ async function watch() {
 watch();
 `;
 
-/** Opens the watchdog of a process. Its thread starts at the first `watch` and needs no message after that. */
+/** Opens the watchdog of a process. The first `watch` starts its thread; later calls send it no message. */
 export function openWatchdog(options: WatchdogOptions): Watchdog {
   let times: BigInt64Array | undefined;
   const shown: Record<symbol, unknown> = globalThis;
@@ -87,7 +88,7 @@ export function openWatchdog(options: WatchdogOptions): Watchdog {
       const started = now();
       const beat = () => void Atomics.store(slots, BEAT, now());
       const beating = setInterval(beat, BEAT_EVERY_MS).unref();
-      // The other thread may ask late, when this one moves again or other jobs run.
+      // The other thread may call this late, when this thread is no longer blocked or runs other jobs.
       shown[name] = () => {
         const busyMs = Number(now() - Atomics.load(slots, BEAT));
         const isBlocked = now() - started >= options.limitMs && busyMs >= BLOCKED_MS;
@@ -104,7 +105,7 @@ export function openWatchdog(options: WatchdogOptions): Watchdog {
   };
 }
 
-/** Milliseconds on a clock that all threads share. */
+/** Returns the time in milliseconds on a clock that all threads share. */
 function now(): bigint {
   return process.hrtime.bigint() / 1_000_000n;
 }
@@ -113,7 +114,7 @@ function startThread({ file, limitMs, log }: WatchdogOptions): BigInt64Array {
   const shared = new SharedArrayBuffer(SLOTS * BigInt64Array.BYTES_PER_ELEMENT);
   const thread = new Worker(THREAD, { eval: true, workerData: { shared, file, limitMs } });
   thread.unref();
-  // Without it, a blocked batch ends with the timeout of its function and is rescued.
+  // Without the watchdog, a blocked batch ends at the function's timeout and is rescued.
   thread.on('error', (error) => log.warn('watchdog_failed', { error }));
   return new BigInt64Array(shared);
 }

@@ -14,13 +14,13 @@ export async function pruneFinished(db: Queryable, retentionSeconds: number): Pr
   return { position: null, rows: pruned };
 }
 
-/** Rows that one part of a prune looks at: few enough that it takes milliseconds. */
+/** Rows that one part of a prune checks: few enough to take milliseconds. */
 const BATCH = 5000;
 const DAY = 86_400;
 
-// Each statement looks at the next rows in the order of the key, which is the order of time, and continues there. It
-// ends a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on
-// statistics. Parameters: position, retention in seconds, number of rows.
+// Each statement checks the next rows in the order of the key, which is the order of time, and continues there. It ends
+// a pass at the first row that is too young, so its cost depends neither on the rows that it keeps nor on statistics.
+// Parameters: position, retention in seconds, number of rows.
 const PRUNE_ATTEMPTS = `
   with looked as materialized (
     select a.id, a.finished_at < millrace.clock() - make_interval(secs => $2) as old

@@ -9,8 +9,8 @@ const MOST_SOURCE_BYTES = 50_000_000;
 const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(8_000);
 
 /**
- * Fetches an image (JPEG, PNG, WebP, GIF or AVIF), scales it down to `width` pixels and puts it as a JPEG to `target`,
- * on AWS a presigned URL of S3. A missing source fails the attempt, since the source may appear later.
+ * Fetches an image (JPEG, PNG, WebP, GIF or AVIF), scales it down to `width` pixels and puts it as a JPEG to `target`;
+ * on AWS, `target` is a presigned URL of S3. A missing source fails the attempt, because the source may appear later.
  *
  * Idempotent: the same source gives the same bytes, and the next attempt puts them to the same address.
  *
@@ -25,7 +25,7 @@ export default defineHandler({
     width: z.int().min(1).max(4_096),
   }),
   timeout: '60s',
-  // Lambda provides a full core from 1769 MB, and the largest images need most of it.
+  // Lambda provides a full core from 1769 MB, and the largest images require most of this memory.
   memory: 1792,
   nativeModules: ['sharp'],
   // Decoding keeps the core busy: a second job in the same process would wait while its timeout runs.

@@ -17,7 +17,7 @@ export interface FunctionBundle {
   readonly beside?: Readonly<Record<string, string>>;
   /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
-  /** The function reads the handler definitions and never runs a handler. */
+  /** Whether the function only reads the handler definitions and never runs a handler. */
   readonly onlyDefinitions?: true;
 }
 
@@ -67,7 +67,7 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
     return buildSync({
       ...bundleOptions(nativeModules),
       entryPoints: [join(ROOT, entry)],
-      // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder of this machine.
+      // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder on this machine.
       outfile: join(ROOT, 'index.mjs'),
       absWorkingDir: ROOT,
       alias,
@@ -82,7 +82,7 @@ function build(entry: string, alias: Record<string, string>, nativeModules: read
   }
 }
 
-/** Returns the packages that loading a bundle imports; `run` imports the others. */
+/** Returns the packages that are imported when a bundle is loaded; `run` imports the others. */
 function importedAtStart({ outputs }: Metafile, names: readonly string[]): string[] {
   const imports = Object.values(outputs).flatMap((output) => output.imports);
   const atStart = imports.filter(({ external, kind }) => external && kind !== 'dynamic-import');
@@ -99,7 +99,7 @@ function writeGenerated(folder: string, modules: Readonly<Record<string, string>
   return Object.fromEntries(paths);
 }
 
-/** Removes the folder of a generated module from a source map: it is a path of this machine. */
+/** Removes the folder of a generated module from a source map: it is a path on this machine. */
 function withoutFolder(map: string, folder: string): string {
   const parsed = JSON.parse(map) as { sources: string[] };
   const sources = parsed.sources.map((source) =>

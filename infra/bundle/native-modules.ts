@@ -8,9 +8,9 @@ const LONGEST_INSTALL_MS = 300_000;
 const QUIET = ['--omit=dev', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
 
 /**
- * Installs packages with native code into the folder of a bundle, for the platform of Lambda. They and their
- * dependencies have the versions and checksums of the project's `package-lock.json`, if it has one. No other part of
- * the synthesis uses the network, and this one does not if npm's cache contains the packages.
+ * Installs packages with native code into the folder of a bundle, for the platform of Lambda. The packages and their
+ * dependencies have the versions and checksums in the project's `package-lock.json`, if it exists. No other part of the
+ * synthesis uses the network, and this part does not if npm's cache contains the packages.
  */
 export function installNative(
   folder: string,
@@ -37,13 +37,13 @@ export function installNative(
       cause,
     });
   }
-  // These files contain the time, the version of npm or packages of the project, which would change the asset.
+  // These files contain the time, the version of npm or packages of the project, any of which would change the asset.
   for (const lock of ['package-lock.json', 'node_modules/.package-lock.json']) {
     rmSync(join(folder, lock), { force: true });
   }
 }
 
-/** Writes the project's lockfile with another root. npm installs only what the root requires. */
+/** Writes the project's lockfile with another root. npm installs only the packages that the root requires. */
 function writeLock(file: string, projectLock: string, root: object): void {
   if (!existsSync(projectLock)) return;
   const lock = JSON.parse(readFileSync(projectLock, 'utf8')) as { packages: object };

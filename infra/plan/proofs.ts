@@ -69,7 +69,7 @@ function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   );
 }
 
-/** A batch whose thread is blocked opens a second connection (docs/decisions/0042); without batch-mates it does not. */
+/** A batch of several jobs whose thread is blocked opens a second connection (docs/decisions/0042). */
 function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);

@@ -13,7 +13,9 @@ export type ApiChoice =
   | { readonly mode: 'iam'; readonly scopes: string }
   | { readonly mode: 'jwt'; readonly issuer: string; readonly audience: string };
 
-/** What alarms notify: an existing topic, or a new one with an email address. Without either, they notify nothing. */
+/**
+ * What alarms notify: an existing topic, or a new one with an email address. Without either, alarms have no action.
+ */
 export interface AlarmTarget {
   readonly topicArn?: string;
   readonly email?: string;

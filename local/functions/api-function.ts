@@ -44,7 +44,7 @@ export async function startApi({ runner, bundles, environment, printLine }: ApiO
   };
 }
 
-/** The API requires no key: it listens on the loopback address, so only programs of this machine reach it. */
+/** The API requires no key: it listens on the loopback address, so only programs on this machine can reach it. */
 function apiEnvironment(url: string): Record<string, string> {
   return {
     MILLRACE_API_AUTH: 'none',

@@ -11,7 +11,7 @@ import { bundleScheduled, type ScheduledSpec } from './schedules.ts';
 export const API_FUNCTION = functionName(STAGE, 'api');
 
 export interface Bundling {
-  /** The bundles of a start. A rejection needs no handler if the start fails elsewhere. */
+  /** The bundles of a start. A rejection requires no handler if the start fails elsewhere. */
   readonly first: Promise<{ readonly handlers: HandlerBundles; readonly scheduled: readonly ScheduledSpec[] }>;
   /** Bundles the handlers again, and the API that validates their payloads. One call at a time, after `first`. */
   again(): Promise<HandlerBundles>;

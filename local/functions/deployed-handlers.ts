@@ -44,7 +44,7 @@ interface State {
 export interface DeployedHandlers {
   /** Sorted by name. */
   readonly list: () => readonly Registration[];
-  /** One line for each file that is not deployed as it stands: file, line and reason. */
+  /** One line for each file that is not deployed in its current form: file, line and reason. */
   readonly complaints: () => readonly string[];
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls
@@ -80,7 +80,7 @@ async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundle
     deployed.delete(name);
     deps.printLine(`${name} was removed; its jobs stay in the database`);
   }
-  await registerHandlers(deps.db, [...deployed.values()]);
+  await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
   state.started = true;
 }
 

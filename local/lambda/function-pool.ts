@@ -6,7 +6,9 @@ import { type InvocationResult, summarize } from './invocation-result.ts';
 import { parseJson } from './parse-json.ts';
 import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
-/** Lambda limits an init to ten seconds; one that fails or takes longer is repeated within the function's timeout. */
+/**
+ * Lambda limits an init to ten seconds; an init that fails or takes longer is repeated within the function's timeout.
+ */
 const INIT_LIMIT_MS = 10_000;
 const IDLE_LIMIT_MS = 60_000;
 /** Number of idle environments that are kept without a time limit. */

@@ -26,7 +26,7 @@ export interface Runner {
   /** URL for Lambda clients. */
   readonly endpoint: string;
   readonly port: number;
-  /** Adds a function. Throws if one with this name exists. */
+  /** Adds a function. Throws if a function with this name exists. */
   addFunction(spec: FunctionSpec): void;
   /** Replaces the code of a function; running invocations finish with the old code. */
   replaceFunction(spec: FunctionSpec): void;

@@ -15,14 +15,15 @@ const CHANGE = z.object({
 const CONCURRENCY = z.object({ ReservedConcurrentExecutions: z.int().min(0) });
 
 /**
- * The loopback address is open to every account of the machine, but only the account that started the stack can read
- * the key: functions have secrets in their environment, and invoking the API's function grants every scope.
+ * Checks the access key of a request. Every account on the machine can reach the loopback address, but only the account
+ * that started the stack can read the key: functions have secrets in their environment, and invoking the API's function
+ * grants every scope.
  * @throws ServiceError
  */
 export function assertAccessKey(authorization: string | undefined, expected: string): void {
   const key = /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\//.exec(authorization ?? '')?.[1];
   if (key !== undefined && timingSafeEqual(digest(key), digest(expected))) return;
-  const advice = 'use lambdaAccessKeyId of .millrace/dev.json as AWS_ACCESS_KEY_ID';
+  const advice = 'use lambdaAccessKeyId from .millrace/dev.json as AWS_ACCESS_KEY_ID';
   throw key === undefined
     ? new ServiceError(403, 'MissingAuthenticationTokenException', `Missing Authentication Token: ${advice}`)
     : new ServiceError(403, 'UnrecognizedClientException', `The access key is not that of this stack: ${advice}`);

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerRes
 import type { AddressInfo } from 'node:net';
 import { findStranger } from '../../core/loopback.ts';
 
-// An import of node:http also loads the WebSocket client, which costs 30 ms and 10 MB at the start.
+// Importing node:http would also load the WebSocket client, which costs 30 ms and 10 MB at startup.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface LoopbackServer {
@@ -15,13 +15,13 @@ export interface LoopbackServer {
 }
 
 const REFUSED = {
-  host: 'this server answers only requests to 127.0.0.1 or localhost: use that name in the address',
-  site: 'this server answers programs of this machine, not pages of other sites',
+  host: 'this server answers only requests to 127.0.0.1 or localhost: use one of them in the address',
+  site: 'this server answers programs on this machine, but not pages of other sites',
 } as const;
 
 /**
- * Serves HTTP on 127.0.0.1 to programs of this machine: a page of another site in a browser on it gets 403, also when
- * its host name points at 127.0.0.1. Every HTTP server of a stack is opened here.
+ * Serves HTTP on 127.0.0.1 to programs on this machine. A page of another site in a browser receives 403, even if its
+ * host name points at 127.0.0.1. This function opens every HTTP server of a stack.
  * @throws Error with code EADDRINUSE if the port is in use
  */
 export async function listenOnLoopback(
@@ -56,6 +56,6 @@ function strangerOf({ headers }: IncomingMessage): 'host' | 'site' | undefined {
 
 function refuse(request: IncomingMessage, response: ServerResponse, message: string): void {
   response.writeHead(403, { 'content-type': 'application/json' }).end(`${JSON.stringify({ message })}\n`);
-  // A client that still sends reads the response only after its body was consumed.
+  // A client that is still sending its body reads the response only after the server has consumed the body.
   request.resume();
 }

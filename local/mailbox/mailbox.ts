@@ -45,7 +45,7 @@ export async function startMailbox({ port, folder }: { port: number; folder: str
       receive(folder, stream, session).then((id) => callback(null, `stored as ${id}`), callback);
     },
   });
-  // A client that closes its connection during a mail needs no handling.
+  // A client that closes its connection during a mail requires no handling.
   server.on('error', () => undefined);
   const bound = await freePort(port);
   const listener = server.listen(bound, '127.0.0.1');

@@ -36,8 +36,8 @@ export async function ensureCluster(folder: string, binaries: Binaries, owner: O
 }
 
 /**
- * Runs initdb. The password is random and also required on the socket: with `trust`, any account of this machine that
- * reaches the port would be superuser, and a superuser can run programs. Locale C sorts the same on every machine and
+ * Runs initdb. The password is random and also required on the socket: with `trust`, any account on this machine that
+ * reaches the port would be a superuser, and a superuser can run programs. Locale C sorts the same on every machine and
  * version and requires no installed locale; messages stay English, and `startPostgres` matches them.
  */
 async function initialise(folder: string, binaries: Binaries, owner: Owner | undefined): Promise<void> {

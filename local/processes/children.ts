@@ -41,7 +41,7 @@ export interface Children {
 }
 
 const GRACE_MS = 10_000;
-/** Wait before a reaper that replaced another one is itself replaced. */
+/** Delay before a reaper that replaced another reaper is itself replaced, in milliseconds. */
 const RESTART_MS = 1_000;
 
 /**
@@ -80,7 +80,7 @@ export function openChildren(): Children {
   let closing = false;
   let reaper = startReaper(replace);
 
-  /** Starts another reaper for the same children after one was killed. */
+  /** Starts another reaper for the same children after a reaper was killed. */
   function replace(): void {
     if (closing) return;
     reaper = startReaper(() => setTimeout(replace, RESTART_MS).unref());
@@ -89,7 +89,9 @@ export function openChildren(): Children {
 
   function spawn(command: string, args: readonly string[], options: ChildOptions = {}): Child {
     if (!isRunning(reaper)) {
-      throw new Error(`cannot start ${command}: the process that ends leftover children has exited; restarting it`);
+      throw new Error(
+        `cannot start ${command}: the process that ends leftover children has exited and is being restarted`,
+      );
     }
     const { lastSignal = 'KILL' } = options;
     const child = startRegistered(reaper, { ...options, lastSignal, argv: [command, ...args] });
@@ -119,7 +121,7 @@ function startReaper(onExit: () => void): Reaper {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Neither the reaper nor a write to it after its exit may block or end this process.
+  // Neither the reaper, nor a write to it after its exit, may keep this process running or end it.
   reaper.unref();
   reaper.on('error', () => {});
   reaper.stdin.on('error', () => {});
@@ -132,8 +134,8 @@ function isRunning({ pid, exitCode, signalCode }: Reaper): boolean {
 }
 
 /**
- * Starts a child that registers itself before it executes `argv`. It holds the pipe open until then, so the reaper
- * knows every child at whatever moment this process dies.
+ * Starts a child that registers itself before it executes `argv`. It keeps the pipe open until it has registered, so
+ * the reaper knows every child whenever this process dies.
  */
 function startRegistered(
   reaper: Reaper,
@@ -142,7 +144,7 @@ function startRegistered(
   const { stdio = 'pipe', lastSignal, argv, ...rest } = options;
   const entries = typeof stdio === 'string' ? [stdio, stdio, stdio] : [...stdio];
   const descriptor = entries.length;
-  // The write fails while a killed reaper is being replaced; the new one gets the group from this process.
+  // The write fails while a killed reaper is being replaced; this process then registers the group with the new reaper.
   const register = `trap '' PIPE; echo "+$$ ${lastSignal}" >&${descriptor}; trap - PIPE; exec ${descriptor}>&-`;
   const script = `{ ${register}; } 2>/dev/null; exec "$@"`;
   const process = spawnProcess('/bin/sh', ['-c', script, 'sh', ...argv], {

@@ -40,7 +40,7 @@ const USUAL_PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378
 export type ServerName = keyof typeof USUAL_PORTS;
 
 const START_ATTEMPTS = 5;
-/** From this attempt on, a server looks for a port at a random place, where no other `npm start` looks now. */
+/** From this attempt on, a server searches from a random port, where no other `npm start` is likely to search. */
 const FIRST_RANDOM_ATTEMPT = 3;
 /** What Node, Postgres and our servers report when another program listens on the port. */
 const IN_USE = /\bin use\b|EADDRINUSE/;

@@ -57,7 +57,7 @@ function handlerLines({ handlers }: Stack): string[] {
   ];
 }
 
-/** The output of `npm start` may go to a log. */
+/** Removes the password from an address, because the output of `npm start` may be stored in a log. */
 export function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = '';

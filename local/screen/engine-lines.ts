@@ -24,7 +24,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   message_unreadable: (log) => `cannot read a message: ${reason(log)}`,
   uncaught_error: (log) => `an error that no handler caught ends the process: ${error(log)}`,
   batch_blocked: (log) => `the thread of a batch is blocked: ${reason(log)}`,
-  watchdog_failed: (log) => `blocked batches of this process are found by their lease only: ${error(log)}`,
+  watchdog_failed: (log) => `blocked batches of this process are found only when their leases expire: ${error(log)}`,
   batch_failed: (log) => `cannot run a batch, which SQS delivers again: ${error(log)}`,
   start_failed: (log) => `cannot start ${jobs(log)} yet: ${error(log)}`,
   settle_failed: (log) => `cannot store the outcome of ${jobs(log)} yet: ${error(log)}`,
@@ -46,7 +46,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
 };
 
-/** Describes an event of the engine; undefined for one that has its own line elsewhere, or that a handler logs. */
+/** Describes an event of the engine; undefined for an event that is printed elsewhere, or that a handler logs. */
 export function engineSentence(log: LogLine): string | undefined {
   return SENTENCES[log.event as LogEvent]?.(log);
 }
@@ -59,7 +59,7 @@ export interface Repetition {
   readonly key: string;
   /** Time for which further lines are only counted. */
   readonly foldMs: number;
-  /** Returns the text for so many further lines; undefined if they say nothing new. */
+  /** Returns the text for this many further lines; undefined if they contain nothing new. */
   readonly more: (further: number) => string | undefined;
 }
 

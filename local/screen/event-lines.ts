@@ -10,7 +10,7 @@ const LONGEST_TEXT = 300;
 /** Longest line, which includes such a text. */
 const LONGEST_LINE = 400;
 const QUIET = new Set(['pruned', 'migration_applied', 'metrics']);
-/** SQLSTATE with which the server ends an idle session; its message may be in any language. */
+/** SQLSTATE with which the server ends an idle session; the message may be in any language. */
 const IDLE_SESSION_TIMEOUT = '57P05';
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const;
 
@@ -119,7 +119,7 @@ function roughly(seconds: unknown): string {
   return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
 }
 
-/** Describes a handler's own line, or an event without a sentence of its own. */
+/** Describes an event that a handler logs, or an event that has no sentence. */
 function otherSentence(log: LogLine): string {
   const { attempt, ...fields } = log;
   const name = log.event.replaceAll('_', ' ');

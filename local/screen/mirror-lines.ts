@@ -17,7 +17,7 @@ export function mirroredSentence(log: LogLine): string | undefined {
 /** Returns the error of a line without its stack, such as `Error: no`; empty for a line without an error. */
 export function errorText({ error }: LogLine): string {
   const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
-  // The errors of Postgres are named `error`, which says nothing.
+  // The errors of Postgres have the name `error`, which is not specific.
   if (name === 'error') return String(message);
   return name === undefined ? String(error ?? '') : `${name}: ${message}`;
 }

@@ -33,7 +33,7 @@ const DATA_REFUSED = /^Postgres did not start|contains no Postgres data/;
 /** SQLSTATEs for files that are missing, unreadable or corrupted. */
 const DAMAGE = /^(58|XX)/;
 
-/** Starts the servers; one that dies is restarted on the same port with the same data. */
+/** Starts the servers. A server that dies is restarted on the same port with the same data. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
   const { data, printLine, otherSqs } = options;
   const mailFolder = join(data, 'mail');

@@ -10,7 +10,7 @@ import { writeFault, writeResult } from './query/write-xml.ts';
 const TARGET_PREFIX = 'AmazonSQS.';
 const MAX_BYTES = 16 * 1_048_576;
 
-/** How requests name their action and its input, and how responses are written. */
+/** Defines how requests name their action and its input, and how responses are written. */
 interface Protocol {
   readonly contentType: string;
   /** Returns the name of the action and its input. */
@@ -19,7 +19,7 @@ interface Protocol {
   fault(error: SqsError, requestId: string): string;
 }
 
-/** Answers a request of the AWS JSON 1.0 protocol, or of the older AWS query protocol. */
+/** Answers a request in the AWS JSON 1.0 protocol or the older AWS query protocol. */
 export async function answerRequest(broker: Broker, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const requestId = randomUUID();
   const protocol = isQuery(request) ? queryProtocol(request) : jsonProtocol(request);
@@ -51,7 +51,7 @@ function run(broker: Broker, name: string, input: () => Input, connection: Conne
   return action(broker, input(), connection);
 }
 
-/** `X-Amz-Target` is the action, the body its input. */
+/** Returns the JSON protocol: the header `X-Amz-Target` names the action, and the body contains its input. */
 function jsonProtocol({ headers }: IncomingMessage): Protocol {
   const target = String(headers['x-amz-target'] ?? '');
   return {
@@ -65,19 +65,22 @@ function jsonProtocol({ headers }: IncomingMessage): Protocol {
   };
 }
 
-/** Returns whether a request is of the query protocol: a form, or parameters in the address. */
+/** Returns whether a request uses the query protocol: it sends a form, or has parameters in its URL. */
 function isQuery({ headers, url = '/' }: IncomingMessage): boolean {
   if (headers['x-amz-target'] !== undefined) return false;
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '') || url.includes('?');
 }
 
-/** `Action` is one of the parameters. A queue may be named by the path instead of `QueueUrl`. */
+/**
+ * Returns the query protocol: the parameter `Action` names the action. The path may name the queue instead of
+ * `QueueUrl`.
+ */
 function queryProtocol({ headers, url = '/' }: IncomingMessage): Protocol {
   const [path = '/', ...rest] = url.split('?');
   return {
     contentType: 'text/xml',
     read: (body) => {
-      // A page of another site can send a form and parameters, but not this header without asking.
+      // A page of another site can send a form and parameters, but cannot send this header without a preflight request.
       if (!/^AWS/.test(headers.authorization ?? '')) {
         throw new SqsError('MissingAuthenticationToken', 'Request is missing Authentication Token');
       }

@@ -19,11 +19,11 @@ const create = (secret: string, more: object = {}) =>
   });
 const works = async (secret: string) => (await askApp(app, '/admin/api-keys', bearer(secret))).status === 200;
 
-describe('a key that a key creates', () => {
+describe('a key that another key creates', () => {
   it.each([
     ['without its own end', {}],
     ['that asks for more', { expires_in: '90d' }],
-  ])('ends with its maker: %s', async (_name, more) => {
+  ])('expires with its maker: %s', async (_name, more) => {
     const maker = await admin(60);
 
     const made = await create(maker.secret, more);
@@ -33,7 +33,7 @@ describe('a key that a key creates', () => {
     expect([made.body.expires_at, grandchild.body.expires_at]).toEqual([end, end]);
   });
 
-  it('has its own end when that is earlier', async () => {
+  it('keeps an earlier expiry of its own', async () => {
     const maker = await admin(3600);
 
     const { body } = await create(maker.secret, { expires_in: '60s' });
@@ -41,13 +41,13 @@ describe('a key that a key creates', () => {
     expect(new Date(body.expires_at).getTime()).toBeLessThan((maker.key.expiresAt as Date).getTime());
   });
 
-  it('does not end when its maker does not', async () => {
+  it('never expires if its maker never expires', async () => {
     const { secret } = await admin();
 
     expect((await create(secret)).body.expires_at).toBeNull();
   });
 
-  it('names its maker', async () => {
+  it('records its maker', async () => {
     const maker = await admin();
 
     const { body } = await create(maker.secret);
@@ -58,7 +58,7 @@ describe('a key that a key creates', () => {
     expect(maker.key.madeBy).toBeNull();
   });
 
-  it('is not created by a key that is revoked meanwhile', async () => {
+  it('is not created if its maker is revoked meanwhile', async () => {
     const { key, secret } = await admin();
     const client = await pool.connect();
     await client.query('begin');
@@ -88,7 +88,7 @@ describe('a revocation', () => {
   const revoke = (id: string, query: string, secret: string) =>
     askApp(app, `/admin/api-keys/${id}${query}`, { method: 'DELETE', ...bearer(secret) });
 
-  it('with_made reaches the keys that were created with the key, and those that were created with them', async () => {
+  it('with_made includes the keys that were created with the key, directly or indirectly', async () => {
     const { maker, made, grandchild, other } = await family();
 
     const { status } = await revoke(maker.key.id, '?with_made=true', other.secret);
@@ -98,7 +98,7 @@ describe('a revocation', () => {
     expect(all).toEqual([false, false, false, true]);
   });
 
-  it('with_made reaches them when the key itself was revoked before', async () => {
+  it('with_made includes them even if the key itself was already revoked', async () => {
     const { maker, made, grandchild, other } = await family();
 
     await revoke(maker.key.id, '', other.secret);
@@ -109,7 +109,7 @@ describe('a revocation', () => {
     expect(await Promise.all([made.secret, grandchild.secret].map(works))).toEqual([false, false]);
   });
 
-  it('leaves them by default, so that a key can create its successor', async () => {
+  it('excludes them by default, so that a key can create its successor', async () => {
     const { maker, made, other } = await family();
 
     await revoke(maker.key.id, '', other.secret);
@@ -117,7 +117,7 @@ describe('a revocation', () => {
     expect(await Promise.all([maker.secret, made.secret].map(works))).toEqual([false, true]);
   });
 
-  it('answers 404 for an unknown key, with and without with_made', async () => {
+  it('returns 404 for an unknown key, with and without with_made', async () => {
     const { secret } = await admin();
 
     const replies = await Promise.all(['', '?with_made=true'].map((query) => revoke('4711', query, secret)));
@@ -134,7 +134,7 @@ describe('the name of a key', () => {
   });
 
   it.each(['a\u001b[2Jb', 'a\nb', '\u202eab', 'ä', ' a', 'a ', ' ', '', 'x'.repeat(101), 'a\u0000b'])(
-    'cannot be %j, by the API or in the table',
+    'cannot be %j, in the API or in the table',
     async (name) => {
       const { secret } = await admin();
 
@@ -147,7 +147,7 @@ describe('the name of a key', () => {
 });
 
 describe('the audit log', () => {
-  it('names a key by its id, since two keys can have one name', async () => {
+  it('identifies a key by its id, because two keys can have the same name', async () => {
     const [one, other] = [await admin(), await admin()];
 
     await askApp(app, '/admin/handlers/mail/pause', { method: 'PUT', ...bearer(one.secret) });
@@ -162,7 +162,7 @@ describe('the audit log', () => {
     expect([others?.body.items, byName?.body.items]).toEqual([[], []]);
   });
 
-  it('has the maker of a key, or the invocation that created it', async () => {
+  it('contains the maker of a key, or the invocation that created it', async () => {
     const maker = await admin();
     const made = await create(maker.secret);
     const first = await makeFirstKey(db, { name: 'first', scopes: ['admin'] }, 'request-1');

@@ -28,7 +28,7 @@ describe('the audit log', () => {
   it.each([
     ['DELETE /admin/dlq/{id}', (id: string) => ask(`/admin/dlq/${id}`, { method: 'DELETE' })],
     ['POST /admin/dlq/discard', () => discard({ error: 'odd' })],
-  ])('has a line of the caller for a message without a job that %s discards', async (_name, act) => {
+  ])('contains an event with the caller for a message without a job that %s discards', async (_name, act) => {
     const { rows } = await pool.query('select id from millrace.dead_letters where job_id is null');
 
     await act(rows[0].id);

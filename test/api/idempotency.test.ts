@@ -113,7 +113,7 @@ describe('UNQ-05: Idempotency-Key', () => {
 describe('a response stored for an Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'once' };
 
-  it('shows a caller that has lost a scope only the fields of the present scopes', async () => {
+  it('contains only the fields of the current scopes of a caller that has lost a scope', async () => {
     const { deadJob } = await fillWorld(pool);
     const retry = (scopes: Scope[]) => ask(`/admin/jobs/${deadJob}/retry`, { method: 'POST', headers, scopes });
 
@@ -133,7 +133,7 @@ describe('a response stored for an Idempotency-Key', () => {
     expect(other.status).toBe(403);
   });
 
-  it('shows a caller that has gained a scope no more than the first response', async () => {
+  it('contains no more fields than the first response after the caller has gained a scope', async () => {
     const id = await insertInState(pool, 'dead_letter');
     const retry = (scopes: Scope[]) =>
       ask(`/admin/jobs/${id}/retry`, { method: 'POST', headers: { 'idempotency-key': 'more' }, scopes });

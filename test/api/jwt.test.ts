@@ -50,7 +50,7 @@ describe('JWT authentication', async () => {
     ['a token for another audience', { aud: 'else' }, 401],
     ['an expired token', { exp: '-5m' }, 401],
     ['a token with a wrong signature', { key: other.privateKey }, 401],
-  ])('answers %s (%j) with %i', async (_name, changes, expected) => {
+  ])('responds to %s (%j) with %i', async (_name, changes, expected) => {
     const app = await open();
 
     const { status } = await askApp(app, '/admin/jobs', bearer(await token(changes)));
@@ -62,7 +62,7 @@ describe('JWT authentication', async () => {
     ['is down', undefined],
     ['answers with an error', (_request: unknown, response: ServerResponse) => response.writeHead(500).end()],
     ['does not answer with keys', (_request: unknown, response: ServerResponse) => response.end('<html>')],
-  ])('answers 503 while the issuer %s', async (_name, answer) => {
+  ])('returns 503 while the issuer %s', async (_name, answer) => {
     const app = await open(answer ?? ((request) => request.socket.destroy()));
 
     const { status, headers, body } = await askApp(app, '/admin/jobs', bearer(await token()));

@@ -41,21 +41,21 @@ function documentedFields(route: Route): string[] {
 }
 
 describe('the fields of responses', () => {
-  it('have one scope each, or are for every caller', () => {
+  it('each require one scope or none', () => {
     const documented = [...new Set(closed.flatMap(documentedFields))].sort();
     const listed = Object.values(FIELDS).flat().sort();
 
     expect(listed).toEqual(documented);
   });
 
-  it.each(closed)('of $operation are documented as optional for callers without their scope', async (route) => {
+  it.each(closed)('of $operation are documented as optional if a caller may lack their scope', async (route) => {
     for (const scope of route.scope as Scope[]) {
       const { method, path, body } = requestOf(route, await fillWorld(pool));
 
       // `ask` fails when the response does not match its documented schema.
       const { status } = await ask(path, { method, body, scopes: [scope] });
 
-      // A refused action of the wrong scope is covered by the tests of actions.
+      // The tests of actions cover an action that the caller's scopes do not allow.
       if (status === 403)
         expect({ scope, operation: route.operation }).toEqual({ scope: 'jobs:delete', operation: 'actOnJobs' });
       else expect(status).toBeLessThan(300);
@@ -73,7 +73,7 @@ const callers = closed.flatMap((route) =>
   ),
 );
 
-it.each(callers)('$operation shows a caller with $scopes only the fields of these scopes', async (one) => {
+it.each(callers)('$operation returns to a caller with $scopes only the fields of these scopes', async (one) => {
   const { route, scopes } = one;
   const { method, path, body } = requestOf(route, await fillWorld(pool));
 
@@ -84,7 +84,7 @@ it.each(callers)('$operation shows a caller with $scopes only the fields of thes
     return readers !== 'any' && !scopes.includes(readers as Scope);
   });
   expect(hidden).toEqual([]);
-  // Independent of the table: what applications and handlers wrote.
+  // Does not depend on the table: checks the values that applications and handlers wrote.
   for (const [scope, words] of Object.entries(SECRETS)) {
     if (scopes.includes(scope as Scope)) continue;
     for (const word of words) expect(reply.text).not.toContain(word);
@@ -98,7 +98,7 @@ describe('a producer', () => {
     ...['due_at', 'created_at', 'updated_at', 'started_at', 'finished_at'],
   ];
 
-  it('sees what became of a job, but no result, error or key', async () => {
+  it('sees the progress of a job, but no result, error or key', async () => {
     const { doneJob } = await fillWorld(pool);
 
     const { status, body } = await ask(`/jobs/${doneJob}`, { scopes });
@@ -109,7 +109,7 @@ describe('a producer', () => {
     expect(Object.keys(body).sort()).toEqual([...FORM, ...more].sort());
   });
 
-  it('sees no error and no group key of a job that already has the unique_key', async () => {
+  it('sees no error and no group key of an existing job with the same unique_key', async () => {
     const { deadJob } = await fillWorld(pool);
     const asked = { job_type: 'mail', payload: { to: 'ada' }, unique_key: `unique-words ${deadJob}` };
 
@@ -130,7 +130,7 @@ it('a viewer sees errors, but no payload and no result', async () => {
   expect(body).not.toHaveProperty('result');
 });
 
-it('a caller with payload:read sees payloads and results, every digit of them', async () => {
+it('a caller with payload:read sees payloads and results with exact numbers', async () => {
   const { rows } = await pool.query(
     `insert into millrace.jobs_finished (job_type, slot, status, max_attempts, finished_at, result, payload)
        values ('mail', 3, 'succeeded', 5, now(), '{"secret": 1.10}', '{"filter": {"secret": 12345678901234567890}}')
@@ -152,7 +152,7 @@ describe('a filter by a field', () => {
     ['group', '/admin/dlq/discard', { group: 'abc' }, 'jobs:operate'],
     ['error', '/admin/jobs/actions', { action: 'delete', error: 'x' }, 'jobs:delete'],
     ['unique_key', '/admin/jobs/actions', { action: 'cancel', unique_key: 'x' }, 'jobs:operate'],
-  ])('%s of %s requires that the caller can see the field', async (name, path, body, scope) => {
+  ])('%s of %s requires the scope of the field', async (name, path, body, scope) => {
     const without = await ask(path, { method: 'POST', body, scopes: [scope] });
     const withScope = await ask(path, { method: 'POST', body, scopes: [scope, 'jobs:read'] });
 
@@ -161,7 +161,7 @@ describe('a filter by a field', () => {
     expect(withScope.status).toBeLessThan(300);
   });
 
-  it('that every caller sees is free to use', async () => {
+  it('requires no further scope if every caller sees the field', async () => {
     const body = { job_type: ['mail'] };
 
     const { status } = await ask('/admin/redrives?dry_run=true', { method: 'POST', body, scopes: ['jobs:operate'] });

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Route } from '../../api/route.ts';
 import { insertInState } from './job-states.ts';
 
-/** Words in the world of `fillWorld`, by the scope for seeing them. */
+/** Values that `fillWorld` stores, by the scope required to see them. */
 export const SECRETS = {
   'jobs:read': ['error-words', 'stack-words', 'unique-words', 'group-words', 'hold-words'],
   'payload:read': ['payload-words', 'result-words', 'raw-words'],

@@ -63,7 +63,7 @@ describe('the bundle of a clone', () => {
     expect(stderr).toMatch(/^warning: cannot bundle the command line, so each call is slower: .*\n$/);
   });
 
-  it('names lines of the sources in a stack for who asks for them', async () => {
+  it('names lines of the sources in a stack if this is requested', async () => {
     const { folder, run } = await makeClone();
     const line = await change(join(folder, URL_COMMAND), 'print(', 'console.error(new Error().stack); print(');
 

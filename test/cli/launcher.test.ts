@@ -143,7 +143,7 @@ it('the launcher reports which Node it requires when it finds none', async () =>
   expect(output).toMatch(/^Millrace requires Node 24 and this is v[\d.]+: run npm ci .*\n$/);
 });
 
-it('the launcher tells the user to run npm ci when a package is missing', async () => {
+it('the launcher prints npm ci as the remedy for a missing package', async () => {
   const { folder, run } = await project({ withNode: false });
   await writeFile(join(folder, 'cli/main.ts'), "import 'not-there';");
 

@@ -3,7 +3,7 @@ import { KNOWN_FAULTS, UNSETTLED } from './sqs-known-faults.ts';
 
 /** The name under which the behaviours run against our emulator. */
 export const OURS = 'the SQS emulator';
-/** The same, by the query protocol of older SDKs. */
+/** The same server, through the query protocol of older SDKs. */
 export const OURS_BY_QUERY = 'the SQS emulator by the query protocol';
 export const AWS = 'aws';
 

@@ -45,7 +45,7 @@ function createClient(endpoint: string | undefined, protocol: Protocol): SQS {
   const patience = { maxAttempts: 1, requestHandler: { requestTimeout: 9000, throwOnRequestTimeout: true } };
   if (endpoint === undefined) return new SQS({ ...patience, maxAttempts: 3 });
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  // The SDK still contains the protocol that its predecessors spoke.
+  // The SDK still contains the protocol that older SDKs used.
   const spoken = protocol === 'query' ? { protocol: AwsQueryProtocol } : {};
   return new SQS({ ...patience, ...spoken, endpoint, region: 'us-east-1', credentials });
 }

@@ -34,7 +34,7 @@ export interface SqsServer {
   readonly name: string;
   /** Undefined for AWS, with the credentials and the region of the environment. */
   readonly endpoint: () => string | undefined;
-  /** Default: the protocol of current SDKs, AWS JSON 1.0. */
+  /** The protocol of the client. Default: AWS JSON 1.0, as in current SDKs. */
   readonly protocol?: Protocol;
   /** Behaviours that must fail here, so that the contract also notices a server that improves. */
   readonly knownFaults?: readonly string[];

@@ -7,21 +7,21 @@ import { ROOT } from './documents.ts';
 
 /** Banned phrases, each with its replacements. */
 const TURNS: readonly [turn: RegExp, instead: string][] = [
-  [/\bthat there (is|are)\b/, 'existing, known; or name it'],
-  [/\b(is|are|was) none\b/, 'unknown, missing, or no X'],
-  [/\bis like that\b/, 'matches'],
-  [/\banew\b/, 'again, from scratch'],
-  [/\bwhoever\b/, 'name the actor'],
-  [/\bsome(body|one)\b/, 'name the actor: another transaction, an operator, the caller'],
-  [/\b(nobody|no one)\b/, 'name the actor, or no X'],
-  [/\b(tell|tells|told|telling) of\b/, 'document, report'],
-  [/\b(hold|holds|held) [^.]{1,30} against\b/, 'compare with'],
-  [/\bdoes not hold\b/, 'is invalid, does not apply'],
-  [/\bin the place of\b/, 'instead of'],
-  [/\blikewise\b/, 'also'],
-  [/\bfor ever\b/, 'permanently, never deleted'],
-  [/\b(give|gives|gave|given|giving) back\b/, 'release, return, make visible'],
-  [/\b(its|the) last words\b/, 'say what is written'],
+  [/\bthat there (is|are)\b/i, 'existing, known; or name it'],
+  [/\b(is|are|was) none\b/i, 'unknown, missing, or no X'],
+  [/\bis like that\b/i, 'matches'],
+  [/\banew\b/i, 'again, from scratch'],
+  [/\bwhoever\b/i, 'name the actor'],
+  [/\bsome(body|one)\b/i, 'name the actor: another transaction, an operator, the caller'],
+  [/\b(nobody|no one)\b/i, 'name the actor, or no X'],
+  [/\b(tell|tells|told|telling) of\b/i, 'document, report'],
+  [/\b(hold|holds|held) [^.]{1,30} against\b/i, 'compare with'],
+  [/\bdoes not hold\b/i, 'is invalid, does not apply'],
+  [/\bin the place of\b/i, 'instead of'],
+  [/\blikewise\b/i, 'also'],
+  [/\bfor ever\b/i, 'permanently, never deleted'],
+  [/\b(give|gives|gave|given|giving) back\b/i, 'release, return, make visible'],
+  [/\b(its|the) last words\b/i, 'say what is written'],
 ];
 
 const RULED = /^(core|api|functions|infra|local|cli|bench|migrations|test|docs|\.ci)\/|^[A-Z]+\.md$/;

@@ -10,7 +10,7 @@ const lines = commandLines(readme);
 /** The commands within sentences, without those that the reader must complete or that read a file. */
 const spoken = inlineCode(readme)
   .flatMap((code) => /npx millrace [^)…<]*(?=[)]|$)/.exec(code) ?? [])
-  // psql is not among what `npm start` installs.
+  // `npm start` does not install psql.
   .filter((line) => line !== 'npx millrace psql');
 const patience = { interval: 100 };
 

@@ -89,7 +89,7 @@ describe('a payload or a trace that is too large', () => {
   };
   const LARGE = 'payload: has more than 1048576 bytes: store it elsewhere and pass its address';
 
-  it('costs its batch-mates nothing, and the job dies without running', async () => {
+  it('does not affect the other jobs of the batch, and the job dies without running', async () => {
     const { mates, large } = await insert();
     await engine.dispatch();
 
@@ -100,7 +100,7 @@ describe('a payload or a trace that is too large', () => {
     expect(await engine.state(large)).toMatchObject({ status: 'dead_letter', attempts: 1, last_error: LARGE });
   });
 
-  it('costs nothing either when the response to the start is lost', async () => {
+  it('uses no attempt if the response to the start is lost', async () => {
     const { mates, large } = await insert();
     await engine.dispatch();
     const records = engine.queues.receive(QUEUE, 10);
@@ -133,7 +133,7 @@ describe('a payload or a trace that is too large', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ payload: null, payload_too_large: true });
   });
 
-  it('is not shown with the dead letter of the job, nor exported', async () => {
+  it('is neither shown with the dead letter of the job nor exported', async () => {
     const { large } = await insert();
     await sql(`update millrace.jobs_live set status = 'dead_letter', claim_no = 1, last_error = 'x' where id = $1`, [
       large,
@@ -153,7 +153,7 @@ describe('a payload or a trace that is too large', () => {
     expect(Math.max(text.length, exported.stdout.length)).toBeLessThan(5000);
   });
 
-  it('does not prevent that the job is cancelled', async () => {
+  it('does not prevent the job from being cancelled', async () => {
     const { large } = await insert();
 
     const [{ cancel } = {}] = await sql<{ cancel: string }>('select millrace.cancel($1)', [large]);

@@ -7,7 +7,7 @@ const check = (address: string, privateHosts: string[] = []) => {
   checkLiteralAddress(host, new Set(privateHosts));
 };
 
-/** The first and the last address of each block of IANA's registries of special-purpose addresses, and of multicast. */
+/** The first and last addresses of each block in IANA's registries of special-purpose addresses, and of multicast. */
 const SPECIAL = [
   ['0.0.0.0', '0.255.255.255'],
   ['10.0.0.0', '10.255.255.255'],
@@ -66,7 +66,7 @@ it.each([
   expect(() => check(address, [address])).toThrow('is a link-local address');
 });
 
-it('refuses every IPv6 address outside of 2000::/3', () => {
+it('refuses every IPv6 address outside 2000::/3', () => {
   const groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 }).filter(([first = 0]) => first >> 13 !== 1);
 
   fc.assert(

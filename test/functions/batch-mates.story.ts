@@ -46,7 +46,7 @@ interface Job {
   readonly afterMs?: number;
 }
 
-/** Runs these jobs as one batch of the deployed bundle; returns the response and the error of the invocation. */
+/** Runs these jobs as one batch of a deployed bundle; returns the response and the error of the invocation. */
 async function runBatch(jobs: readonly Job[]) {
   const ids: string[] = [];
   for (const payload of jobs) ids.push(await engine.enqueue({ payload }));
@@ -72,11 +72,11 @@ const done = { status: 'succeeded', attempts: 1 };
 const spared = { status: 'pending', attempts: 0, suspect: false };
 
 it.each([
-  ['never leaves a loop', 'loop', 0],
-  ['never leaves a loop after it has waited', 'loop', 1_500],
-  ['matches a regular expression without end', 'regex', 200],
-  ['creates promises without end', 'microtasks', 200],
-])('charges a job that %s, and none of its batch-mates', async (_what, deed, afterMs) => {
+  ['enters an endless loop', 'loop', 0],
+  ['enters an endless loop after it has waited', 'loop', 1_500],
+  ['evaluates an endless regular expression', 'regex', 200],
+  ['creates an endless chain of promises', 'microtasks', 200],
+])('fails the attempt of a job that %s, but of no other job of the batch', async (_what, deed, afterMs) => {
   const { states, names, stacks, error, text } = await runBatch([
     { deed: 'end', afterMs: 100 },
     { deed: 'wait' },
@@ -102,7 +102,7 @@ it.each([
   ['has a rejection that no code awaits', 'reject', 'not awaited'],
   ['throws where no code catches', 'throw', 'not caught'],
   ['calls process.exit', 'exit', 'process.exit(3) was called'],
-])('charges a job that %s, and none of its batch-mates', async (_what, deed, message) => {
+])('fails the attempt of a job that %s, but of no other job of the batch', async (_what, deed, message) => {
   const { states, error } = await runBatch([
     { deed: 'end' },
     { deed: 'wait' },
@@ -122,7 +122,7 @@ it.each([
 it.each([
   ['a killed process', 'kill'],
   ['native code that does not return', 'native'],
-])('%s costs an attempt of every job that had not ended a second before', async (_what, deed) => {
+])('%s uses an attempt of every job that had not ended at least one second earlier', async (_what, deed) => {
   const { states } = await runBatch([{ deed: 'end' }, { deed: 'wait' }, { deed, afterMs: 2_500 }]);
   await engine.advance(3600);
   await engine.rescue();
@@ -136,7 +136,7 @@ it.each([
   expect(await states()).toMatchObject([done, lost, lost]);
 });
 
-it('a job that is busy past its timeout but returns has succeeded, and its batch-mates go on', async () => {
+it('a job that is busy past its timeout but returns succeeds, and the other jobs of the batch continue', async () => {
   const { states, error } = await runBatch([
     { deed: 'end', afterMs: 100 },
     { deed: 'busyPastTimeout' },
@@ -147,10 +147,10 @@ it('a job that is busy past its timeout but returns has succeeded, and its batch
   expect(await states()).toMatchObject([done, done, done]);
 });
 
-/** A process that was frozen for longer than this has jobs that look overdue and a thread that looks blocked. */
+/** In a process that was frozen for longer than this, jobs appear overdue and the thread appears blocked. */
 const FROZEN_MS = 8_000;
 
-it('a process that is frozen between two batches is not taken for a blocked one', async () => {
+it('a process that is frozen between two batches is not treated as blocked', async () => {
   await runBatch([{ deed: 'end' }, { deed: 'end' }]);
   const frozen = runner.runner.environments('work');
   await wait(FROZEN_MS);
@@ -162,12 +162,12 @@ it('a process that is frozen between two batches is not taken for a blocked one'
   expect(runner.runner.environments('work')).toEqual(frozen);
 });
 
-it('a process that is frozen while jobs run is not taken for a blocked one', async () => {
+it('a process that is frozen while jobs run is not treated as blocked', async () => {
   const running = runBatch([
     { deed: 'end', afterMs: 2_000 },
     { deed: 'stop', afterMs: 1_000 },
   ]);
-  // Until its jobs run, the environment of the tests before is stopped as well.
+  // Until the jobs run, the environment of the earlier tests is stopped as well.
   await eventually(async () => {
     expect(await engine.sql(`select from millrace.jobs where status = 'running'`)).toHaveLength(2);
   });

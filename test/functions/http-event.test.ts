@@ -35,12 +35,12 @@ it.each(['TRACE', 'CONNECT', 'TRACK'])('toRequest turns %s into OPTIONS', (metho
 });
 
 it.each([
-  ['a value beyond Latin-1', { x: '€' }],
+  ['a value outside Latin-1', { x: '€' }],
   ['a line break in its value', { x: 'a\r\nb: c' }],
   ['NUL in its value', { x: 'a\0b' }],
-  ['a name that is no token', { 'a b': 'c' }],
+  ['a name that is not a token', { 'a b': 'c' }],
   ['an empty name', { '': 'c' }],
-  ['a name beyond ASCII', { ü: 'c' }],
+  ['a name outside ASCII', { ü: 'c' }],
 ])('toRequest drops a header with %s, and keeps the others', (_what, odd) => {
   const headers = { authorization: 'Bearer a', ...odd, 'content-type': 'application/json' };
 

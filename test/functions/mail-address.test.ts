@@ -29,7 +29,7 @@ it.each([
 });
 
 const ONE_AT = 'must contain one @, as in ada@example.com';
-const DOMAIN = 'must have a domain after the @: letters, digits and inner hyphens, at most 63 between two dots';
+const DOMAIN = 'must have a domain after the @: letters, digits and inner hyphens, at most 63 characters between dots';
 
 it.each([
   ['', ONE_AT],

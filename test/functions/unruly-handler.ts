@@ -10,7 +10,7 @@ function keepBusy(ms: number): string {
   return 'done';
 }
 
-/** What a job can do to its process, by name. */
+/** Things that a job can do to its process, by name. */
 const DEEDS: Record<string, () => unknown> = {
   end: () => 'done',
   wait: () => wait(60_000),
@@ -41,7 +41,7 @@ const DEEDS: Record<string, () => unknown> = {
   kill: () => process.kill(process.pid, 'SIGKILL'),
 };
 
-/** The handler `work` of the engine in tests, for functions in processes of their own. */
+/** The handler `work` of the test engine, for functions that run in separate processes. */
 export default defineHandler({
   jobType: 'work',
   payload: z.object({ deed: z.string(), afterMs: z.number().default(0) }),

@@ -47,7 +47,7 @@ it('uses no wildcard in a policy', () => {
   expect(wide).toEqual([]);
 });
 
-it('uses only managed policies of AWS that the security page names', () => {
+it('uses only AWS managed policies that the security page names', () => {
   expect(awsPolicies(deployed.template)).toEqual(['AWSLambdaBasicExecutionRole']);
   expectNamedPolicies(deployed.template);
 });

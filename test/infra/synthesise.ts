@@ -14,7 +14,7 @@ export const EXISTING: Context = {
   databaseRuntimeSecret: `${SECRET}:runtime-AbCdEf`,
 };
 
-/** As the CDK command sets it for `cdk list`: native packages, which require the network, are not installed. */
+/** The setting of the CDK command for `cdk list`: native packages, which require the network, are not installed. */
 const NO_ASSETS = { 'aws:cdk:bundling-stacks': [] };
 
 /** Makes the stack as `cdk synth` does, from `cdk.json` and these context values. */

@@ -35,5 +35,7 @@ it('npm start refuses to start when .millrace is a file', async () => {
   const start = launch(project);
 
   expect(await start.exited).toBe(2);
-  expect(start.output()).toBe(`${data} is a file: move it away, Millrace keeps its data in a folder of that name\n`);
+  expect(start.output()).toBe(
+    `${data} is a file: move it away, because Millrace keeps its data in a folder with this name\n`,
+  );
 });

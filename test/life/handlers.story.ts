@@ -160,7 +160,7 @@ it('only handlers receive the variables of .env', async () => {
 
   expect(having.map(({ FunctionName }) => FunctionName)).toContain('millrace-local-good');
   expect(without.toSorted()).toEqual(['millrace-local-api', 'millrace-local-dispatcher', 'millrace-local-dlq-mirror']);
-  expect(stack.output()).toContain(`other users of this machine can read ${join(project.folder, '.env')}`);
+  expect(stack.output()).toContain(`other users on this machine can read ${join(project.folder, '.env')}`);
 });
 
 it('SQS-06 a run that never ends, or that ends the process, fails without other jobs', async () => {

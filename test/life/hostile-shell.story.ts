@@ -6,23 +6,24 @@ import { eventually } from '../support/eventually.ts';
 import { launch, makeProject, whenUp } from '../support/project.ts';
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 
-/** Changes how pg reads columns, for every connection of its process. */
-const SOURCE = `import pg from 'pg';
+/** Changes how pg reads columns, for every connection of its process. Its own index would load pg-native here. */
+const SOURCE = `import defaults from 'pg/lib/defaults.js';
+import types from 'pg-types';
 import { defineHandler } from '../../core/handler/handler.ts';
 import { z } from 'zod';
 export default defineHandler({
   jobType: 'spoils', payload: z.object({ fails: z.boolean() }), maxAttempts: 1,
   async run({ payload }) {
-    for (const oid of [16, 20, 23, 25, 1184, 3802]) pg.types.setTypeParser(oid, () => 'not ours');
-    pg.defaults.parseInputDatesAsUTC = true;
+    for (const oid of [16, 20, 23, 25, 1184, 3802]) types.setTypeParser(oid, () => 'not ours');
+    defaults.parseInputDatesAsUTC = true;
     if (payload.fails) throw new Error('boom');
   },
 });
 `;
-// The one variable that npm start documents.
+// The only variable that npm start documents.
 const { AWS_ENDPOINT_URL_SQS: _documented, ...SHELL } = HOSTILE_VARIABLES;
 
-it('npm start works with any variables in the shell and in .env, and a handler that changes pg', async () => {
+it('npm start works with any variables in the shell and in .env, and with a handler that changes pg', async () => {
   const project = await makeProject({ 'spoils.ts': SOURCE });
   onTestFinished(() => project.remove());
   const lines = Object.entries(HOSTILE_VARIABLES).map(([name, value]) => `${name}="${value}"`);

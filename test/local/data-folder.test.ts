@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
-/** As root, the group of the account that runs Postgres can reach its data. */
+/** The expected mode. As root, the group of the account that runs Postgres can reach the data of Postgres. */
 const MODE = isRoot ? 0o710 : 0o700;
 
 async function modeOf(path: string): Promise<number> {
@@ -25,7 +25,7 @@ it('the data folder is closed to other users when it is created', async () => {
 });
 
 it.each([0o755, 0o777, 0o500])(
-  'a data folder of an earlier start with the mode %o is closed, and keeps its files',
+  'an existing data folder with the mode %o is closed to other users, and keeps its files',
   async (mode) => {
     const project = await temporaryFolder();
     await mkdir(join(project, '.millrace'));
@@ -43,7 +43,7 @@ const MODULE = new URL('../../local/data-folder.ts', import.meta.url).href;
 const OPEN = `import { openDataFolder } from ${JSON.stringify(MODULE)};
 openDataFolder(process.argv[1]).then(console.log, (error) => console.log(error.message));`;
 
-/** Returns the message of the error when another account opens the data folder of the project. */
+/** Returns the message of the error that another account gets when it opens the data folder of the project. */
 async function openAsNobody(project: string): Promise<string> {
   const args = ['--input-type=module', '--eval', OPEN, project];
   const child = spawn(process.execPath, args, { uid: NOBODY, gid: NOBODY, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -51,22 +51,25 @@ async function openAsNobody(project: string): Promise<string> {
 }
 
 describe.skipIf(!isRoot)('after a start with sudo', () => {
-  it.each(['.millrace', '.millrace/lock'])('the error names %s of root, and how to give it back', async (path) => {
-    const project = await temporaryFolder();
-    await mkdir(join(project, '.millrace'));
-    await writeFile(join(project, '.millrace/lock'), '');
-    for (const own of ['.', '.millrace', '.millrace/lock']) await chown(join(project, own), NOBODY, NOBODY);
-    await chown(join(project, path), 0, 0);
+  it.each(['.millrace', '.millrace/lock'])(
+    'the error names %s, which belongs to root, and states how to change its owner',
+    async (path) => {
+      const project = await temporaryFolder();
+      await mkdir(join(project, '.millrace'));
+      await writeFile(join(project, '.millrace/lock'), '');
+      for (const own of ['.', '.millrace', '.millrace/lock']) await chown(join(project, own), NOBODY, NOBODY);
+      await chown(join(project, path), 0, 0);
 
-    const message = await openAsNobody(project);
+      const message = await openAsNobody(project);
 
-    expect(message).toBe(
-      `${join(project, path)} belongs to root, perhaps after a start with sudo: ` +
-        `run sudo chown -R "$(id -u):$(id -g)" ${join(project, '.millrace')}, or delete it with sudo`,
-    );
-  });
+      expect(message).toBe(
+        `${join(project, path)} belongs to root, perhaps after a start with sudo: ` +
+          `run sudo chown -R "$(id -u):$(id -g)" ${join(project, '.millrace')}, or delete it with sudo`,
+      );
+    },
+  );
 
-  it('the error names a project of root', async () => {
+  it('the error names a project that belongs to root', async () => {
     const project = await temporaryFolder();
 
     const message = await openAsNobody(project);
@@ -78,7 +81,7 @@ describe.skipIf(!isRoot)('after a start with sudo', () => {
   });
 });
 
-/** Some containers may not mount. */
+/** Whether this process may mount, which some containers do not allow. */
 const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 if (!canMount) console.log('a read-only file system: not run: this account may not mount one');
 
@@ -92,6 +95,6 @@ it.skipIf(!canMount)('the error for a read-only file system says so', async () =
 
   expect(message).toBe(
     `cannot create ${join(project, '.millrace')}: the file system is read-only: ` +
-      'move the project to one that can be written',
+      'move the project to a writable file system',
   );
 });

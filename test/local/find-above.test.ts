@@ -20,7 +20,7 @@ async function tree(files: Readonly<Record<string, string>>): Promise<string> {
 }
 
 describe('findAbove', () => {
-  it('returns the nearest one, in a folder or above it', async () => {
+  it('returns the nearest match, in a folder or above it', async () => {
     const folder = await tree({ 'functions/handlers/a.ts': '', 'src/deep/x': '' });
 
     const found = findAbove(join(folder, 'src/deep'), 'functions/handlers');
@@ -28,7 +28,7 @@ describe('findAbove', () => {
     expect(found).toEqual({ folder, path: join(folder, 'functions/handlers'), isProject: false });
   });
 
-  it.each(['package.json', '.git/HEAD'])('searches no further than a project root with %s', async (root) => {
+  it.each(['package.json', '.git/HEAD'])('does not search above a project root with %s', async (root) => {
     const folder = await tree({ 'functions/handlers/a.ts': '', [`inner/${root}`]: '', 'inner/src/x': '' });
 
     expect(findAbove(join(folder, 'inner/src'), 'functions/handlers')).toBeUndefined();
@@ -36,7 +36,7 @@ describe('findAbove', () => {
     expect(findAbove(folder, 'functions/handlers')).toBeDefined();
   });
 
-  it('returns that of the project root itself', async () => {
+  it('returns a match in the project root itself', async () => {
     const folder = await tree({ 'package.json': '', '.millrace/dev.json': '{}', 'src/x': '' });
 
     expect(findAbove(join(folder, 'src'), '.millrace/dev.json')).toMatchObject({ folder, isProject: true });

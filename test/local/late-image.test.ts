@@ -27,7 +27,7 @@ it.each([
   expect(found.created).toBe(1);
 });
 
-it('no image is created while its job has not failed, or when a start inserts no samples', () => {
+it('no image is created before its job has failed, or if a start inserts no samples', () => {
   const found = samples();
   const [waiting, without] = [openLateImage(), openLateImage()];
   waiting.expect(found);

@@ -42,7 +42,7 @@ describe('failed_jobs', () => {
     expect((await pool.query('select * from millrace.failed_jobs')).rows).toEqual([]);
   });
 
-  it('writes an audit line for every job and every stray, once', async () => {
+  it('writes one audit event for every job and every stray', async () => {
     const id = await jobIn(engine, 'dead_letter');
     const insert = `insert into millrace.dead_letters (raw_body) values ('{{') returning id`;
     const strays = [(await pool.query(insert)).rows[0].id, (await pool.query(insert)).rows[0].id];
@@ -64,7 +64,7 @@ describe('failed_jobs', () => {
     ]);
   });
 
-  it('writes no audit line for a stray that another transaction has discarded first', async () => {
+  it('writes no audit event for a stray that another transaction has already discarded', async () => {
     const { rows } = await pool.query(`insert into millrace.dead_letters (raw_body) values ('{{') returning id`);
     await pool.query('delete from millrace.audit_log');
     const first = await createClient(engine.test.url);

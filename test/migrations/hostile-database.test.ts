@@ -5,7 +5,7 @@ import { createClient, createDatabase } from '../support/database.ts';
 import { recordLog } from '../support/runtime-engine.ts';
 import { plantTwins } from './twins.ts';
 
-/** Everything that the migrations create, each as the text that creates it. */
+/** All objects that the migrations create, each as the text that creates it. */
 const CREATED = `
   select 'function' as kind, p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) as text
     from pg_proc p where p.pronamespace = 'millrace'::regnamespace
@@ -32,7 +32,7 @@ async function created(url: string): Promise<unknown[]> {
 }
 
 it.each([
-  ['twins of every name in front of ours', true, ['search_path']],
+  ['a twin of every name in an earlier schema', true, ['search_path']],
   [
     'every other hostile setting',
     false,

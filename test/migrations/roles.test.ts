@@ -70,6 +70,8 @@ const allowed: [string, readonly Who[]][] = [
   [`select millrace.prune_slot(3::smallint, '7 days')`, ['runtime']],
   [`select millrace.analyze_jobs()`, ['runtime']],
   [`select millrace.renew_epoch()`, ['runtime']],
+  [`select millrace.assign_stage('prod')`, ['runtime']],
+  [`update millrace.installation set stage = 'prod'`, []],
   [`select * from millrace.failed_jobs`, ['operator', 'runtime']],
   [`delete from millrace.failed_jobs`, ['operator', 'runtime']],
   [`select * from millrace.handlers`, ['operator', 'runtime']],

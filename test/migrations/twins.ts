@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 
-/** A twin fails when it is called. */
+/** Creates twins, each of which fails when it is called. */
 const PLANT = `
   create schema evil;
   grant usage on schema evil to public;
@@ -48,7 +48,7 @@ const PLANT = `
     create domain evil.float8 as integer;
   end $plant$`;
 
-/** Every name in our SQL that is followed by a parenthesis; those that are built in get a twin. */
+/** Returns every name in our SQL that is followed by a parenthesis; built-in functions get a twin. */
 function calledNames(): string[] {
   const texts = globSync(['migrations/*.sql', 'core/**/*.ts']).map((file) => readFileSync(file, 'utf8'));
   return [...new Set(texts.flatMap((text) => [...text.matchAll(/\b([a-z_]+)\(/g)].map(([, name]) => name ?? '')))];

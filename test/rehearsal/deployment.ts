@@ -112,7 +112,7 @@ async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatabase) {
 }
 
 function context(chosen: Readonly<Record<string, string>>): string[] {
-  // MiniStack runs functions on the processor of this machine.
+  // MiniStack runs functions on this machine's processor.
   const all = { stage: STAGE, architecture: process.arch === 'arm64' ? 'arm64' : 'x86_64', ...chosen };
   return Object.entries(all).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 }

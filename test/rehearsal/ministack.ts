@@ -66,7 +66,7 @@ export async function startMiniStack(children: Children, folder: string): Promis
 
 /**
  * Writes the `node` that MiniStack finds first in its PATH. MiniStack runs functions in its own folder, and Lambda in
- * `/var/task`. In a mount namespace, each process sees its folder there, and `/var` of this machine stays unchanged.
+ * `/var/task`. In a mount namespace, each process sees its folder there, and `/var` on this machine stays unchanged.
  */
 async function makeNode(folder: string, sqs: string): Promise<string> {
   const bin = join(folder, 'bin');

@@ -32,7 +32,7 @@ function bundleWith(modules: string[], architecture: Architecture): string {
 }
 
 it.each(PROCESSORS)(
-  'installs sharp for make_thumbnail on %s, with the library that it loads and nothing for another platform',
+  'installs sharp for make_thumbnail on %s, with its library and no package for another platform',
   (cpu, architecture, machine) => {
     const folder = join(mkdtempSync(join(tmpdir(), 'millrace-sharp-')), 'function');
     const alias = { [handlerAlias]: join(ROOT, 'functions/handlers/make-thumbnail.ts') };

@@ -134,7 +134,7 @@ export async function openDatabaseEngine(options: { timeout?: string; maxAttempt
     },
   });
   const address = { queueUrl: QUEUE, deadLetterQueueUrl: `${QUEUE}-dlq`, functionName: 'work' };
-  await registerHandlers(db, [{ definition, ...address }]);
+  await registerHandlers({ db, stage: 'local' }, [{ definition, ...address }]);
   const epoch = await readEpoch(db);
   const random = () => 0.5;
   let requests = 0;

@@ -15,7 +15,7 @@ export interface OwnServers {
   readonly children: Children;
   /** Creates a data folder for one test. */
   newFolder(parent?: string): Promise<string>;
-  /** Starts a server; the end of the test stops it at the latest. */
+  /** Starts a server, which stops no later than the end of the test. */
   start(folder: string, port?: number): Promise<PostgresServer>;
 }
 

@@ -8,11 +8,11 @@ import { runAs } from './own-servers.ts';
 import { ask } from './postgres-server.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Returns the version of the installed PgBouncer. Without one, prints why tests are skipped. */
+/** Returns the version of the installed PgBouncer. If PgBouncer is missing, prints why tests are skipped. */
 export function findPgBouncer(): string | undefined {
   try {
     const [version] = /PgBouncer [\d.]+/.exec(execFileSync('pgbouncer', ['--version'], PATH).toString()) ?? [];
-    console.log(`${version}: the one of this machine`);
+    console.log(`${version} is installed on this machine`);
     return version;
   } catch (error) {
     if (process.env.MILLRACE_TEST_PGBOUNCER !== undefined) throw error;
@@ -23,7 +23,7 @@ export function findPgBouncer(): string | undefined {
 
 const PATH = { env: { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` } };
 
-/** Starts a PgBouncer in transaction mode, and returns the address of the same database through it. */
+/** Starts PgBouncer in transaction mode, and returns the address of the same database through it. */
 export async function startPgBouncer(url: string, { poolSize = 50 } = {}): Promise<string> {
   const { hostname, port, username, password } = new URL(url);
   const folder = await temporaryFolder();

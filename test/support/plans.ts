@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Database } from '../../core/postgres/database.ts';
-import { beginText } from '../../core/postgres/transaction.ts';
+import { readForeignSettings } from '../../core/postgres/foreign-settings.ts';
+import { beginText, inTransaction, runAlone } from '../../core/postgres/transaction.ts';
 
 interface Watched {
   /** The address of the database with the login of its owner. */
@@ -38,16 +39,10 @@ export async function openWatched({ url, role = 'millrace_runtime' }: Watched): 
   let texts: string[] = [];
   client.on('notice', ({ message = '' }) => texts.push(message));
   await client.query(`${SHOW_PLANS}; set role ${role}`);
-  const query: Database['query'] = async (text, values) => {
-    const { rows, rowCount } = await client.query(text, [...(values ?? [])]);
-    return { rows, rowCount: rowCount ?? 0 } as never;
-  };
-  const transaction: Database['transaction'] = async (work, { keyed = false } = {}) => {
-    await client.query(beginText({ ...LIMITS, keyed }));
-    const value = await work({ query });
-    await client.query('commit');
-    return value;
-  };
+  const own = client as unknown as pg.PoolClient;
+  await readForeignSettings(own, (text) => runAlone(own, beginText(LIMITS), text));
+  const transaction: Database['transaction'] = (work, { keyed = false } = {}) =>
+    inTransaction(own, beginText({ ...LIMITS, keyed }), work);
   const show = async (work: () => Promise<unknown>, nested: 'on' | 'off') => {
     await client.query(`reset role; set auto_explain.log_nested_statements = ${nested}; set role ${role}`);
     texts = [];

@@ -5,7 +5,7 @@ import { defineHandler, type HandlerOptions } from '../../core/handler/handler.t
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { type Database, openDatabase } from '../../core/postgres/database.ts';
-import { registerHandlers } from '../../core/registry/register-handlers.ts';
+import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { ask } from './postgres-server.ts';
 
@@ -61,17 +61,21 @@ const ANYTHING: PayloadSchema = { '~standard': { version: 1, vendor: 'test', val
 
 type Options = Partial<HandlerOptions<PayloadSchema>> & { jobType: string };
 
-/** Registers these handlers, and removes all others. */
-export async function deploy(db: Database, ...handlers: Options[]): Promise<void> {
+/** Returns handlers as a deployment registers them. */
+export function registrationsOf(handlers: readonly Options[]): Registration[] {
   const definitions = handlers.map((options) => {
     return defineHandler({ payload: ANYTHING, run: async () => undefined, ...options });
   });
-  const deployed = definitions.map((definition) => {
+  return definitions.map((definition) => {
     const name = `${definition.jobType}${definition.routingKey}`;
     const queueUrl = queueOf(name);
     return { definition, queueUrl, deadLetterQueueUrl: `${queueUrl}-dlq`, functionName: name };
   });
-  await registerHandlers(db, deployed);
+}
+
+/** Registers these handlers, and removes all others. */
+export async function deploy(db: Database, ...handlers: Options[]): Promise<void> {
+  await registerHandlers({ db, stage: 'local' }, registrationsOf(handlers));
 }
 
 /** Returns the address of the queue that `deploy` registers for a handler without a routing key. */

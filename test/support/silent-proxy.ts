@@ -10,8 +10,8 @@ export interface Proxy {
 }
 
 /**
- * A proxy that forwards messages of a client until `passes` refuses one. After that, it forwards nothing of that
- * connection, or it resets it.
+ * Starts a proxy that forwards a client's messages until `passes` refuses one. After that, the proxy forwards nothing
+ * on that connection, or resets it.
  */
 export async function startProxy(
   url: string,
@@ -51,7 +51,10 @@ export async function startProxy(
   return { url: proxied.href, cut, connections: () => connections };
 }
 
-/** Splits what a client sends at once into messages of the protocol: a type, and a length that includes itself. */
+/**
+ * Splits the bytes that a client sends at once into protocol messages, each with a type and a length that includes
+ * itself.
+ */
 function messagesOf(chunk: Buffer): Buffer[] {
   const messages: Buffer[] = [];
   let from = 0;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const ROOT = resolve(import.meta.dirname, '../..');
 const SOURCES = ['api', 'core', 'functions', 'infra', 'migrations', 'package.json', 'package-lock.json', 'cdk.json'];
 
-/** A clone after `npm ci`, on a machine without network, Docker and credentials, with what npm has in this cache. */
+/** A clone after `npm ci`, on a machine without network, Docker or credentials, with this npm cache. */
 export interface Clone {
   readonly folder: string;
   run(command: string, ...args: readonly string[]): Promise<{ stdout: string; stderr: string }>;

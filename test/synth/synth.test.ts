@@ -68,7 +68,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(Object.keys(ours ?? {}).length).toBeGreaterThan(10);
   });
 
-  it('writes no path of this machine into an asset', async () => {
+  it('writes no path on this machine into an asset', async () => {
     const texts = Object.entries(await assembled(out)).map(([path, text]) => [path, decode(text)] as const);
     const sources = texts
       .filter(([path]) => path.endsWith('.map'))
@@ -88,7 +88,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
     expect(migrations).toContain('0001_foundation.sql');
   });
 
-  it('installs native packages, as locked, only in the function that runs them', async () => {
+  it('installs native packages, with their locked versions, only in the function that runs them', async () => {
     const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as Lock;
     const asset = /^(asset\.[^/]+)\/(?:(.+)\/)?package\.json$/;
 
@@ -115,7 +115,7 @@ describe('CDK-03: cdk synth without network, Docker and credentials', () => {
   });
 });
 
-/** Installs the native packages of the handlers with network, so that npm's cache contains them. */
+/** Installs the native packages of the handlers over the network, so that npm's cache contains them. */
 async function fillCache(installed: string): Promise<void> {
   await mkdir(installed);
   vi.stubEnv('npm_config_cache', cache);

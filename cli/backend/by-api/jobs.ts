@@ -80,7 +80,7 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
   const texts = memberTexts(answered.text);
   const payload = document.payload_too_large ? null : texts.get('payload');
   const result = document.result === null ? null : texts.get('result');
-  // Members that the caller may not see are missing, and stay undefined in the job.
+  // Members that the caller may not see are missing from the response, and stay undefined in the job.
   const job = toJob(withDates(document) as JobRow);
   return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), moreAttempts, waiting };
 }

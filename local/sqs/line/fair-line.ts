@@ -24,7 +24,7 @@ interface FairLine {
  * Creates the line of a standard queue: messages are served in the order in which they became visible, but a noisy
  * message group waits behind the others (fair queues). A group is noisy while it has at least 30 messages in flight and
  * more than 10 % of all; it stays noisy until its backlog is empty or nothing was sent to it for 5 minutes. A message
- * without a group is never noisy. Among noisy groups the one with the fewest messages in flight is served. The other
+ * without a group is never noisy. Among noisy groups, the group with the fewest messages in flight is served. The other
  * measure of SQS, a group's share of recent processing time, is not implemented: its period is not documented.
  *
  * A message is parked at most once per noisy period, so the average cost of a receive does not depend on the queue's

@@ -6,7 +6,7 @@ interface Tree {
   [name: string]: Tree | string;
 }
 
-/** Lists, by the name of a parameter: `AttributeName.1`, and `AttributeName` of the oldest clients. */
+/** Lists, by the name of their parameter: `AttributeName.1`, or `AttributeName` from the oldest clients. */
 const LISTS: Readonly<Record<string, string>> = {
   AttributeName: 'AttributeNames',
   MessageSystemAttributeName: 'MessageSystemAttributeNames',
@@ -36,7 +36,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
 ]);
 const MAX_DEPTH = 8;
 
-/** Turns the parameters of the query protocol into the input that the JSON protocol has for the same action. */
+/** Converts parameters of the query protocol to the input of the same action in the JSON protocol. */
 export function readForm(parameters: URLSearchParams, action: string): Input {
   const root: Tree = Object.create(null);
   for (const [name, value] of parameters) place(root, name, value);
@@ -75,7 +75,7 @@ function toMember(name: string, node: Tree | string): [string, unknown] {
   return [name, NUMBERS.has(name) && /^-?\d+(\.\d+)?$/.test(node) ? Number(node) : node];
 }
 
-/** Returns the items of a list by their numbers; a client sends an empty list as an empty value. */
+/** Returns the items of a list in the order of their numbers; clients send an empty list as an empty value. */
 function inOrder(node: Tree | string): (Tree | string)[] {
   if (typeof node === 'string') return node === '' ? [] : [node];
   const numbered = Object.entries(node).filter(([number]) => /^\d+$/.test(number));

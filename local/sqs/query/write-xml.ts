@@ -16,7 +16,7 @@ const WITHOUT_RESULT: ReadonlySet<string> = new Set([
   'UntagQueue',
 ]);
 
-/** Elements of lists; those of `Successful` depend on the action. */
+/** Element names of lists; that of `Successful` depends on the action. */
 const LISTS: Readonly<Record<string, string>> = {
   Failed: 'BatchResultErrorEntry',
   Messages: 'Message',
@@ -31,7 +31,7 @@ const MAPS: Readonly<Record<string, readonly [element: string, key: string]>> = 
   Tags: ['Tag', 'Key'],
 };
 
-/** Returns the response of the query protocol for what an action returned in the JSON protocol. */
+/** Converts the result of an action to a response in the query protocol. */
 export function writeResult(action: string, answer: object, requestId: string): string {
   const result = WITHOUT_RESULT.has(action) ? '' : element(`${action}Result`, members(answer, action));
   const metadata = element('ResponseMetadata', element('RequestId', requestId));
@@ -76,7 +76,10 @@ function element(name: string, content: string): string {
   return content === '' ? `<${name}/>` : `<${name}>${content}</${name}>`;
 }
 
-/** Parsers turn a carriage return into a line feed, so it is written as a reference; other controls have no form. */
+/**
+ * Escapes text. A carriage return is written as a reference, because parsers convert it to a line feed. XML cannot
+ * represent other control characters.
+ */
 function toText(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')

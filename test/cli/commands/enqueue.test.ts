@@ -60,7 +60,7 @@ it('enqueue accepts an RFC 3339 time', async () => {
   expect(await row(stdout)).toMatchObject({ run_at: new Date('2099-12-31T22:00:00Z') });
 });
 
-it('enqueue asks whether a registered handler with a similar name was meant', async () => {
+it('enqueue suggests a registered handler with a similar name', async () => {
   const db = openDatabase({ connectionString: database.url, max: 1, name: 'test', log: openLog(() => undefined) });
   await deploy(db, { jobType: 'send_reminder' }, { jobType: 'index_record', routingKey: 'vector' });
   await db.close();

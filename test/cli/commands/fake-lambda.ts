@@ -15,7 +15,7 @@ export interface FakeLambda {
   /** The environment of a command that uses it. */
   readonly env: Readonly<Record<string, string>>;
   readonly invocations: { readonly path: string | undefined; readonly event: unknown }[];
-  /** The access keys of the requests. */
+  /** The access keys that the requests carried. */
   readonly keys: (string | undefined)[];
   /** The response to every invocation, reset before each test. */
   answer: LambdaAnswer;

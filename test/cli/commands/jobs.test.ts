@@ -53,7 +53,7 @@ describe('CLI-01: jobs list', () => {
   it('names the time that --since compares when nothing matches', async () => {
     const { stderr } = await run('jobs', 'list', '--status', 'dead_letter', '--since', '1h');
 
-    expect(stderr).toBe('no job that was created since then matches\n');
+    expect(stderr).toBe('no job that was created at the given time or later matches\n');
   });
 
   it.each([

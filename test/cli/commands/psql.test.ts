@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { runCli } from '../run-cli.ts';
 
-/** Runs `millrace psql` with a stand-in that notes its password and its arguments, and exits with 3. */
+/** Runs `millrace psql` with a fake psql that records its password and arguments and exits with 3. */
 async function psql(url: string, ...args: string[]) {
   const folder = await temporaryFolder();
   const note = join(folder, 'note');
@@ -22,7 +22,7 @@ it.each([
   ['in both', 'postgres://me:one@db/shop?password=two', 'postgres://me@db/shop', 'two'],
   ['missing', 'postgres://me@db/shop?sslmode=require', 'postgres://me@db/shop?sslmode=require', ''],
 ])(
-  'psql gets a password that is %s in its environment, not in its arguments',
+  'psql receives a password that is %s in its environment, not in its arguments',
   async (_where, url, address, password) => {
     const ran = await psql(url);
 
@@ -36,7 +36,7 @@ it('psql passes on the arguments after --, and the exit code', async () => {
   expect(ran).toEqual({ code: 3, password: '', given: ['postgres://me@db/shop', '-c', 'select 1', '--csv'] });
 });
 
-it('psql says what to do when the client of Postgres is not installed', async () => {
+it('psql states what to do if the Postgres client is not installed', async () => {
   const env = { DATABASE_URL: 'postgres://me:s3cret@db/shop', PATH: await temporaryFolder() };
 
   const { code, stderr } = await runCli(['psql'], { env });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Creates `functions/handlers/x.ts`, which notes that it ran, and a folder beside it. */
+/** Creates `functions/handlers/x.ts`, which records that it ran, and a folder beside it. */
 async function plant({ mode = 0o755, manifest = false } = {}) {
   const folder = await temporaryFolder();
   const [handlers, ran, victim] = ['functions/handlers', 'ran', 'victim'].map((name) => join(folder, name)) as [
@@ -31,7 +31,7 @@ async function plant({ mode = 0o755, manifest = false } = {}) {
 
 const enqueue = (cwd: string) => runCli(['enqueue', 'x', '{}'], { cwd, env: { DATABASE_URL: database.url } });
 
-it('enqueue inserts the job without code that every user of the machine can change, and says so', async () => {
+it('enqueue inserts the job with a warning, but runs no code that every user can change', async () => {
   const { victim, handlers, hasRun } = await plant({ mode: 0o777, manifest: true });
 
   const { code, stderr } = await enqueue(victim);
@@ -54,7 +54,7 @@ it.each(['victim', 'folder'] as const)(
   },
 );
 
-it('enqueue to a named database runs the code of the project of the folder', async () => {
+it('enqueue to a named database runs the code of the project that contains the folder', async () => {
   const { victim, hasRun } = await plant({ manifest: true });
 
   await enqueue(victim);
@@ -62,7 +62,7 @@ it('enqueue to a named database runs the code of the project of the folder', asy
   expect(hasRun()).toBe(true);
 });
 
-it('enqueue runs no code from above the project of the folder', async () => {
+it('enqueue runs no code from above the project that contains the folder', async () => {
   const { victim, hasRun } = await plant();
   await writeFile(join(victim, 'package.json'), '{}');
 
@@ -71,7 +71,7 @@ it('enqueue runs no code from above the project of the folder', async () => {
   expect(hasRun()).toBe(false);
 });
 
-it('doctor --stage refuses handlers that every user of the machine can change', async () => {
+it('doctor --stage refuses handlers that every user on the machine can change', async () => {
   const { victim, handlers, hasRun } = await plant({ mode: 0o777 });
 
   const { code, stderr } = await runCli(['doctor', '--stage', 'prod'], { cwd: victim });
@@ -81,7 +81,7 @@ it('doctor --stage refuses handlers that every user of the machine can change', 
   expect(hasRun()).toBe(false);
 });
 
-it('a command without a target refuses the address of a stack in a file that every user can change', async () => {
+it('a command without a target refuses the address of a stack from a file that every user can change', async () => {
   const { folder, victim } = await plant();
   const state = join(folder, '.millrace/dev.json');
   await mkdir(join(folder, '.millrace'));

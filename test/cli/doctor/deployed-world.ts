@@ -98,7 +98,9 @@ async function deployStage(
     const Target = { Arn: `arn:aws:lambda:us-east-1:000000000000:function:${name}` };
     aws.schedules.set(name, { ScheduleExpression: 'rate(1 minute)', State: 'ENABLED', Target });
   }
-  await registerHandlers(db, handlers);
+  // Another stage on the same database: the earlier one is no longer needed.
+  await db.query('update millrace.installation set stage = null');
+  await registerHandlers({ db, stage }, handlers);
   const reminder = handlers.find(({ definition }) => definition.jobType === 'send_reminder')!;
   const { functionName: name, queueUrl: url, deadLetterQueueUrl: deadLetterUrl, mapping } = reminder;
   return { stage, name, url, deadLetterUrl, mapping };

@@ -98,12 +98,12 @@ describe('doctor', () => {
   });
 
   it('reports that no handler is deployed', async () => {
-    await registerHandlers(engine.db, []);
+    await registerHandlers({ db: engine.db, stage: 'local' }, []);
 
     const document = await json('doctor');
     const { definition } = engine;
     const address = { queueUrl: 'memory://work', deadLetterQueueUrl: 'memory://work-dlq', functionName: 'work' };
-    await registerHandlers(engine.db, [{ definition, ...address }]);
+    await registerHandlers({ db: engine.db, stage: 'local' }, [{ definition, ...address }]);
 
     expect(document.checks).toContainEqual(expect.objectContaining({ check: 'handlers', ok: false }));
   });

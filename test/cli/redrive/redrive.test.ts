@@ -45,7 +45,7 @@ describe('CLI-01: redrive', () => {
     expect(answer).toMatchObject({ moved: 2 });
   });
 
-  it('prints with --dry-run what it would move and why not the rest, and moves nothing', async () => {
+  it('prints with --dry-run which jobs it would move and why not the others, and moves nothing', async () => {
     await bury({ count: 2 });
     await bury({ jobType: 'gone', count: 3 });
     await stray();

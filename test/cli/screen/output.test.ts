@@ -47,7 +47,7 @@ describe('rows', () => {
 });
 
 it.each(['=1+1', '+1', '-1', '@SUM(A1)', "'quoted"])(
-  'a cell in a pipe is the value %s itself, for scripts',
+  'a cell in a pipe is exactly the value %s, for scripts',
   (value) => {
     const output = captured(false);
 

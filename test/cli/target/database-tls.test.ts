@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { certify, startOwnPostgres, useTls } from '../../support/tls-postgres.ts';
 import { runCli } from '../run-cli.ts';
 
-/** Reaches this machine, but is not a loopback address, so it counts as another machine. */
+/** An address that reaches this machine but is not a loopback address, so it counts as another machine. */
 const OTHER_MACHINE = '0.0.0.0';
 const IS_ENCRYPTED = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
 
@@ -50,11 +50,11 @@ describe('a server without TLS', () => {
     [OTHER_MACHINE, '?sslmode=prefer', 'f'],
     ['127.0.0.1', '?sslmode=prefer', 'f'],
     ['127.0.0.1', '', 'f'],
-  ])('at %s with %j', async (host, parameters, expected) => {
+  ])('accepts or refuses a connection at %s with %j', async (host, parameters, expected) => {
     expect(await isEncrypted(url, host, parameters)).toEqual(expected);
   });
 
-  it('that asks for the password gets neither it nor the name of the user', async () => {
+  it('that requests the password receives neither the password nor the user name', async () => {
     const received: Buffer[] = [];
     const greedy = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -73,14 +73,14 @@ describe('a server without TLS', () => {
       const url = `postgres://operator:S3cretPW@${OTHER_MACHINE}:${port}/prod`;
       await runCli([...command, '--database-url', url]);
 
-      // Nothing but the request for TLS.
+      // The client sent only the request for TLS.
       expect(Buffer.concat(received).length % 8).toBe(0);
       expect(Buffer.concat(received).toString('latin1')).not.toMatch(/operator|S3cret|prod/);
     }
   });
 });
 
-describe('a server with a certificate of its own, for localhost', () => {
+describe('a server with a private certificate for localhost', () => {
   const untrusted = (code: string) => ({
     code: 7,
     reason: expect.stringMatching(
@@ -103,7 +103,7 @@ describe('a server with a certificate of its own, for localhost', () => {
     [OTHER_MACHINE, '?sslmode=allow', 'f'],
     [OTHER_MACHINE, '?sslmode=disable', 'f'],
     ['127.0.0.1', '', 'f'],
-  ])('at %s with %j', async (host, parameters, expected) => {
+  ])('accepts or refuses a connection at %s with %j', async (host, parameters, expected) => {
     const file = join(await temporaryFolder(), 'root.pem');
     await writeFile(file, tls.certificate);
 
@@ -115,7 +115,7 @@ describe('a server with a certificate of its own, for localhost', () => {
   it.each([
     ['hostnossl', 'allow', 't'],
     ['hostssl', 'prefer', 'f'],
-  ])('that refuses %s, with sslmode=%s, is reached the other way', async (kind, mode, expected) => {
+  ])('that refuses %s is reached the other way with sslmode=%s', async (kind, mode, expected) => {
     const file = join(server.folder, 'pg_hba.conf');
     const before = await readFile(file, 'utf8');
     await writeFile(file, `${kind} all all all reject\n${before}`);

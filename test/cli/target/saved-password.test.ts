@@ -27,7 +27,7 @@ async function passwordFile(text: string, mode = 0o600): Promise<string> {
   return file;
 }
 
-it('an address without a password uses PGPASSWORD, by flag and by variable', async () => {
+it('an address without a password uses PGPASSWORD, whether a flag or a variable contains the address', async () => {
   const { without, password } = parts();
 
   const byFlag = await list({ PGPASSWORD: password }, '--database-url', without);
@@ -37,7 +37,7 @@ it('an address without a password uses PGPASSWORD, by flag and by variable', asy
   expect([byFlag.code, byVariable.code, bySql.code]).toEqual([0, 0, 0]);
 });
 
-it('the password of an address counts more than PGPASSWORD', async () => {
+it('the password in an address takes precedence over PGPASSWORD', async () => {
   const { code } = await list({ PGPASSWORD: 'wrong' }, '--database-url', database.url);
 
   expect(code).toBe(0);
@@ -57,7 +57,7 @@ it.each([
   expect(code).toBe(0);
 });
 
-it('a password file that others can read, or without a matching line, is not used', async () => {
+it('a password file is not used if others can read it or no line matches', async () => {
   const { without, password } = parts();
   const open = await passwordFile(`*:*:*:*:${password}`, 0o644);
   const other = await passwordFile(`elsewhere:*:*:*:${password}`);
@@ -67,7 +67,7 @@ it('a password file that others can read, or without a matching line, is not use
 
     expect(code).toBe(4);
     expect(stderr).toMatch(
-      /requires a password: write it into DATABASE_URL, set PGPASSWORD, or add a line to ~\/\.pgpass/,
+      /requires a password: include it in DATABASE_URL, set PGPASSWORD, or add a line to ~\/\.pgpass/,
     );
   }
 });

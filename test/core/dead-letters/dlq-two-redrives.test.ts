@@ -116,8 +116,9 @@ it('SQS refuses a second move task of the same queue, and the first continues', 
 it('a redrive and a move task leave jobs without a handler dead until its next deployment', async () => {
   const { world, ids } = await dead(3);
   const { queueUrl, deadLetterQueueUrl } = world.work;
-  const deploy = () => registerHandlers(db, [{ definition: engine.definition, functionName: 'work', ...world.work }]);
-  await registerHandlers(db, []);
+  const deploy = () =>
+    registerHandlers({ db, stage: 'local' }, [{ definition: engine.definition, functionName: 'work', ...world.work }]);
+  await registerHandlers({ db, stage: 'local' }, []);
 
   const operation = await startRedrive(db, {});
   await stepRedrive(db, operation, 1000);

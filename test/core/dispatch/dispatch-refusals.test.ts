@@ -74,7 +74,7 @@ describe('a message that SQS does not accept', () => {
     expect(attempts).toEqual([{ outcome: 'dead_letter', error_message: reason, attempt: 0 }]);
   });
 
-  it('holds its handler for a minute when the queue is missing, and is logged once', async () => {
+  it('holds its handler for a minute if the queue is missing, and is logged once', async () => {
     await deploy(db, { jobType: 'gone' }, { jobType: 'mail' });
     await insertJobs(pool, 'gone', 30);
     await insertJobs(pool, 'mail', 5);

@@ -106,7 +106,7 @@ describe('jobs without a handler', () => {
     );
     if (removed !== null) {
       await deploy(db, { jobType: 'gone' });
-      await registerHandlers(db, []);
+      await registerHandlers({ db, stage: 'local' }, []);
       await pool.query('update millrace.removed_handlers set removed_at = millrace.clock() - $1::interval', [removed]);
     }
 
@@ -118,11 +118,11 @@ describe('jobs without a handler', () => {
   it('count the day again when their handler returns and leaves', async () => {
     await insertJobs(pool, 'gone', 1);
     await deploy(db, { jobType: 'gone' });
-    await registerHandlers(db, []);
+    await registerHandlers({ db, stage: 'local' }, []);
     await shiftClock(pool, 23 * 3600);
     await deploy(db, { jobType: 'gone' });
     const returned = (await pool.query('select * from millrace.removed_handlers')).rowCount;
-    await registerHandlers(db, []);
+    await registerHandlers({ db, stage: 'local' }, []);
     await shiftClock(pool, 46 * 3600);
 
     await maintain(deps);

@@ -67,7 +67,7 @@ describe('five hundred values of one form have one mask', () => {
   });
 });
 
-describe('what tells one kind from another stays', () => {
+describe('text that distinguishes kinds of errors is kept', () => {
   it.each([
     ['HTTP 503 from https://api.example.com/', 'HTTP 503 from https://api.example.com/'],
     ['HTTP/1.1 404 for /orders/12', 'HTTP/# 404 for /orders/#'],

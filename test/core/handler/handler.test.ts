@@ -82,7 +82,7 @@ describe('bounds', () => {
     ['maxInFlight', 1, 100_000, (maxInFlight) => ({ maxInFlight })],
   ];
 
-  it.each(whole)('of %s accept %d and %d, and nothing beyond', (field, least, most, set) => {
+  it.each(whole)('of %s accept %d and %d, and no value beyond them', (field, least, most, set) => {
     const refused = expect.objectContaining({ code: 'MILLRACE_SETTING', field });
 
     expect(() => define(set(least))).not.toThrow();

@@ -64,7 +64,7 @@ describe.each(Object.entries(VALUES))('%s', (option, values) => {
     expect(refused.length).toBeGreaterThan(values.length / 2);
     for (const definition of accepted) {
       const addresses = { queueUrl: 'q', deadLetterQueueUrl: 'd', functionName: 'f' };
-      await registerHandlers(engine.db, [{ definition, ...addresses }]);
+      await registerHandlers({ db: engine.db, stage: 'local' }, [{ definition, ...addresses }]);
     }
     expect(accepted.every(({ retry: policy }) => typeof policy.jitter === 'number')).toBe(true);
   });

@@ -84,7 +84,7 @@ describe('a time to wait', () => {
 });
 
 describe('RetryAfter', () => {
-  it('is not in the way of the error, whatever its delay is', () => {
+  it('does not hide the error, whatever its delay', () => {
     for (const delay of ['soon', '', null, undefined, Number.NaN, '-1', {} as string, Symbol('x') as never]) {
       expect(new RetryAfter(delay, 'the partner returned 429').message).toBe('the partner returned 429');
     }

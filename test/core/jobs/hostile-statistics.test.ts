@@ -103,7 +103,7 @@ beforeAll(async () => {
 });
 
 describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_moment, arrange) => {
-  it('each statement reads the pages that its jobs need', async () => {
+  it('each statement reads only the pages of its jobs', async () => {
     await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
       delete from millrace.cancel_requests; delete from millrace.dispatches`);
     await arrange();

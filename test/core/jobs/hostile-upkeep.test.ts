@@ -96,7 +96,7 @@ beforeAll(async () => {
 });
 
 describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_moment, arrange) => {
-  it('each statement beside the path of a job reads the pages that its jobs need', async () => {
+  it('each other statement reads only the pages of its jobs', async () => {
     await pool.query(EMPTY);
     await arrange();
     await pool.query('vacuum analyze millrace.dead_letters, millrace.job_attempts');

@@ -13,7 +13,7 @@ const dead: Outcome = { kind: 'dead_letter', error: describeFailure(new Error('i
 
 const statuses = (settled: Settled[]) => settled.map(({ status }) => status);
 
-/** Makes claimed jobs run under the request `r`, with SQL only. */
+/** Makes claimed jobs `running` under the request `r`, with SQL only. */
 async function running(count: number) {
   const { ids } = await engine.deliver(count);
   const found = await engine.sql<{ id: string; claim_no: string }>(
@@ -49,7 +49,7 @@ it.each([
   expect(again).toMatchObject([{ status }]);
 });
 
-it('stores the outcome without a result that cannot be stored, and the other outcomes', async () => {
+it('stores an outcome without its result if the result cannot be stored, and stores the other outcomes', async () => {
   const jobs = await running(4);
   const ids = jobs.map(({ jobId }) => jobId);
   const log = recordLog();
@@ -69,7 +69,7 @@ it('stores the outcome without a result that cannot be stored, and the other out
   expect(states.map(({ result }) => result)).toEqual([{ n: 1 }, null, null, null]);
 });
 
-it('logs the job whose outcome the database refuses and the cause, and settles the others', async () => {
+it('logs the job whose outcome the database refuses, with the cause, and settles the other jobs', async () => {
   const log = recordLog();
   const jobs = await running(2);
   const ids = jobs.map(({ jobId }) => jobId);
@@ -94,7 +94,7 @@ it('logs the job whose outcome the database refuses and the cause, and settles t
   ]);
 });
 
-it('logs one line with the ids of the first 100 jobs when the database refuses a batch', async () => {
+it('logs one event with the ids of the first 100 jobs if the database refuses a batch', async () => {
   const log = recordLog();
   const jobs = await running(120);
   const ids = jobs.map(({ jobId }) => jobId);

@@ -20,7 +20,7 @@ it.each([
   const vanished = openDatabase({ connectionString: url, max: 1, name: 'vanished', log: recordLog() });
   void claim(vanished, 10).catch(() => undefined);
   await eventually(async () => {
-    // It is idle for a moment after its `begin`, too, when it holds nothing yet.
+    // The session is also idle for a moment after its `begin`, before it has locked a row.
     const { rows } = await pool.query(`select from pg_stat_activity
       where application_name = 'vanished' and state = 'idle in transaction' and query not like 'begin%'`);
     expect(rows).toHaveLength(1);

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageDeadLetters } from '../../../core/dead-letters/page-dead-letters.ts';
 import { pageAudit } from '../../../core/look/page-audit.ts';
 import { pageJobs } from '../../../core/look/page-jobs.ts';
-import type { PageWish } from '../../../core/postgres/windows.ts';
+import type { PageWish } from '../../../core/windows.ts';
 import { openEngine } from '../../support/runtime-engine.ts';
 
 const { db, pool, close } = await openEngine();
 afterAll(close);
 
-/** 101 jobs with their dead letters and audit lines: a rare one, 49 common ones, another rare one, 50 common ones. */
+/** 101 jobs with their dead letters and audit events: one rare, 49 common, one rare, 50 common. */
 beforeAll(async () => {
   await pool.query(`
     with job as (
@@ -56,7 +56,7 @@ describe.each([
     expect(await read('rare', { limit: 5, windowRows: 20 })).toEqual({ words: ['rare', 'rare'], next: undefined });
   });
 
-  it('ends after ten windows, empty or not, with a next page that continues there', async () => {
+  it('ends after ten windows, even if empty, and the next page continues there', async () => {
     const first = await read('rare', { limit: 5, windowRows: 4 });
     const second = await read('rare', { limit: 5, windowRows: 4, before: first.next });
     const third = await read('rare', { limit: 5, windowRows: 4, before: second.next });
@@ -66,13 +66,13 @@ describe.each([
     expect(third).toEqual({ words: ['rare'], next: undefined });
   });
 
-  it('that is selected by its number counts the matches of all windows', async () => {
+  it('selected by its number skips matches across windows', async () => {
     expect(await read('rare', { skip: 1, limit: 1, windowRows: 20 })).toEqual({ words: ['rare'], next: undefined });
     expect(await read('rare', { skip: 2, limit: 1, windowRows: 20 })).toEqual({ words: [], next: undefined });
     expect((await read('common', { skip: 95, limit: 50, windowRows: 20 })).words).toHaveLength(4);
   });
 
-  it('shows every row once across pages', async () => {
+  it('shows each row on exactly one page', async () => {
     let shown = 0;
     let before: string | undefined;
     do {

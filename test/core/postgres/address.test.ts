@@ -4,7 +4,7 @@ import { serversOf } from '../../../core/postgres/address.ts';
 
 const REMOTE = 'db.example.com';
 
-/** Returns how each connection to try is made: `plain`, `unverified`, `chain` (any name) or `verified`. */
+/** Returns the kind of each connection to try: `plain`, `unverified`, `chain` (accepts any name) or `verified`. */
 function ways(host: string, parameters: string): string[] {
   return serversOf(`postgres://u:p@${host}/d${parameters}`).map(({ ssl }) => {
     if (ssl === false) return 'plain';
@@ -23,13 +23,13 @@ describe('sslmode', () => {
     ['no-verify', ['unverified']],
     ['verify-ca', ['chain']],
     ['verify-full', ['verified']],
-  ])('%s means what it means for libpq, to any host', (mode, expected) => {
+  ])('%s has the same meaning as for libpq, for any host', (mode, expected) => {
     expect(ways(REMOTE, `?sslmode=${mode}`)).toEqual(expected);
     expect(ways('127.0.0.1', `?sslmode=${mode}`)).toEqual(expected);
   });
 
   it.each([REMOTE, '192.0.2.1', '10.0.0.7', '[2001:db8::1]', '0.0.0.0', 'localhost.example.com', '127.0.0.1.nip.io'])(
-    'without one, a connection to %s is encrypted and verified',
+    'if missing, a connection to %s is encrypted and verified',
     (host) => {
       expect(ways(host, '')).toEqual(['verified']);
       expect(ways(host, '?application_name=x&connect_timeout=5')).toEqual(['verified']);
@@ -38,7 +38,7 @@ describe('sslmode', () => {
   );
 
   it.each(['localhost', '127.0.0.1', '127.0.0.53', '[::1]', ''])(
-    'without one, a connection to %j stays on this machine, without TLS',
+    'if missing, a connection to %j on this machine is not encrypted',
     (host) => {
       const address = host === '' ? 'postgres:///d' : `postgres://u@${host}/d`;
 
@@ -46,19 +46,19 @@ describe('sslmode', () => {
     },
   );
 
-  it('a socket is never encrypted', () => {
+  it('never encrypts a connection to a socket', () => {
     const [server, ...others] = serversOf('postgres:///d?host=/var/run/postgresql&sslmode=verify-full&user=u');
 
     expect(server).toMatchObject({ host: '/var/run/postgresql', user: 'u', ssl: false });
     expect(others).toEqual([]);
   });
 
-  it('a host in the parameters counts, not the one before it', () => {
+  it('applies to the host in the parameters, which replaces the host in the authority', () => {
     expect(ways('127.0.0.1', `?host=${REMOTE}`)).toEqual(['verified']);
   });
 
   it.each([['sslmode=on'], ['sslmode='], ['sslmode=verify_full'], ['sslrootcert=/nowhere.pem']])(
-    'refuses %s in one sentence without the address',
+    'is refused in one sentence without the address: %s',
     (parameter) => {
       const refused = () => serversOf(`postgres://u:SECRET@${REMOTE}/d?${parameter}`);
 
@@ -69,7 +69,7 @@ describe('sslmode', () => {
 });
 
 describe('an address', () => {
-  it('gives every parameter of the connection', () => {
+  it('defines every parameter of the connection', () => {
     const address = 'postgres://us%40r:p%2Fw@[::1]:6000/na%20me?application_name=mine&options=-c%20geqo%3Doff';
 
     expect(serversOf(address)).toEqual([
@@ -81,7 +81,7 @@ describe('an address', () => {
     ]);
   });
 
-  it('is completed as psql does it without variables', () => {
+  it('has the defaults of psql, independent of variables', () => {
     const { username } = userInfo();
 
     expect(serversOf('postgres://')).toMatchObject([
@@ -90,7 +90,7 @@ describe('an address', () => {
   });
 
   it.each(['mysql://u:SECRET@h/d', 'SECRET', 'postgres://u:SECRET%zz@h/d', 'postgres://u:SECRET@h:99999/d'])(
-    'is refused without its password: %s',
+    'is refused in a message without the password: %s',
     (address) => {
       expect(() => serversOf(address)).toThrow(/^the address of the database: expected postgres:/);
       expect(() => serversOf(address)).not.toThrow(/SECRET/);

@@ -42,7 +42,7 @@ it.each([
   expect(rows).toEqual([{ value: expected }]);
 });
 
-it('reads a time as pg does, but for the parts that pg takes from the process', async () => {
+it('reads a time as pg does, but independently of the settings of the process', async () => {
   const { rows } = await db.query<{ text: string; value: Date }>(
     `select t::text as text, t as value from generate_series(timestamptz '1890-01-01', '2100-01-01', '97 days 3:33:33.3') t`,
   );

@@ -21,10 +21,10 @@ const SETTINGS = {
   jit: 'off',
   client_connection_check_interval: '5s',
   tcp_keepalives_idle: '30',
-  tcp_user_timeout: '30000',
+  tcp_user_timeout: '10000',
 };
 
-/** Makes a login, and returns the settings of a new session of it: what it does outside of the pool. */
+/** Creates a login, and returns the settings of a new session of this login outside the pool. */
 async function settingsOf(name: string, role: 'millrace_runtime' | 'millrace_app', times = 1) {
   made.push(name);
   for (let time = 0; time < times; time++) await ensureLogin(db, { name, password: `secret ${time}`, role });
@@ -40,14 +40,14 @@ async function settingsOf(name: string, role: 'millrace_runtime' | 'millrace_app
 }
 
 it.each([1, 2])(
-  'a login of functions, made %d times, has limits that end what a vanished client left',
+  'a login of functions that was created %d times has limits that end the sessions of vanished clients',
   async (times) => {
     const { rows } = await pool.query('select name from pg_settings');
     const known = new Set(rows.map(({ name }) => name));
 
     const settings = await settingsOf(`made_${times}`, 'millrace_runtime', times);
 
-    // Postgres has `transaction_timeout` from 17 on.
+    // Postgres has `transaction_timeout` since version 17.
     expect(settings).toEqual(Object.fromEntries(Object.entries(SETTINGS).filter(([name]) => known.has(name))));
   },
 );

@@ -52,7 +52,7 @@ const cli = async (...args: string[]) => {
   return answer.stdout;
 };
 
-it('a job lives its whole life amid hostile variables, settings of roles, and a changed driver', async () => {
+it('a job passes through every state despite hostile variables, role settings and a changed driver', async () => {
   await makeHostile();
   const log = recordLog();
   const definition = defineHandler({
@@ -71,7 +71,7 @@ it('a job lives its whole life amid hostile variables, settings of roles, and a 
       openQueueClient(sqs.endpoint, REGION),
     ];
     const made = await ensureQueues(client, 'test', definition);
-    await registerHandlers(db, [{ definition, functionName: 'work', ...made }]);
+    await registerHandlers({ db, stage: 'local' }, [{ definition, functionName: 'work', ...made }]);
     const take = async () => {
       const { signal } = new AbortController();
       const messages = await poller.receive(made.queueUrl, 10, 0, signal);
@@ -103,7 +103,7 @@ it('a job lives its whole life amid hostile variables, settings of roles, and a 
     const bad = await insertJob(db, { ...job, payload: '{"fails":true}' });
     await work(2);
     await work(1);
-    // The message of a dead job moves to the dead-letter queue when it was received often enough.
+    // The message of a dead job moves to the dead-letter queue after enough receives.
     const mirrored = await eventually(async () => {
       await take();
       await mirror({ db, deadLetterQueues: dead, queues, log, time: systemTime });

@@ -1,13 +1,15 @@
 import pg from 'pg';
 import { vi } from 'vitest';
 
-/** What a developer's shell or `.env` holds for other databases and other accounts. */
+/** Variables that a developer's shell or `.env` may contain for other databases and other accounts. */
 export const HOSTILE_VARIABLES: Readonly<Record<string, string>> = {
   ...{ PGHOST: '192.0.2.1', PGHOSTADDR: '192.0.2.1', PGPORT: '1', PGUSER: 'stranger', PGPASSWORD: 'wrong' },
   ...{ PGDATABASE: 'elsewhere', PGPASSFILE: '/nowhere', PGSERVICE: 'elsewhere', PGSERVICEFILE: '/nowhere' },
   ...{ PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct', PGREQUIRESSL: '1', PGSSLROOTCERT: '/nowhere' },
   ...{ PGOPTIONS: '-c statement_timeout=1', PGAPPNAME: 'other', PGTZ: 'Asia/Tokyo', PGDATESTYLE: 'SQL' },
   ...{ PGCLIENT_ENCODING: 'LATIN1', PGCLIENTENCODING: 'LATIN1', PGREPLICATION: 'database', PGBINARY: 'true' },
+  // Read when a process loads pg: see native-driver.test.ts.
+  ...{ NODE_PG_FORCE_NATIVE: '1' },
   ...{ PGCONNECT_TIMEOUT: '1', PGTARGETSESSIONATTRS: 'standby', PGCHANNELBINDING: 'require' },
   ...{ AWS_PROFILE: 'stranger', AWS_REGION: 'nowhere-1', AWS_DEFAULT_REGION: 'nowhere-1' },
   ...{ AWS_ACCESS_KEY_ID: 'expired', AWS_SECRET_ACCESS_KEY: 'expired', AWS_SESSION_TOKEN: 'expired' },
@@ -18,7 +20,7 @@ export const HOSTILE_VARIABLES: Readonly<Record<string, string>> = {
   ...{ AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere', AWS_SDK_UA_APP_ID: 'x'.repeat(60) },
 };
 
-/** What `alter role … set` and `alter database … set` can change of how statements are read, planned and answered. */
+/** Settings of a role or database that change how statements are parsed, planned and answered. */
 export const HOSTILE_SETTINGS: readonly (readonly [name: string, value: string])[] = [
   ['datestyle', "'SQL, DMY'"],
   ['intervalstyle', 'sql_standard'],
@@ -49,7 +51,7 @@ export const HOSTILE_SETTINGS: readonly (readonly [name: string, value: string])
   ['plan_cache_mode', 'force_generic_plan'],
 ];
 
-/** Functions that hide those of Postgres, for a path that names their schema first. */
+/** Functions that shadow those of Postgres if the search path names their schema first. */
 export const EVIL = `
   create schema evil;
   create function evil.cardinality(anyarray) returns integer language sql as 'select 0';
@@ -61,7 +63,9 @@ export const EVIL = `
 
 const TYPES = [16, 20, 21, 23, 25, 26, 114, 700, 701, 1009, 1016, 1043, 1184, 1700, 3802];
 
-/** Changes what a handler can change of pg for the whole process; returns a function that undoes it. */
+/**
+ * Changes the settings of pg that a handler can change for the whole process; returns a function that restores them.
+ */
 function spoilDriver(): () => void {
   const parsers = TYPES.map((oid) => [oid, pg.types.getTypeParser(oid)] as const);
   const defaults = { ...pg.defaults };
@@ -79,7 +83,7 @@ function spoilDriver(): () => void {
   };
 }
 
-/** Runs `work` while variables and driver are hostile, and undoes all of it. */
+/** Runs `work` while the variables and the driver are hostile, then restores both. */
 export async function amidHostility<T>(work: () => Promise<T>): Promise<T> {
   const undo = spoilDriver();
   for (const [name, value] of Object.entries(HOSTILE_VARIABLES)) vi.stubEnv(name, value);

@@ -8,10 +8,10 @@ import { folderWith } from './migrations-folder.ts';
 const SLOW = `-- outside a transaction
 create index concurrently if not exists jobs_live_group on millrace.jobs_live (group_key);
 `;
-/** Longer than the server tolerates a silent transaction. */
+/** Longer than the server's limit on a silent transaction. */
 const LONG_MS = 25_000;
 
-it('an index that is built for long keeps the lock of the migrations until it is recorded', async () => {
+it('a long index build keeps the migration lock until it is recorded', async () => {
   const database = await createDatabase();
   onTestFinished(database.drop);
   const folder = await folderWith({ '9001_slow.sql': SLOW });

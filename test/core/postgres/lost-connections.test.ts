@@ -11,7 +11,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const rest = () => vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
 
-/** Opens a pool behind a proxy that resets a connection at its next bytes once its number is in `doomed`. */
+/** Opens a pool behind a proxy that resets a connection at its next bytes if its number is in `doomed`. */
 async function openDoomed({ max }: { max: number }) {
   const doomed = new Set<number>();
   const proxy = await startProxy(database.url, (_chunk, connection) => !doomed.has(connection), 'reset');
@@ -21,7 +21,7 @@ async function openDoomed({ max }: { max: number }) {
   return { db, doomed, proxy, one };
 }
 
-it('a rested connection that ends during its sign of life is replaced', async () => {
+it('an idle connection that ends while it is tested is replaced', async () => {
   const { doomed, proxy, one } = await openDoomed({ max: 1 });
   await one();
   doomed.add(1);
@@ -31,7 +31,7 @@ it('a rested connection that ends during its sign of life is replaced', async ()
   expect(proxy.connections()).toBe(2);
 });
 
-it('a rested connection is replaced although every other one ends as well', async () => {
+it('an idle connection is replaced even if all other connections end as well', async () => {
   const { db, doomed, proxy, one } = await openDoomed({ max: 3 });
   await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')));
   expect(proxy.connections()).toBe(3);
@@ -42,7 +42,7 @@ it('a rested connection is replaced although every other one ends as well', asyn
   expect(proxy.connections()).toBe(4);
 });
 
-it('a replacement that ends while it connects fails the statement, and not the next one', async () => {
+it('a replacement that ends while it connects fails the statement, but not the next statement', async () => {
   const { doomed, one } = await openDoomed({ max: 1 });
   await one();
   doomed.add(1).add(2);
@@ -53,7 +53,7 @@ it('a replacement that ends while it connects fails the statement, and not the n
 });
 
 it.each(['at its next statement', 'at once'])(
-  'a transaction whose connection ends between two statements fails %s, and not the next one',
+  'a transaction whose connection ends between two statements fails %s, but the next transaction succeeds',
   async (when) => {
     const { db, doomed, proxy, one } = await openDoomed({ max: 1 });
 
@@ -70,7 +70,7 @@ it.each(['at its next statement', 'at once'])(
   },
 );
 
-it('a transaction whose connection ends while it waits for something else is not committed', async () => {
+it('a transaction whose connection ends while its code waits for something else is not committed', async () => {
   const { db, proxy, one } = await openDoomed({ max: 1 });
 
   const failing = db.transaction(async (tx) => {
@@ -84,7 +84,7 @@ it('a transaction whose connection ends while it waits for something else is not
   expect((await db.query("select to_regclass('public.never') as found")).rows).toEqual([{ found: null }]);
 });
 
-it('a connection that ends while it is idle is replaced', async () => {
+it('a connection that ends while idle is replaced', async () => {
   const { proxy, one } = await openDoomed({ max: 2 });
   await Promise.all([one(), one()]);
 

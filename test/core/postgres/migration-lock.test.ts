@@ -19,10 +19,10 @@ it.each([
   ['an advisory lock of any number', "select pg_try_advisory_lock(hashtextextended('millrace.migrations', 0))"],
   ['a row lock of the jobs', 'begin; select count(*) from millrace.jobs'],
   ['the lock of a reader of the ledger', 'begin; select * from millrace.migrations'],
-])('a login without rights cannot hold up a migration by %s', async (_what, statement) => {
+])('a login without rights cannot delay a migration with %s', async (_what, statement) => {
   for (const { url } of [app, operator]) {
     const client = await createClient(url);
-    // Refused, it holds nothing.
+    // A refused statement locks nothing.
     await client.query(statement).catch(() => undefined);
   }
   const log = recordLog();
@@ -34,7 +34,7 @@ it.each([
 });
 
 it.each(['share update exclusive', 'access exclusive'])(
-  'says which session keeps the ledger in %s mode, and goes on when it is free',
+  'names the session that locks the ledger in %s mode, and continues when the lock is released',
   async (mode) => {
     const holder = await createClient(`${test.url}?application_name=forgotten`);
     await holder.query(`begin; lock table millrace.migrations in ${mode} mode`);
@@ -42,7 +42,7 @@ it.each(['share update exclusive', 'access exclusive'])(
     const log = recordLog();
     const db = openDatabase({ connectionString: test.url, max: 1, name: 'waits', log });
 
-    const waiting = withLedger(db, log, async () => 'done', { waitMs: 50, waits: 1e6 });
+    const waiting = withLedger(db, log, async () => 'done', { waitMs: 50, pauseMs: 0, tries: 1e6 });
     const [line] = await eventually(() => {
       const lines = log.events('migration_waiting');
       expect(lines.length).toBeGreaterThan(1);
@@ -51,20 +51,20 @@ it.each(['share update exclusive', 'access exclusive'])(
     await holder.query('rollback');
 
     expect(line?.reason).toBe(
-      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the lock of the migrations`,
+      `session ${rows[0].pid} (user ${rows[0].user}, application forgotten) has the migration lock`,
     );
     expect(await waiting).toBe('done');
     await db.close();
   },
 );
 
-it('gives up after its limit, and says how to free the lock', async () => {
+it('gives up after its limit, and states how to release the lock', async () => {
   const holder = await createClient(`${test.url}?application_name=forgotten`);
   await holder.query('begin; lock table millrace.migrations');
   const log = recordLog();
   const db = openDatabase({ connectionString: test.url, max: 1, name: 'waits', log });
 
-  const refused = withLedger(db, log, async () => 'done', { waitMs: 20, waits: 3 });
+  const refused = withLedger(db, log, async () => 'done', { waitMs: 20, pauseMs: 0, tries: 3 });
 
   await expect(refused).rejects.toThrow(
     /^session \d+ \(user \w+, application forgotten\) .*pg_terminate_backend\(\d+\)/,

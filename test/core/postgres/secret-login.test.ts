@@ -164,7 +164,7 @@ describe('migrate states what to check', () => {
   it.each([
     ['nothing listens', { port: '1' }, 'the database does not respond: check the host and port'],
     ['the host does not exist', { host: 'nowhere.invalid' }, 'the database does not respond: check the host and port'],
-    ['the certificate is for another server', { ca: 'other' }, 'lacks the one of this server'],
+    ['the certificate is for another server', { ca: 'other' }, 'lacks the authority of this server'],
     ['the certificate has another name', { host: '127.0.0.1' }, 'by a name that is in its certificate'],
     ['the password is wrong', { arn: 'wrong' }, 'is not a login of this database'],
     ['there is no such database', { database: 'nothing' }, 'create the database first'],

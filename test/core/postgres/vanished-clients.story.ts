@@ -59,7 +59,7 @@ async function claimJobs(count: number): Promise<Claimed[]> {
   return claimed.map(({ id, claimNo }) => ({ jobId: id, claimNo }));
 }
 
-/** Runs `work` behind a proxy that falls silent at its n-th message; returns how many messages it passed on. */
+/** Runs `work` behind a proxy that stops forwarding at its n-th message; returns the number of forwarded messages. */
 async function vanishAt(url: string, last: number, work: (own: Database) => Promise<void>): Promise<number> {
   let sent = 0;
   const silent = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ async function vanishAt(url: string, last: number, work: (own: Database) => Prom
   return sent;
 }
 
-/** Waits for every transaction that locks anything of Millrace, and changes nothing. */
+/** Waits for every transaction that locks a table or row of Millrace, and changes nothing. */
 async function lockEverything(): Promise<void> {
   const other = await createClient(engine.test.url);
   await other.query(`begin; set local lock_timeout = '120s';
@@ -87,7 +87,7 @@ describe.each([
   ['through PgBouncer in transaction mode', () => startPgBouncer(engine.runtimeUrl), pgBouncer === undefined],
 ] as const)('connected %s', (_way, connect, isMissing) => {
   it.skipIf(isMissing).each(PROCESSES)(
-    'a %s that vanishes between any two messages frees what it locked',
+    'the locks of a %s that vanishes between any two messages are released',
     async (_name, work) => {
       const url = await connect();
       const [first] = await claimJobs(1);
@@ -111,7 +111,7 @@ describe.each([
 });
 
 it.skipIf(pgBouncer === undefined)(
-  'a vanished client keeps the last connection of a pooler only for a while',
+  'a vanished client keeps the last connection of a pooler only for a limited time',
   async () => {
     const url = await startPgBouncer(engine.runtimeUrl, { poolSize: 1 });
     const [job] = await claimJobs(1);

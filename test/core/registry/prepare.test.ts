@@ -21,7 +21,10 @@ const handlerOf = (jobType: string, routingKey = '') =>
   defineHandler({ jobType, routingKey, payload: z.unknown(), timeout: 30, run: async () => undefined });
 const mail = handlerOf('mail');
 const vector = handlerOf('index', 'vector');
-const registration = { stage: 'prod', queueUrlPrefix: 'https://sqs.eu-central-1.amazonaws.com/000000000000/' };
+const registration = {
+  ...{ stage: 'prod', queueUrlPrefix: 'https://sqs.eu-central-1.amazonaws.com/000000000000/' },
+  log,
+};
 
 afterAll(async () => {
   await db.close();
@@ -39,6 +42,7 @@ beforeEach(async () => {
 function prepare(release: Partial<Parameters<typeof prepareDatabase>[0]> = {}) {
   return prepareDatabase({
     db,
+    stage: 'prod',
     migration: { connectionString: database.url },
     logins: [{ name: login, password: 'first', role: 'millrace_runtime' }],
     catalog: [mail, vector],

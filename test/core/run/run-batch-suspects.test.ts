@@ -105,7 +105,7 @@ it('starts a suspect first at its third receive, after releasing the others', as
   expect(attempts).toEqual([0, 0, 0]);
 });
 
-it('starts every suspect even if its batch-mates always leave too little time', async () => {
+it('starts every suspect even if the other jobs of its batch always leave too little time', async () => {
   const { suspects } = await afterRescue(3, 3);
   let left = 60_000;
   engine.work = () => {

@@ -41,7 +41,7 @@ async function rescueAll() {
 }
 
 it.each<Kind>(['unhandledRejection', 'uncaughtException'])(
-  'charges an %s to the job whose code raised it, and to no batch-mate',
+  'charges an %s to the job whose code raised it, and to no other job of the batch',
   async (kind) => {
     const { ids, records } = await engine.deliver(4);
     const { uncaught, raise, reported } = runtime();
@@ -67,7 +67,7 @@ it.each<Kind>(['unhandledRejection', 'uncaughtException'])(
   },
 );
 
-it('runs the batch-mates again in the next batch, and the job at fault alone', async () => {
+it('runs the other jobs again in the next batch, and the job at fault alone', async () => {
   const { ids, records } = await engine.deliver(3);
   const { uncaught, raise } = runtime();
   engine.work = async ({ jobId }) => {
@@ -124,7 +124,7 @@ it('charges a job that returned before its promise was rejected, unless its succ
   ]);
 });
 
-it('charges no job when the job at fault has succeeded, and runs each batch-mate alone next time', async () => {
+it('charges no job if the job at fault has succeeded, and runs each other job alone next time', async () => {
   const { ids, records } = await engine.deliver(3);
   const { uncaught, raise } = runtime();
   engine.work = async ({ jobId }) => {

@@ -180,7 +180,7 @@ it('keeps a job dead that died in a batch with a copy of its message', async () 
   expect(engine.lines.filter((line) => line.sqs_message_id === 'm-copy')).toMatchObject([{ level: 'error' }]);
 });
 
-it('redrives a dead job while its batch-mates still run', async () => {
+it('redrives a dead job while other jobs of the batch still run', async () => {
   const { ids, records } = await engine.deliver(1, { maxAttempts: 1 });
   engine.work = () => Promise.reject(new Error('boom'));
   await engine.run(records);

@@ -24,7 +24,7 @@ function hold(ids: string[], work: (jobId: string) => unknown = () => undefined)
 
 const statuses = (ids: string[]) => Promise.all(ids.map(async (id) => (await engine.state(id)).status));
 
-it('stores what has ended while a batch-mate still runs', async () => {
+it('stores the outcomes of ended jobs while another job of the batch still runs', async () => {
   const { ids, records } = await engine.deliver(4);
   const endings = [() => 1, boom, die];
   const release = hold(ids, (jobId) => endings[ids.indexOf(jobId)]!());

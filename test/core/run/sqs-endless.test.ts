@@ -4,7 +4,7 @@ import { hastyTime, openDatabaseEngine, QUEUE } from '../../support/database-eng
 const engine = await openDatabaseEngine({ timeout: '3s' });
 const never = () => new Promise(() => undefined);
 
-it('SQS-06: a handler that never ends times out, and its batch-mates continue', async () => {
+it('SQS-06: a handler that never ends times out, and the other jobs of its batch continue', async () => {
   const { ids, records } = await engine.deliver(5);
   engine.work = ({ jobId }) => (jobId === ids[2] ? never() : 'done');
 

@@ -113,7 +113,7 @@ it('SQS-02: a message with an id that was never issued moves to the dead-letter 
   expect(ran.shown).toEqual([]);
 });
 
-it('SQS-02: no message body prevents its batch-mates from running', async () => {
+it('SQS-02: no message body prevents the other jobs of its batch from running', async () => {
   const odd = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.json(),

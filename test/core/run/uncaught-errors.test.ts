@@ -13,7 +13,7 @@ function openProcess(events = ['uncaughtException', 'unhandledRejection']) {
   return { source, reported, uncaught: openUncaughtErrors(source) };
 }
 
-it('holds errors back from the runtime while it is watched, and passes each on when asked', () => {
+it('withholds errors from the runtime while it is watched, and passes each on when requested', () => {
   const { source, reported, uncaught } = openProcess();
   const seen: UncaughtError[] = [];
   uncaught.watch((one) => seen.push(one));
@@ -54,7 +54,7 @@ it('names the attempt whose code raised the error, also in a callback', async ()
   expect(owners).toEqual([owner, undefined]);
 });
 
-it('passes a rejection to the listeners of exceptions when it has no listeners of its own, as Node does', () => {
+it('passes a rejection to the listeners of exceptions if rejections have no listeners, as Node does', () => {
   const { source, reported, uncaught } = openProcess(['uncaughtException']);
   uncaught.watch(() => undefined)();
 

@@ -72,7 +72,7 @@ it.each([
   expect(Math.max(...parts)).toBeLessThanOrEqual(5000);
 });
 
-it('goes on with the other steps when one fails, and repeats that one in the next run', async () => {
+it('continues with the other steps if a step fails, and repeats the failed step in the next run', async () => {
   const ran: string[] = [];
   let broken = true;
   const step = (name: string, run?: UpkeepStep['run']): UpkeepStep => ({

@@ -16,7 +16,7 @@ const execute = promisify(execFile);
 const handlers = new URL('../../../functions/handlers/', import.meta.url).pathname;
 const packages = new URL('../../../node_modules/', import.meta.url).pathname;
 
-/** Runs one attempt of a bundled handler in a folder with only its native packages. */
+/** Runs one attempt of a bundled handler in a folder that contains only its native packages. */
 async function runBundled(file: string, payload: object, environment: Record<string, string>): Promise<unknown> {
   const folder = await temporaryFolder();
   const nativeModules = await nativeModulesOf(file);
@@ -37,7 +37,7 @@ async function nativeModulesOf(file: string): Promise<readonly string[]> {
   return handler.nativeModules ?? [];
 }
 
-/** Returns the bytes of the deployed bundle by package; our own sources have the key `''`. */
+/** Returns the bytes of the deployed bundle by package; the key `''` stands for our own sources. */
 async function bytesByPackage(file: string): Promise<Map<string, number>> {
   const { metafile } = await build({
     ...bundleOptions(await nativeModulesOf(file)),

@@ -63,16 +63,16 @@ describe('makeThumbnail with an image that expands in the decoder', () => {
   it.each([
     ['a JPEG with 900 scans', async () => manyScans(await large().jpeg({ progressive: true }).toBuffer())],
     ['a WebP with as many frames as fit', async () => framesWebp(1_000_000)],
-  ])('ends the decoder at its limit of processor time for %s', async (_case, source) => {
+  ])('ends the decoder at its limit on processor time for %s', async (_case, source) => {
     const order = { source: await source(), width: 320, mostPixels: 50_000_000, quality: 80 };
 
     const attempt = decodeApart(order, never, { processorSeconds: 3, memoryMb: 1_600 });
 
-    await expect(attempt).rejects.toThrow(new DecoderEnded('it takes more than 3 s of processor time'));
+    await expect(attempt).rejects.toThrow(new DecoderEnded('decoding takes more than 3 s of processor time'));
   });
 });
 
-it('the decoder has less memory than its function, which also holds the source', async () => {
+it('the decoder may use less memory than its function, which also keeps the source in memory', async () => {
   const order = { source: await avif(8), width: 320, mostPixels: 50_000_000, quality: 80 };
 
   const answer = await decodeApart(order, never, { processorSeconds: 40, memoryMb: makeThumbnailHandler.memoryMb / 2 });

@@ -2,18 +2,18 @@ import { constants, deflateRawSync } from 'node:zlib';
 import sharp from 'sharp';
 import { chunksOf, toPng } from './odd-images.ts';
 
-/** Almost as many pixels as the handler accepts. */
+/** The size of an image with almost as many pixels as the handler accepts. */
 const WIDTH = 7_000;
 const HEIGHT = 7_100;
 
 const ZEROS = deflateRawSync(Buffer.alloc(1_000_000), { finishFlush: constants.Z_FULL_FLUSH });
 
-/** Returns a zlib stream of this many million zeros, without its end. */
+/** Returns a zlib stream with this many million zeros, without its end. */
 function zeros(millions: number): Buffer {
   return Buffer.concat([Buffer.from([0x78, 0x9c]), ...Array(millions).fill(ZEROS)]);
 }
 
-/** Returns a PNG whose compressed data are this many million zeros, whatever its header declares. */
+/** Returns a PNG whose compressed data contain this many million zeros, whatever its header declares. */
 export function zeroPng({
   width = WIDTH,
   height = HEIGHT,
@@ -39,12 +39,12 @@ export async function pngWithProfile(): Promise<Buffer> {
   return toPng([ihdr!, { type: 'iCCP', body }, ...rest]);
 }
 
-/** A plain image of almost the largest size. */
+/** An image in one colour, of almost the largest size. */
 export function large(channels: 3 | 4 = 3) {
   return sharp({ create: { width: WIDTH, height: HEIGHT, channels, background: { r: 9, g: 99, b: 199, alpha: 0.5 } } });
 }
 
-/** Replaces the size in a GIF's header, which its frames then exceed. */
+/** Replaces the size in the header of a GIF with a smaller one than that of its frames. */
 export function smallScreen(gif: Buffer): Buffer {
   const changed = Buffer.from(gif);
   changed.writeUInt16LE(1, 6);
@@ -52,7 +52,7 @@ export function smallScreen(gif: Buffer): Buffer {
   return changed;
 }
 
-/** Replaces the size in an AVIF's container, which its picture then exceeds. */
+/** Replaces the size in the container of an AVIF with a smaller one than that of its picture. */
 export function smallProperty(avif: Buffer): Buffer {
   const changed = Buffer.from(avif);
   for (let at = changed.indexOf('ispe'); at >= 0; at = changed.indexOf('ispe', at + 4)) {
@@ -62,14 +62,14 @@ export function smallProperty(avif: Buffer): Buffer {
   return changed;
 }
 
-/** Returns an animated GIF of one pixel and this many frames. */
+/** Returns an animated GIF with this many frames of one pixel. */
 export function framesGif(frames: number): Buffer {
   const start = Buffer.from('47494638396101000100800000000000ffffff', 'hex');
   const frame = Buffer.from('2c0000000001000100000202440100', 'hex');
   return Buffer.concat([start, ...Array(frames).fill(frame), Buffer.from(';')]);
 }
 
-/** Returns an animated WebP of one pixel and this many frames. */
+/** Returns an animated WebP with this many frames of one pixel. */
 export function framesWebp(frames: number): Buffer {
   const start = `524946468400000057454250${'565038580a00000002000000000000000000'}${'414e494d06000000ffffffff0100'}`;
   const frame = '414e4d4628000000000000000000000000000000640000025650384c0f0000002f000000000710fd8ffe0722a2ff0100';
@@ -78,7 +78,7 @@ export function framesWebp(frames: number): Buffer {
   return whole;
 }
 
-/** Replaces the size of the canvas of a WebP, which its frames then exceed. */
+/** Replaces the size of the canvas of a WebP with a smaller one than that of its frames. */
 export function smallCanvas(webp: Buffer): Buffer {
   const changed = Buffer.from(webp);
   const at = changed.indexOf('VP8X');
@@ -86,7 +86,7 @@ export function smallCanvas(webp: Buffer): Buffer {
   return changed;
 }
 
-/** Repeats the header of a JPEG's frame with 65,000 × 65,000 pixels, behind the true one. */
+/** Adds a second frame header with 65,000 × 65,000 pixels to a JPEG, after the genuine one. */
 export function twoFrames(jpeg: Buffer): Buffer {
   const at = jpeg.findIndex((byte, index) => byte === 255 && [0xc0, 0xc2].includes(jpeg[index + 1] ?? 0));
   const end = at + 2 + jpeg.readUInt16BE(at + 2);
@@ -99,7 +99,7 @@ export function twoFrames(jpeg: Buffer): Buffer {
 /** Adds almost 900 valid scans to the first component of a progressive JPEG; each passes over the whole image. */
 export function manyScans(jpeg: Buffer): Buffer {
   const segments = segmentsOf(jpeg);
-  // The first scan of only one component: later ones refine it.
+  // The first scan of a single component; later scans refine it.
   const scan = segments.findIndex(({ marker, at }) => marker === 0xda && jpeg[at + 4] === 1);
   const first = segments.find(({ marker }) => marker === 0xda)!;
   const [table, { at, end }] = [segments[scan - 1]!, segments[scan]!];

@@ -36,7 +36,7 @@ it.each([
 
 it.each([
   ['an unknown coding', 'compress', Buffer.from('x'), 'the file has the content coding compress, expected gzip,'],
-  ['a coding that it does not have', 'gzip', Buffer.from('plain'), 'the file cannot be decoded as gzip: '],
+  ['a coding that was not applied', 'gzip', Buffer.from('plain'), 'the file cannot be decoded as gzip: '],
   ['half of a compressed file', 'br', brotliCompressSync(Buffer.alloc(99)).subarray(0, 6), 'decoded as br: '],
   ['more than 50 MB after decoding', 'gzip', gzipSync(Buffer.alloc(50_000_001)), 'the file is larger than 50000000'],
   ['more codings than a server applies', Array(6).fill('gzip').join(), Buffer.from('x'), 'more than 5 content codings'],

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Makes a thumbnail of this image, and looks at it. */
+/** Makes a thumbnail of this image, and reads the thumbnail. */
 async function thumbnailOf(source: Uint8Array, width = 32) {
   web.files.set('/in', source);
   await run(web, { width });
@@ -44,7 +44,7 @@ describe('make_thumbnail', () => {
     expect(await thumbnailOf(await halves(1000, 2).png().toBuffer(), 10)).toMatchObject({ width: 10, height: 1 });
   });
 
-  it('gives the same bytes every time', async () => {
+  it('returns the same bytes every time', async () => {
     web.files.set('/in', await halves(640, 480).jpeg().toBuffer());
 
     await run(web);
@@ -74,8 +74,8 @@ describe('make_thumbnail', () => {
   });
 });
 
-describe('make_thumbnail with an image that is stored turned', () => {
-  /** Where the red half is shown for each EXIF orientation. */
+describe('make_thumbnail with an image that is stored rotated', () => {
+  /** The side on which the red half appears, for each EXIF orientation. */
   const RED_SIDE = ['left', 'right', 'right', 'left', 'top', 'top', 'bottom', 'bottom'];
   const containers = FORMATS.filter(([name]) => ['JPEG', 'PNG', 'lossy WebP', 'lossless WebP'].includes(name));
   const cases = containers.flatMap(([name, encode]) =>
@@ -147,7 +147,7 @@ describe('make_thumbnail with an animation', () => {
     ['GIF', async () => (await join()).gif().toBuffer()],
     ['WebP', async () => (await join()).webp({ lossless: true }).toBuffer()],
     ['PNG', async () => animate(...((await frames()) as [Buffer, Buffer]))],
-  ])('gives the first frame of an animated %s', async (_format, source) => {
+  ])('uses the first frame of an animated %s', async (_format, source) => {
     const { width, height, colourAt } = await thumbnailOf(await source());
 
     expect([width, height]).toEqual([32, 24]);

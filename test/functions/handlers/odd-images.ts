@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Returns a chunk of a PNG. */
+/** Returns a PNG chunk. */
 function chunk(type: string, body: Uint8Array): Buffer {
   const content = Buffer.concat([Buffer.from(type, 'latin1'), body]);
   const frame = Buffer.alloc(8);
@@ -26,7 +26,7 @@ export function toPng(chunks: readonly { type: string; body: Uint8Array }[]): Bu
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** Returns the body of IHDR for RGB with 8 bits. */
+/** Returns the body of an IHDR chunk for 8-bit RGB. */
 function header(width: number, height: number, interlaced = false): Buffer {
   const body = Buffer.from([...Array(8).fill(0), 8, 2, 0, 0, Number(interlaced)]);
   body.writeUInt32BE(width, 0);
@@ -44,7 +44,7 @@ export function twoHeaders(): Buffer {
   ]);
 }
 
-/** Makes a PNG animated: its own image is the first of two frames, `second` the other. */
+/** Makes a PNG animated: its own image is the first frame, and `second` is the second frame. */
 export function animate(first: Buffer, second: Buffer): Buffer {
   const [ihdr, ...rest] = chunksOf(first);
   const data = (png: Buffer) =>
@@ -80,7 +80,7 @@ export function afterStart(jpeg: Buffer, inserted: Uint8Array): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), inserted, jpeg.subarray(2)]);
 }
 
-/** Replaces the property with the bits per channel of an AVIF by a rotation of 90 degrees clockwise. */
+/** Replaces the property of an AVIF that contains the bits per channel with a clockwise rotation of 90 degrees. */
 export function rotated(avif: Buffer): Buffer {
   const changed = Buffer.from(avif);
   const at = changed.indexOf('pixi');

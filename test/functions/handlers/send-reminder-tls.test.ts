@@ -17,8 +17,8 @@ afterEach(() => {
 });
 
 /**
- * Starts a mail server that requires a login, and sets `SMTP_URL` with a password. `0.0.0.0` is no loopback address
- * by its name, and connects to this machine.
+ * Starts a mail server that requires a login, and sets `SMTP_URL` with a password. `0.0.0.0` is not a loopback address,
+ * but connects to this machine.
  */
 async function startRemoteServer(options: SMTPServerOptions, parameters = '', host = '0.0.0.0') {
   const logins: { password: unknown; secure: boolean }[] = [];
@@ -51,7 +51,7 @@ it('send_reminder never sends a password to a remote server without TLS', async 
   expect([logins, mails]).toEqual([[], []]);
 });
 
-it('send_reminder sends no mail in the clear to a remote server without a login', async () => {
+it('send_reminder sends no unencrypted mail to a remote server, even without a login', async () => {
   const { mails } = await startRemoteServer({ authOptional: true });
   vi.stubEnv('SMTP_URL', process.env.SMTP_URL?.replace('ada:secret@', ''));
 
@@ -78,7 +78,7 @@ it('send_reminder refuses a certificate that no known authority issued', async (
 });
 
 it.each([
-  ['the URL says requireTLS=false', '?requireTLS=false', '0.0.0.0'],
+  ['the URL contains requireTLS=false', '?requireTLS=false', '0.0.0.0'],
   ['the server is on 127.0.0.1', '', '127.0.0.1'],
   ['the server is on localhost', '', 'localhost'],
 ])('send_reminder accepts a server without TLS if %s', async (_case, parameters, host) => {
@@ -107,12 +107,12 @@ it.each([
 
   await runHandler(sendReminder, { payload: { ...MAIL, to } });
 
-  // The server shows a domain in ASCII as Unicode.
+  // The server prints an ASCII domain as Unicode.
   expect(envelope?.rcptTo.map(({ address }) => address)).toEqual([to.replace('xn--bcher-kva', 'bücher')]);
   expect(Object.keys((envelope?.mailFrom || undefined)?.args ?? {}).includes('SMTPUTF8')).toBe(utf8);
 });
 
-it('send_reminder throws DeadLetter with the response of a server that refuses a name outside of ASCII', async () => {
+it('send_reminder throws DeadLetter with the response of a server that refuses a name outside ASCII', async () => {
   const response = '553 5.6.7 SMTPUTF8 is not supported';
   const refused = Object.assign(new Error('5.6.7 SMTPUTF8 is not supported'), { responseCode: 553 });
   const { mails } = await startMailServer({

@@ -20,7 +20,7 @@ export function halves(width: number, height: number): Sharp {
 export const RED = [255, 0, 0];
 export const BLUE = [0, 0, 255];
 
-/** The encoders of every format that the handler accepts. */
+/** An encoder for every format that the handler accepts. */
 export const FORMATS: [string, (image: Sharp) => Sharp][] = [
   ['JPEG', (image) => image.jpeg({ quality: 90 })],
   ['progressive JPEG', (image) => image.jpeg({ quality: 90, progressive: true })],
@@ -33,12 +33,12 @@ export const FORMATS: [string, (image: Sharp) => Sharp][] = [
   ['AVIF', (image) => image.avif({ quality: 80, effort: 0 })],
 ];
 
-/** A plain image of one colour. */
+/** Returns an image in one colour. */
 export function plain(width: number, height: number, background: string): Sharp {
   return sharp({ create: { width, height, channels: 3, background } });
 }
 
-/** Reads a JPEG: its size, and the colour of the pixel at a place from 0 to 1 of its width and height. */
+/** Reads a JPEG: its size, and the colour of the pixel at a position from 0 to 1 of its width and height. */
 export async function look(jpeg: Uint8Array) {
   expect((await sharp(jpeg).metadata()).format).toBe('jpeg');
   const { data, info } = await sharp(jpeg).raw().toBuffer({ resolveWithObject: true });
@@ -50,7 +50,7 @@ export async function look(jpeg: Uint8Array) {
   return { width, height, channels, colourAt };
 }
 
-/** Matches a colour that a codec has changed slightly. */
+/** Matches this colour, or one that a codec has changed slightly. */
 export function near(colour: readonly number[]) {
   return colour.map((channel) => expect.toSatisfy((value: number) => Math.abs(value - channel) <= 12));
 }

@@ -13,7 +13,7 @@ async function read(mode: number, text: string) {
   return { variables: await readDotEnv(), readDotEnv, lines, path: join(project, '.env') };
 }
 
-it('the variables are those of the file, without empty ones', async () => {
+it('the variables are those in the file, except empty variables', async () => {
   const { variables, lines } = await read(0o600, 'KEY="a b"\n# no\nEMPTY=\nexport OTHER=1\n');
 
   expect(variables).toEqual({ KEY: 'a b', OTHER: '1' });
@@ -21,7 +21,7 @@ it('the variables are those of the file, without empty ones', async () => {
 });
 
 it.each(['KEY=value', 'KEY=value\nOTHER=1', '# KEY\nKEY=value'])(
-  'a byte order mark in front of %j changes no variable',
+  'a byte order mark before %j changes no variable',
   async (text) => {
     const { variables } = await read(0o600, `\ufeff${text}`);
 
@@ -30,12 +30,12 @@ it.each(['KEY=value', 'KEY=value\nOTHER=1', '# KEY\nKEY=value'])(
 );
 
 it.each([0o644, 0o640, 0o604])(
-  'a file with the mode %o is read with a warning, since others can read it',
+  'a file with the mode %o is read, with a warning that others can read it',
   async (mode) => {
     const { variables, lines, path } = await read(mode, 'KEY=value');
 
     expect(variables).toEqual({ KEY: 'value' });
-    expect(lines).toEqual([`other users of this machine can read ${path}: run chmod 600 .env`]);
+    expect(lines).toEqual([`other users on this machine can read ${path}: run chmod 600 .env`]);
   },
 );
 
@@ -47,7 +47,7 @@ it('a project without the file, or with a folder of that name, has no variables'
   expect(await openDotEnv(withFolder, expect.unreachable)()).toEqual({});
 });
 
-it('the warning is printed again only when the file was closed in between', async () => {
+it('the warning is printed again only if the file was not readable by others in between', async () => {
   const { readDotEnv, lines, path } = await read(0o644, 'KEY=value');
   await readDotEnv();
   const once = lines.length;

@@ -10,7 +10,7 @@ it.each([
   ['the access key of another stack', 'AWS4-HMAC-SHA256 Credential=other/20261129/us-east-1/lambda/aws4_request, Si'],
   ['the beginning of the access key', 'AWS4-HMAC-SHA256 Credential=tes/20261129/us-east-1/lambda/aws4_request, Sig'],
   ['the access key in another scheme', 'Bearer test'],
-])('a request with %s learns nothing and runs nothing', async (_what, authorization) => {
+])('a request with %s is refused and runs no function', async (_what, authorization) => {
   const headers = authorization === undefined ? {} : { authorization };
   const ask = (path: string, init: RequestInit = {}) => fetch(fixture.runner.endpoint + path, { headers, ...init });
 
@@ -27,7 +27,7 @@ it.each([
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 403));
   for (const text of texts) {
-    expect(text).toContain('use lambdaAccessKeyId of .millrace/dev.json as AWS_ACCESS_KEY_ID');
+    expect(text).toContain('use lambdaAccessKeyId from .millrace/dev.json as AWS_ACCESS_KEY_ID');
     expect(text).not.toContain('sk_live');
   }
   expect(fixture.lines()).not.toContain('ran');

@@ -10,7 +10,7 @@ import { startSqs } from '../../../local/sqs/server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { openRunner } from '../lambda/runner-fixture.ts';
 
-/** A started server: its port, a request that it answers, and how to count what requests have done. */
+/** A started server: its port, a request that it answers, and a function that counts the effects of requests. */
 interface Started {
   readonly port: number;
   readonly method: string;
@@ -77,7 +77,7 @@ const SERVERS: Record<string, () => Promise<Started>> = {
   },
 };
 
-/** Sends a request with these headers; `fetch` would not send a Host of the caller. */
+/** Sends a request with these headers; `fetch` does not send a given `Host`. */
 async function send({ port, method, path, headers, body }: Started, added: Record<string, string>) {
   const client = httpRequest({ host: '127.0.0.1', port, method, path, headers: { ...headers, ...added } }).end(body);
   const [response] = await once(client, 'response');
@@ -90,11 +90,11 @@ describe.each(Object.entries(SERVERS))('%s', (_name, start) => {
     ['a page in a browser that sends only the origin', { origin: 'https://evil.example' }],
     ['a page that hides its origin', { origin: 'null' }],
     ['a page that sends no origin', { 'sec-fetch-site': 'cross-site' }],
-    ['a page of another port of this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
+    ['a page of another port on this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
     ['a page whose host name points at this machine', { host: 'evil.example:9324' }],
     ['a host name that begins as a loopback address', { host: '127.0.0.1.evil.example' }],
     ['a rebound page of the same origin', { host: 'evil.example', origin: 'http://evil.example' }],
-  ])('refuses a request of %s, which changes nothing', async (_what, headers) => {
+  ])('refuses a request from %s, which changes nothing', async (_what, headers) => {
     const server = await start();
     const before = await server.effects();
 
@@ -109,7 +109,7 @@ describe.each(Object.entries(SERVERS))('%s', (_name, start) => {
     ['a program', {}],
     ['a program that calls this machine localhost', { host: 'localhost:80' }],
     ['a person in a browser', { 'sec-fetch-site': 'none' }],
-  ])('answers a request of %s', async (_what, headers) => {
+  ])('answers a request from %s', async (_what, headers) => {
     const server = await start();
 
     const { status } = await send(server, headers);

@@ -118,7 +118,7 @@ it('a SIGKILL of the parent leaves no child, grandchild or stopped child', async
   await eventually(() => expect(pids.filter(runs)).toEqual([]));
 });
 
-/** Returns the process that ends the children of this process when it dies. */
+/** Returns the process id of the reaper, which ends the children of this process when this process dies. */
 function reaperOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
   const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes("trap '' INT HUP"));

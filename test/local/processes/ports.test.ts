@@ -75,11 +75,11 @@ it('does not start a server again after another failure', async () => {
   expect(tries).toBe(1);
 });
 
-it('finds a port although another program takes each port in order just before it', async () => {
+it('finds a port even if another program binds each port in order just before it', async () => {
   const server = await startOnUsualPort(
     'sqs',
     async (port) => {
-      // As five stacks do that start at the same time, and look at the ports in the same order.
+      // Five stacks that start at the same time check the ports in the same order.
       if (port < 9_331) {
         await occupy(port).catch(() => undefined);
         throw new Error(`Port ${port} is in use: choose another for SQS with --port.`);

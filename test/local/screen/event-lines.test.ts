@@ -128,15 +128,18 @@ it.each([
     'the proxy lost it: idle-session timeout',
     'lost an idle database connection; the next job opens another: the proxy lost it: idle-session timeout',
   ],
-])('a lost connection is shown only if it was not merely idle: %s %s', (sqlstate, message, expected) => {
-  const error = { name: 'error', message };
-  const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error, sqlstate };
+])(
+  'a lost connection is shown unless the server ended it because it was idle: %s %s',
+  (sqlstate, message, expected) => {
+    const error = { name: 'error', message };
+    const log = { level: 'warn', event: 'database_connection_lost', job_type: 'a', error, sqlstate };
 
-  const line = lineOf(JSON.stringify(log));
+    const line = lineOf(JSON.stringify(log));
 
-  expect(line.endsWith(expected)).toBe(true);
-  expect(line === '').toBe(expected === '');
-});
+    expect(line.endsWith(expected)).toBe(true);
+    expect(line === '').toBe(expected === '');
+  },
+);
 
 it.each([
   ['exit', { jobIds: ['7'] }, 'Runtime exited  (job 7; request r-1)'],

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await world.sqs.createQueue({ QueueName: name });
 });
 
-/** Sends parameters as a form, as the SDKs before 2023 do. */
+/** Sends parameters as a form, as SDKs before 2023 do. */
 async function post(parameters: Record<string, string> | string, path = '/', headers: object = SIGNED) {
   const body = new URLSearchParams(parameters);
   const response = await fetch(emulator.endpoint + path, { method: 'POST', body, headers: { ...headers } });
@@ -26,7 +26,7 @@ async function post(parameters: Record<string, string> | string, path = '/', hea
 }
 
 describe('a response', () => {
-  it('has the elements, the namespace and the request id of AWS', async () => {
+  it('has the same elements, namespace and request id as on AWS', async () => {
     const { status, type, xml } = await post({ Action: 'GetQueueUrl', Version: '2012-11-05', QueueName: name });
 
     expect({ status, type }).toEqual({ status: 200, type: 'text/xml' });
@@ -46,7 +46,7 @@ describe('a response', () => {
     expect(received.xml).toContain('<ReceiveMessageResult/>');
   });
 
-  it('names the error by its older code, and the fault', async () => {
+  it('contains the older code of the error, and whose fault it is', async () => {
     const { status, xml } = await post({ Action: 'GetQueueUrl', QueueName: 'none' });
 
     expect(status).toBe(400);
@@ -68,7 +68,7 @@ describe('a response', () => {
     expect(xml).toContain(`<Body>${written}</Body>`);
   });
 
-  it('contains no character that XML forbids, whatever it repeats', async () => {
+  it('contains no character that XML forbids, whatever it quotes', async () => {
     const { xml } = await post({ Action: 'Dance\u0000\u001b[31m' });
 
     expect(xml).toContain('The action Dance\ufffd\ufffd[31m is not valid');
@@ -76,7 +76,7 @@ describe('a response', () => {
 });
 
 describe('a request', () => {
-  it('may have its parameters in the address', async () => {
+  it('may have its parameters in the URL', async () => {
     const url = `${emulator.endpoint}/?Action=SendMessage&Version=2012-11-05&QueueUrl=/${name}&MessageBody=a%20b+c`;
 
     const response = await fetch(url, { headers: SIGNED });
@@ -85,7 +85,7 @@ describe('a request', () => {
     expect(await world.bodies(`/${name}`)).toEqual(['a b c']);
   });
 
-  it('may name its queue by the path only', async () => {
+  it('may name its queue only in the path', async () => {
     await post({ Action: 'SendMessage', MessageBody: 'a' }, `/000000000000/${name}/`);
 
     expect(await world.bodies(`/${name}`)).toEqual(['a']);
@@ -125,7 +125,7 @@ describe('a request', () => {
     expect(xml).toMatch(new RegExp(`<Code>(AWS\\.SimpleQueueService\\.)?${code}`));
   });
 
-  it('never fails the server, whatever its parameters are', async () => {
+  it('never causes an internal error, whatever its parameters', async () => {
     const words = [
       'Action',
       'Attribute',
@@ -167,7 +167,7 @@ describe('a page of another site', () => {
       `${emulator.endpoint}/`,
       { authorization: 'Basic bG9jYWw6bG9jYWw=' },
     ],
-  ])('cannot purge a queue by %s, even in a browser that does not show where it comes from', async (...given) => {
+  ])('cannot purge a queue with %s, even in a browser that does not send the origin of the page', async (...given) => {
     const [, method, url, headers = {}] = given;
     await world.send(`/${name}`, 'a');
     const body = method === 'POST' ? { body: new URLSearchParams({ Action: 'PurgeQueue', QueueUrl: `/${name}` }) } : {};

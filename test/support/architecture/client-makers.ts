@@ -3,9 +3,11 @@ import { isNode, type Node, nameOf, type Place, textOf } from './syntax.ts';
 
 const GOVERNED = ['core', 'api', 'functions', 'infra', 'local', 'cli'];
 
-/** Modules that open connections, what of them does, and the files that may import that. */
+/** Modules that open connections, the names that open them, and the files that may import these names. */
 const MAKERS = [
-  { module: /^pg($|\/)/, opens: /./, makers: ['core/postgres/connect.ts'] },
+  // The index of pg loads another driver when NODE_PG_FORCE_NATIVE is set.
+  { module: /^pg$/, opens: /./, makers: [] },
+  { module: /^pg(-pool|\/.*)$/, opens: /./, makers: ['core/postgres/connect.ts'] },
   {
     module: /^@aws-sdk\/client-/,
     opens: /(Client|^SQS|^Lambda|^Scheduler|^SecretsManager|^default|^\*)$/,
@@ -13,7 +15,7 @@ const MAKERS = [
   },
 ];
 
-/** Returns what an import brings in, other than types. */
+/** Returns the names that a declaration imports, except types. */
 function importedBy({ node, parents }: Place): { from: string; names: string[] } {
   if (node.type === 'ImportExpression') return { from: textOf(node.source) ?? '', names: ['*'] };
   const declaration = parents[0];
@@ -25,7 +27,7 @@ function importedBy({ node, parents }: Place): { from: string; names: string[] }
   return { from: (isNode(declaration?.source) && textOf(declaration.source)) || '', names: [name] };
 }
 
-/** One file opens connections to Postgres and one the clients of AWS, so that nothing is left to their defaults. */
+/** One file opens connections to Postgres, and one opens AWS clients, so that no default of a library applies. */
 export const clientMaker: Rule = {
   name: 'client maker',
   check: ({ path, text, syntax }) =>
@@ -33,7 +35,8 @@ export const clientMaker: Rule = {
       const { from, names } = importedBy(place);
       const claim = MAKERS.find(({ module, opens }) => module.test(from) && names.some((name) => opens.test(name)));
       if (claim === undefined || claim.makers.includes(path)) return [];
-      const message = `imports ${names.join(', ')} of ${from}; only ${claim.makers.join(' or ')} opens connections`;
+      const makers = claim.makers.join(' or ') || 'nothing';
+      const message = `imports ${names.join(', ')} of ${from}; ${makers} opens connections with it`;
       return [{ path, line: lineAt(text, place.node.start), message }];
     }),
 };

@@ -18,7 +18,7 @@ const PRODUCT = ['core', 'api', 'functions', 'infra'];
 /** Modules with owners, and the folders in which only the owners may import them. */
 const OWNERS = [
   {
-    module: /^pg($|\/)/,
+    module: /^pg(-pool)?($|\/)/,
     owners: ['connect', 'database', 'pool', 'run-text', 'transaction'].map((name) => `core/postgres/${name}.ts`),
     folders: [...PRODUCT, 'local', 'cli'],
   },
@@ -42,7 +42,7 @@ const OWNERS = [
 ];
 
 const CONNECTS =
-  /^(pg|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(connect|database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|clients|functions|deployed)\.ts)($|\/)/;
+  /^(pg(-pool)?|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(connect|database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|clients|functions|deployed)\.ts)($|\/)/;
 
 const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace|stack)\.ts$))/;
 

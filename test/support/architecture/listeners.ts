@@ -2,10 +2,10 @@ import { isIn, lineAt, type Rule } from './source-file.ts';
 import { nameOf } from './syntax.ts';
 
 const HOME = 'local/loopback/loopback-server.ts';
-/** Classes and functions that make a server, besides methods called `listen`. */
+/** Classes and functions that create a server, in addition to methods named `listen`. */
 const MAKERS = /^(createServer|createSecureServer|Server|SMTPServer|WebSocketServer|serve)$/;
 
-/** One helper opens the servers of a stack and refuses requests from strangers, so no server can lack the check. */
+/** One function opens the servers of a stack and refuses requests from other sites, so every server has the check. */
 export const loopbackServers: Rule = {
   name: 'loopback servers',
   check: ({ path, text, syntax }) =>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { crowdedFolders, sharedNames } from './rooms.ts';
 import { sourceFile } from './source-file.ts';
 
-it('the rules find a folder with too many files, and two files of one name', () => {
+it('the rules find a folder with too many files, and two files with the same name', () => {
   const names = Array.from({ length: 21 }, (_, index) => `core/jobs/verb-${index}.ts`);
   const tree = [...names, 'core/run/verb-1.ts', 'local/sqs/main.ts', 'local/mailbox/main.ts'];
   const files = tree.map((path) => sourceFile(path, ''));

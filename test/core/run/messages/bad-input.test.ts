@@ -29,20 +29,23 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   'a prototype': '{"__proto__":{"v":1,"epoch":"a","job":"1","claim":"1"}}',
 };
 
-it.each(Object.entries(UNREADABLE))('%s goes to the dead-letter queue, its batch-mates run', async (_what, body) => {
-  const world = await openWorld(engine);
-  const { queueUrl, deadLetterQueueUrl } = world.work;
-  const id = await engine.enqueue();
-  await world.dispatch();
-  await world.send(queueUrl, body);
+it.each(Object.entries(UNREADABLE))(
+  '%s goes to the dead-letter queue, and the other jobs of the batch run',
+  async (_what, body) => {
+    const world = await openWorld(engine);
+    const { queueUrl, deadLetterQueueUrl } = world.work;
+    const id = await engine.enqueue();
+    await world.dispatch();
+    await world.send(queueUrl, body);
 
-  const counts = await world.pump('work');
+    const counts = await world.pump('work');
 
-  expect(counts.toSorted()).toEqual([1, 1, 2, 3, 4, 5]);
-  expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
-  expect(await world.depth(queueUrl)).toEqual(EMPTY);
-  expect((await world.receive(deadLetterQueueUrl)).map((record) => record.body)).toEqual([body]);
-});
+    expect(counts.toSorted()).toEqual([1, 1, 2, 3, 4, 5]);
+    expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+    expect(await world.depth(queueUrl)).toEqual(EMPTY);
+    expect((await world.receive(deadLetterQueueUrl)).map((record) => record.body)).toEqual([body]);
+  },
+);
 
 it('a message that SQS refuses reaches no handler', async () => {
   const world = await openWorld(engine);

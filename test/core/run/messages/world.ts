@@ -101,7 +101,7 @@ export async function openWorld(engine: Engine): Promise<World> {
   });
   const work = await ensureQueues(sqs, 'test', definitions.work);
   const other = await ensureQueues(sqs, 'test', definitions.other);
-  await registerHandlers(db, [
+  await registerHandlers({ db, stage: 'local' }, [
     { definition: definitions.work, functionName: 'work', ...work },
     { definition: definitions.other, functionName: 'other', ...other },
   ]);

@@ -1,4 +1,4 @@
-/** Selects a page: the rows with ids below `before`, the newest first, without the first `skip`. */
+/** Selects a page: the rows with ids below `before`, newest first, without the first `skip` rows. */
 export interface PageWish {
   readonly before?: string | undefined;
   readonly skip?: number;
@@ -7,27 +7,27 @@ export interface PageWish {
   readonly windowRows?: number;
 }
 
-/** Rows that one statement scans, whether or not they match the filter. */
+/** Number of rows that one statement scans, whether or not they match the filter. */
 const WINDOW_ROWS = 20_000;
-/** Windows that one page scans. A page may end there with few rows or none, and with a next page. */
+/** Largest number of windows that one page scans. The page then ends, with few rows or none, and has a next page. */
 const MOST_WINDOWS = 10;
 
-/** The next rows of a table, of which some match. */
+/** The next rows to scan, some of which match. */
 export interface Window {
-  /** Continues below this id; undefined at the newest row. */
+  /** Scan below this id; undefined to begin at the newest row. */
   readonly before: string | undefined;
   readonly rows: number;
-  /** The most matches to return. */
+  /** Largest number of matches to return. */
   readonly most: number;
 }
 
 interface Matches<Row> {
   readonly matches: readonly Row[];
-  /** Returns the id of the last row of the window; undefined when the table ends before. */
+  /** Returns the id of the last row of the window; undefined if the table ends before it. */
   readonly end: () => Promise<string | undefined>;
 }
 
-/** Reads windows, newest first, until a page is full; `next` is `before` of the next page. */
+/** Reads windows, newest first, until a page is full. The returned `next` is the `before` of the next page. */
 export async function readWindows<Row extends { id: string }>(
   { before, skip = 0, limit, windowRows = WINDOW_ROWS }: PageWish,
   read: (window: Window) => Promise<Matches<Row>>,

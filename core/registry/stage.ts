@@ -1,0 +1,38 @@
+import { RegistryError } from '../errors.ts';
+import type { Queryable } from '../postgres/database.ts';
+import { errorCode } from '../postgres/statement-errors.ts';
+
+const ASSIGN_STAGE = `select millrace.assign_stage($1) as stage`;
+const READ_STAGE = `select stage from millrace.installation`;
+/** The schema, the table or the column is missing, or this login gets its rights from the migrations. */
+const NOT_MIGRATED = new Set(['3F000', '42P01', '42703', '42501']);
+
+/**
+ * Assigns the database to a stage, if it belongs to none.
+ * @throws RegistryError when it belongs to another stage.
+ */
+export async function assignStage(tx: Queryable, stage: string): Promise<void> {
+  const { rows } = await tx.query<{ stage: string }>(ASSIGN_STAGE, [stage]);
+  refuseOther(stage, rows[0]?.stage);
+}
+
+/**
+ * Changes nothing, and works with a database without migrations.
+ * @throws RegistryError when the database belongs to another stage.
+ */
+export async function checkStage(db: Queryable, stage: string): Promise<void> {
+  const { rows } = await db.query<{ stage: string | null }>(READ_STAGE).catch((error: unknown) => {
+    if (NOT_MIGRATED.has(errorCode(error) ?? '')) return { rows: [] };
+    throw error;
+  });
+  refuseOther(stage, rows[0]?.stage);
+}
+
+function refuseOther(stage: string, owner: string | null | undefined): void {
+  if (owner === undefined || owner === null || owner === stage) return;
+  throw new RegistryError(
+    `this database belongs to the stage ${owner}, and a deployment of ${stage} would replace its handlers: give ` +
+      `${stage} a database of its own. If this one is a copy, or ${owner} has moved to another database, run ` +
+      'npx millrace sql "select millrace.renew_epoch()", then deploy again',
+  );
+}
