@@ -41,8 +41,7 @@ export async function checkPayloadText(json: string, schema?: PayloadSchema): Pr
 function checkSize(json: string): void {
   const bytes = printedBytes(json);
   if (bytes <= LARGEST_PAYLOAD_BYTES) return;
-  const fault = `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}`;
-  throw new PayloadInvalid('', `${fault}: ${INSTEAD}`);
+  throw new PayloadInvalid('', `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}: ${INSTEAD}`);
 }
 
 /** Counts before the values exist. Every value has at least one character, so a short text needs no count. */
@@ -114,7 +113,7 @@ export async function parsePayload(json: string | null, schema: PayloadSchema): 
 
 async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unknown> {
   const answer = schema['~standard'].validate(value);
-  // Without a wait, the issues of one payload, one for each bad element, are garbage before the next one is validated.
+  // Without a wait, the issues of one payload are garbage before the next one is validated.
   const result = answer instanceof Promise ? await answer : answer;
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
