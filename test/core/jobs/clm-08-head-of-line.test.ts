@@ -17,7 +17,7 @@ const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
 
-const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 1000 };
+const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 60_000 };
 let queues: MemoryQueues;
 const round = () => runDispatcher({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
 const sentTo = (jobType: string) => queues.sent.filter(({ queueUrl }) => queueUrl === queueOf(jobType)).length;

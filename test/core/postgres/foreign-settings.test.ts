@@ -6,7 +6,7 @@ import { recordLog } from '../../support/runtime-engine.ts';
 it.each([
   ['default_transaction_isolation', 'serializable', 'transaction_isolation', 'read committed'],
   ['jit', 'on', 'jit', 'off'],
-  ['statement_timeout', '1ms', 'statement_timeout', '10s'],
+  ['statement_timeout', '100ms', 'statement_timeout', '10s'],
   ['idle_in_transaction_session_timeout', '0', 'idle_in_transaction_session_timeout', '10s'],
 ])('%s of a database does not matter', async (setting, value, name, expected) => {
   const { url, pool, drop } = await createDatabase();
