@@ -8,6 +8,8 @@ import { invalidBody, Problem } from './problem.ts';
 const MOST_BODY_BYTES = 2_097_152;
 /** The objects and arrays around a payload: the body, and for several jobs their array and the job. */
 const AROUND_PAYLOAD = 3;
+/** The longest array outside a payload. A schema would make an error for each invalid element. */
+export const MOST_ELEMENTS = 1000;
 
 /** A parsed body: as a JavaScript value, and as JSON text with every digit. */
 export interface JsonBody {
@@ -19,7 +21,8 @@ export interface JsonBody {
 
 /**
  * Reads a JSON body.
- * @throws Problem when the body is not JSON, is too large, nests too deeply, or contains a duplicate key.
+ * @throws Problem when the body is not JSON, is too large, nests too deeply, has an array of more than a thousand
+ *   elements outside a payload, or contains a duplicate key.
  */
 export async function readJsonBody(request: Request): Promise<JsonBody | undefined> {
   const bytes = await readBytes(request);
@@ -50,6 +53,7 @@ function parseBody(text: string, bytes: Uint8Array): JsonBody {
   const { value } = parsed;
   const most = DEEPEST_JSON + AROUND_PAYLOAD;
   if (jsonDepth(text) > most) throw invalidBody('', `is nested more than ${most} deep`);
+  checkArrays(value, []);
   const payloads = new Map<string, string>();
   walkMembers(text, (member) => {
     // JSON.parse keeps the last of several, silently.
@@ -59,6 +63,20 @@ function parseBody(text: string, bytes: Uint8Array): JsonBody {
     }
   });
   return { value, bytes, payloadOf: (path) => payloads.get(jsonPointer([...path, 'payload'])) };
+}
+
+/** Payloads have their own limits. */
+function checkArrays(value: unknown, path: string[]): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (path.at(-1) === 'payload' && path.length <= AROUND_PAYLOAD) return;
+  if (Array.isArray(value) && value.length > MOST_ELEMENTS) {
+    throw invalidBody(jsonPointer(path), `has ${value.length} elements, more than the limit of ${MOST_ELEMENTS}`);
+  }
+  for (const [key, part] of Object.entries(value)) {
+    path.push(key);
+    checkArrays(part, path);
+    path.pop();
+  }
 }
 
 function parseJson(text: string): { value: unknown } | { fault: string } {

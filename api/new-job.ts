@@ -10,7 +10,7 @@ import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
 import type { JsonBody } from './json-body.ts';
-import type { Fault } from './problem.ts';
+import { type Fault, faultAt } from './problem.ts';
 import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from './schemas.ts';
 
 const Key = Words.meta({ description: '1 to 500 characters.' });
@@ -79,7 +79,7 @@ export async function checkNewJob(
   if (!names.has(name)) {
     const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
     const detail = `no handler for ${name} is deployed (${known})`;
-    return { kind: 'unknown', fault: { in: 'body', pointer: `${place}/job_type`, detail } };
+    return { kind: 'unknown', fault: faultAt('body', `${place}/job_type`, detail) };
   }
   try {
     const payload = json.payloadOf(path) ?? '{}';
@@ -115,11 +115,11 @@ function toNewJob(
 function toFault(error: unknown, place: string): Fault | undefined {
   if (error instanceof PayloadInvalid) {
     const detail = error.message.slice(`payload${error.field}: `.length);
-    return { in: 'body', pointer: `${place}/payload${error.field}`, detail };
+    return faultAt('body', `${place}/payload${error.field}`, detail);
   }
   if (error instanceof SettingError) {
     const field = error.field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return { in: 'body', pointer: `${place}/${field}`, detail: error.message.slice(error.field.length + 2) };
+    return faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2));
   }
   return undefined;
 }

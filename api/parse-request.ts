@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { jsonPointer } from '../core/json.ts';
 import type { JsonBody } from './json-body.ts';
-import { type Fault, invalid, Problem } from './problem.ts';
+import { type Fault, type Faults, faultAt, invalid, joinFaults, MOST_ERRORS, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 
 export interface RawRequest {
@@ -32,11 +32,11 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
     { in: 'body', schema: json === undefined ? undefined : route.body, value: json?.value },
   ] as const;
   const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
-  const faults = [
-    ...repeatedParameters(shape, query),
-    ...results.flatMap((part) => toFaults(part.in, part.result?.error)),
-  ];
-  if (faults.length > 0) throw invalid(faults);
+  const faults = joinFaults([
+    repeatedParameters(shape, query),
+    ...results.map((part) => toFaults(part.in, part.result?.error)),
+  ]);
+  if (faults.total > 0) throw invalid(faults);
   const [path, queried, body] = results.map(({ result }) => result?.data);
   return { params: path, query: queried, body };
 }
@@ -44,29 +44,28 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
 const NOTHING = z.strictObject({});
 
 /** Returns the faults of a schema error with their JSON pointers; `above` is the path to the parsed value. */
-export function toFaults(place: Fault['in'], error: z.ZodError | undefined, above: PropertyKey[] = []): Fault[] {
-  return (error?.issues ?? []).flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
-        in: place,
-        pointer: jsonPointer([...above, ...issue.path, key]),
-        detail: 'is unknown',
-      }));
+export function toFaults(place: Fault['in'], error: z.ZodError | undefined, above: PropertyKey[] = []): Faults {
+  const shown: Fault[] = [];
+  let total = 0;
+  for (const issue of error?.issues ?? []) {
+    const isUnknown = issue.code === 'unrecognized_keys';
+    const paths = isUnknown ? issue.keys.map((key) => [key]) : [[]];
+    const detail = isUnknown ? 'is unknown' : issue.message;
+    for (const path of paths.slice(0, MOST_ERRORS - shown.length)) {
+      shown.push(faultAt(place, jsonPointer([...above, ...issue.path, ...path]), detail));
     }
-    return [{ in: place, pointer: jsonPointer([...above, ...issue.path]), detail: issue.message }];
-  });
+    total += paths.length;
+  }
+  return { shown, total };
 }
 
 /** Returns a fault for each known parameter that was sent more than once and is not a list. */
-function repeatedParameters(shape: z.ZodRawShape, query: RawRequest['query']): Fault[] {
+function repeatedParameters(shape: z.ZodRawShape, query: RawRequest['query']): Faults {
   const repeated = Object.entries(query).filter(
     ([name, texts]) => texts.length > 1 && name in shape && !(unwrap(shape[name]) instanceof z.ZodArray),
   );
-  return repeated.map(([name]) => ({
-    in: 'query',
-    pointer: jsonPointer([name]),
-    detail: 'is a duplicate parameter: send it once',
-  }));
+  const detail = 'is a duplicate parameter: send it once';
+  return { shown: repeated.map(([name]) => faultAt('query', jsonPointer([name]), detail)), total: repeated.length };
 }
 
 /**

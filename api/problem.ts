@@ -74,12 +74,38 @@ export class Problem extends Undo {
   }
 }
 
+/** The faults of a part of a request: the first ones, and how many there are in all. */
+export interface Faults {
+  readonly shown: readonly Fault[];
+  readonly total: number;
+}
+
+/** The largest number of errors in a response. A body of 2 MiB can contain hundreds of thousands. */
+export const MOST_ERRORS = 100;
+/** The longest pointer or detail in a response, in characters: an unknown key can be as long as the body. */
+const LONGEST_TEXT = 1000;
+
+/** Returns the faults of several parts as those of one. */
+export function joinFaults(parts: readonly Faults[]): Faults {
+  const shown = parts.flatMap((part) => part.shown).slice(0, MOST_ERRORS);
+  return { shown, total: parts.reduce((sum, part) => sum + part.total, 0) };
+}
+
+/** Returns a fault that a response can contain, however long the keys of the request are. */
+export function faultAt(place: Fault['in'], pointer: string, detail: string): Fault {
+  return { in: place, pointer: cut(pointer), detail: cut(detail) };
+}
+
+function cut(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+}
+
 /** Returns the problem for a request with invalid parts. */
-export function invalid(errors: readonly Fault[]): Problem {
-  const [first] = errors;
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more: see errors)` : '';
+export function invalid({ shown, total }: Faults): Problem {
+  const [first] = shown;
+  const more = total > 1 ? ` (and ${total - 1} more: see errors)` : '';
   const told = first === undefined ? '' : describeFault(first);
-  return new Problem('validation-failed', `${told}${more}`, { errors: errors.slice(0, MOST_ERRORS) });
+  return new Problem('validation-failed', `${told}${more}`, { errors: shown.slice(0, MOST_ERRORS) });
 }
 
 /** Describes a fault with its place; an empty pointer is the whole part. */
@@ -87,9 +113,12 @@ function describeFault({ in: part, pointer, detail }: Fault): string {
   return pointer === '' ? `${part}: ${detail}` : `${part} ${pointer}: ${detail}`;
 }
 
-const MOST_ERRORS = 100;
+/** Returns a fault as the faults of a request. */
+export function oneFault(fault: Fault): Faults {
+  return { shown: [fault], total: 1 };
+}
 
 /** Returns the problem for one invalid part of the body. */
 export function invalidBody(pointer: string, detail: string): Problem {
-  return invalid([{ pointer, detail, in: 'body' }]);
+  return invalid(oneFault(faultAt('body', pointer, detail)));
 }

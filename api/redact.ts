@@ -13,6 +13,7 @@ export const FIELDS = {
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // Results of the caller's own request: pages, outcomes and invalid parts.
     ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    'more_errors',
     ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
     // Counts and settings.
     ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],
@@ -23,6 +24,7 @@ export const FIELDS = {
   'jobs:read': [
     ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
+    'more_attempts',
     ...[
       'request_id',
       'requested_by',
@@ -47,6 +49,9 @@ export const WHOLE: ReadonlySet<string> = new Set([
   ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
 
+/** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */
+const AUDITED: ReadonlySet<string> = new Set(['name', 'scopes', 'made_by', 'request_id']);
+
 type AnyField = (typeof FIELDS.any)[number];
 type Readers = Scope | 'any';
 
@@ -64,7 +69,18 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
     const readers = READERS.get(name);
     if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
     if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
+    if (name === 'details') return [[name, redactDetails(value, scopes)]];
     return [[name, WHOLE.has(name) ? value : redact(value, scopes)]];
+  });
+  return Object.fromEntries(seen);
+}
+
+/** The details of an event can contain the filter of a redrive, and so a part of an error. */
+function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
+  if (!isRecord(details)) return details;
+  const seen = Object.entries(details).filter(([name]) => {
+    const readers = READERS.get(name) ?? 'any';
+    return readers === 'any' || scopes.has(readers) || AUDITED.has(name);
   });
   return Object.fromEntries(seen);
 }

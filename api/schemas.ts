@@ -130,7 +130,10 @@ export const JobDetail = z
     payload_too_large: z.boolean().optional().meta({
       description: 'True when the payload has more than 1 MiB: it is not shown, and the job does not run.',
     }),
-    attempt_history: z.array(Attempt).meta({ description: 'Attempts, newest first.' }),
+    attempt_history: z
+      .array(Attempt)
+      .meta({ description: 'The newest 100 attempts, newest first; the newest 1.5 MB with their stacks.' }),
+    more_attempts: z.boolean().meta({ description: 'Whether the job has older attempts.' }),
   })
   .meta({ id: 'JobDetail' });
 
@@ -172,5 +175,9 @@ export const RedriveFilter = z
     ...{ id: z.array(Id).optional(), since: z.string().optional(), until: z.string().optional() },
     ...{ error: z.string().optional(), group: z.string().optional() },
     ...{ limit: z.number().int().optional(), all: z.boolean().optional() },
+    too_large: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True when the filter has more than 16 KiB in a list, or 4 MiB: its parts are left out.' }),
   })
   .meta({ id: 'RedriveFilter', description: 'What the redrive was started for, as its request had it.' });

@@ -10,7 +10,7 @@ import type { Caller } from './caller.ts';
 import { demandMatch } from './conditional.ts';
 import type { JsonBody } from './json-body.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { invalid, Problem } from './problem.ts';
+import { invalid, oneFault, Problem } from './problem.ts';
 import { redact } from './redact.ts';
 import type { Answer, ApiDeps, Route } from './route.ts';
 
@@ -106,7 +106,7 @@ function idempotencyKey(route: Route, { request, caller, json }: Admitted): Idem
   const key = header.replace(/^"(.*)"$/, '$1');
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     const detail = 'expected 1 to 255 printable ASCII characters without spaces';
-    throw invalid([{ in: 'header', pointer: '/idempotency-key', detail }]);
+    throw invalid(oneFault({ in: 'header', pointer: '/idempotency-key', detail }));
   }
   const { pathname, search } = new URL(request.url);
   const hash = createHash('sha256').update(`${request.method} ${pathname}${search}\n`);

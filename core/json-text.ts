@@ -144,3 +144,20 @@ function plainNumber(source: string): string {
   while (digits[length - 1] === '0') length -= 1;
   return length === 0 ? '0' : `${sign}${digits.slice(0, length)}e${exponent + digits.length - length}`;
 }
+
+/** Returns the number of values in JSON text: objects, arrays, texts, numbers, booleans and nulls, but not keys. */
+export function countValues(json: string): number {
+  let count = 1;
+  for (let at = 0; at < json.length; at++) {
+    const sign = json[at];
+    if (sign === '"') {
+      // Unlike endOfString, this ends with a text that is not JSON.
+      while (++at < json.length && json[at] !== '"') at += json[at] === '\\' ? 1 : 0;
+    } else if (sign === ',') count += 1;
+    else if (sign === '[' || sign === '{') {
+      while (' \t\r\n'.includes(json[at + 1] ?? '-')) at += 1;
+      if (json[at + 1] !== ']' && json[at + 1] !== '}') count += 1;
+    }
+  }
+  return count;
+}

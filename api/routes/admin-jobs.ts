@@ -5,6 +5,7 @@ import { snakeCase } from '../../core/json.ts';
 import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
+import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { filterOn } from '../redact.ts';
@@ -26,8 +27,8 @@ import { found, jobDocument, noJob, readJob } from './jobs.ts';
 const TAG = 'Jobs';
 /** Selects the jobs that match every given part. */
 export const JOB_FILTER = {
-  status: z.array(Status).optional().meta({ description: 'Jobs in any of these statuses.' }),
-  job_type: z.array(JobTypeName).optional().meta({ description: 'Jobs of any of these types.' }),
+  status: z.array(Status).max(Status.options.length).optional().meta({ description: 'Jobs in any of these statuses.' }),
+  job_type: z.array(JobTypeName).max(MOST_ELEMENTS).optional().meta({ description: 'Jobs of any of these types.' }),
   routing_key: RoutingKeyName.optional(),
   unique_key: filterOn('unique_key', Words),
   error: filterOn('last_error', Words, 'Text that the last error contains, case-insensitively.'),

@@ -17,6 +17,7 @@ import { defineRoute } from '../route.ts';
 import { ApiKey, IdParams, NewApiKey, PageQuery, pageOf } from '../schemas.ts';
 
 const TAG = 'API keys';
+const GRANTS = [...SCOPES, ...(Object.keys(ROLES) as ApiRole[])] as const;
 const KeyBody = z
   .strictObject({
     name: z
@@ -24,8 +25,9 @@ const KeyBody = z
       .regex(KEY_NAME, 'expected 1 to 100 letters, digits, spaces and _ . : @ -, without a space at either end')
       .meta({ example: 'billing' }),
     scopes: z
-      .array(z.enum([...SCOPES, ...(Object.keys(ROLES) as ApiRole[])]))
+      .array(z.enum(GRANTS))
       .min(1)
+      .max(GRANTS.length)
       .meta({ description: 'Scopes, or roles, which are sets of scopes.' }),
     expires_in: z
       .string()

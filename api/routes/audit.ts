@@ -12,7 +12,9 @@ const AuditLine = z
     actor: z.string(),
     action: z.string(),
     job_id: z.string().nullable(),
-    details: z.record(z.string(), z.unknown()),
+    details: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'With more than 16 KiB of JSON only `too_large: true`.' }),
   })
   .meta({ id: 'AuditLine', description: 'An operation by a person or another caller.' });
 

@@ -4,7 +4,7 @@ import { type Enqueued, insertJobs, type NewJob } from '../../core/jobs/enqueue.
 import type { JsonBody } from '../json-body.ts';
 import { checkNewJob, type KnownHandlers, NewJobBody, readKnownHandlers } from '../new-job.ts';
 import { toFaults } from '../parse-request.ts';
-import { type Fault, invalid } from '../problem.ts';
+import { type Faults, invalid, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
 const MOST_JOBS = 1000;
@@ -18,7 +18,11 @@ const Item = z.object({
   index: z.number().int(),
   id: z.string().optional(),
   deduplicated: z.boolean().optional(),
-  errors: z.array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() })).optional(),
+  errors: z
+    .array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() }))
+    .optional()
+    .meta({ description: 'The first error of each invalid job, and up to 100 others in the whole response.' }),
+  more_errors: z.number().int().optional().meta({ description: 'Number of other errors of this job, not listed.' }),
 });
 const BulkAnswer = z
   .object({
@@ -51,8 +55,8 @@ export const enqueueJobs = defineRoute({
   run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
     const checked = await checkAll(known, body.jobs, json as JsonBody);
-    const faults = checked.flatMap((one) => ('errors' in one ? one.errors : []));
-    if (body.atomic && faults.length > 0) throw invalid(faults);
+    const faults = joinFaults(checked.flatMap((one) => ('errors' in one ? [one.errors] : [])));
+    if (body.atomic && faults.total > 0) throw invalid(faults);
     const items = await insertAll(db, checked, traceparent);
     const failed = checked.filter((one) => 'errors' in one).length;
     const deduplicated = items.filter((item) => item.deduplicated === true).length;
@@ -65,7 +69,7 @@ export const enqueueJobs = defineRoute({
   },
 });
 
-type Checked = { readonly job: NewJob } | { readonly errors: readonly Fault[] };
+type Checked = { readonly job: NewJob } | { readonly errors: Faults };
 
 async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: JsonBody): Promise<Checked[]> {
   const checked: Checked[] = [];
@@ -77,7 +81,7 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
       continue;
     }
     const verdict = await checkNewJob(known, parsed.data, json, path);
-    checked.push(verdict.kind === 'valid' ? { job: verdict.job } : { errors: [verdict.fault] });
+    checked.push(verdict.kind === 'valid' ? { job: verdict.job } : { errors: oneFault(verdict.fault) });
   }
   return checked;
 }
@@ -91,7 +95,12 @@ async function insertAll(
   const valid = checked.flatMap((one) => ('job' in one ? [{ ...one.job, traceparent }] : []));
   const enqueued: Enqueued[] = await insertJobs(db, valid);
   let next = 0;
-  return checked.map((one, index) =>
-    'errors' in one ? { index, errors: [...one.errors] } : { index, ...enqueued[next++] },
-  );
+  let room = MOST_ERRORS;
+  return checked.map((one, index) => {
+    if (!('errors' in one)) return { index, ...enqueued[next++] };
+    const errors = one.errors.shown.slice(0, 1 + room);
+    room -= errors.length - 1;
+    const more = one.errors.total - errors.length;
+    return { index, errors, ...(more > 0 && { more_errors: more }) };
+  });
 }

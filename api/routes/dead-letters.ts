@@ -5,6 +5,7 @@ import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
+import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { filterOn } from '../redact.ts';
@@ -15,9 +16,13 @@ const TAG = 'Dead letters';
 
 /** Selects the open dead letters that match every given part. */
 export const DEAD_LETTER_FILTER = {
-  job_type: z.array(JobTypeName).optional().meta({ description: 'Dead letters of any of these job types.' }),
+  job_type: z
+    .array(JobTypeName)
+    .max(MOST_ELEMENTS)
+    .optional()
+    .meta({ description: 'Dead letters of any of these job types.' }),
   routing_key: RoutingKeyName.optional(),
-  id: z.array(Id).max(1000).optional().meta({ description: 'Dead letters of any of these jobs.' }),
+  id: z.array(Id).max(MOST_ELEMENTS).optional().meta({ description: 'Dead letters of any of these jobs.' }),
   since: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or later.' }),
   until: Time.optional().meta({ description: 'Dead letters of jobs that died at this time or earlier.' }),
   error: filterOn('last_error', Words, 'Text that the error contains, case-insensitively.'),

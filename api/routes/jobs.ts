@@ -7,7 +7,7 @@ import type { Queryable } from '../../core/postgres/database.ts';
 import { Cancelled, Enqueued, TrackedJob } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
-import { invalid, Problem } from '../problem.ts';
+import { invalid, oneFault, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams } from '../schemas.ts';
 
@@ -33,7 +33,7 @@ export const enqueueJob = defineRoute({
     if (checked.kind === 'unknown') {
       throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
     }
-    if (checked.kind === 'invalid') throw invalid([checked.fault]);
+    if (checked.kind === 'invalid') throw invalid(oneFault(checked.fault));
     const { id, deduplicated } = await insertJob(db, { ...checked.job, traceparent });
     const job = await readLiveJob(db, id);
     return {
@@ -99,7 +99,7 @@ export async function readJob({ params, db }: { params: { id: string }; db: Quer
 }
 
 /** Returns the whole document of a job, from which `redact` removes what the caller may not see. */
-export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string, unknown> {
+export function jobDocument({ job, attempts, moreAttempts, waiting }: ShownJob): Record<string, unknown> {
   const { payload, result, ...rest } = job;
   return {
     ...snakeCase(rest),
@@ -109,5 +109,6 @@ export function jobDocument({ job, attempts, waiting }: ShownJob): Record<string
     payload_restricted: false,
     ...(payload === null && { payload_too_large: true }),
     attempt_history: attempts.map(snakeCase),
+    more_attempts: moreAttempts,
   };
 }

@@ -9,6 +9,7 @@ import {
 } from '../../core/dead-letters/redrive-operation.ts';
 import { snakeCase } from '../../core/json.ts';
 import { ChangedRedrive, Preview, Redrive, ShownRedrive } from '../documents.ts';
+import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
@@ -102,7 +103,7 @@ export const getRedrive = defineRoute({
   query: z.strictObject({
     job_id: z
       .array(Id)
-      .max(1000)
+      .max(MOST_ELEMENTS)
       .optional()
       .meta({ description: 'Jobs to check: moved_jobs lists those that the redrive moved.' }),
   }),

@@ -34,6 +34,8 @@ export interface SeenJob {
   };
   /** Newest first. */
   readonly attempts: readonly ShownAttempt[] | undefined;
+  /** Whether the job has older attempts. */
+  readonly moreAttempts: boolean | undefined;
   readonly waiting: string | null | undefined;
 }
 
@@ -42,6 +44,9 @@ export type SeenDeadLetter = Omit<ShownDeadLetter, 'payload' | 'rawBody'> & {
   readonly payload: string | null | undefined;
   readonly rawBody: string | null | undefined;
 };
+
+/** The largest number of running redrives that are read: more than ever run at once. */
+export const MOST_REDRIVES = 1000;
 
 /** The state of jobs, handlers and redrives. */
 export interface Overview {

@@ -8,7 +8,6 @@ import {
   cancelRedrive,
   listRedrives,
   readRedrive,
-  runningRedrives,
   startRedrive,
   stepRedrive,
 } from '../../core/dead-letters/redrive-operation.ts';
@@ -27,7 +26,7 @@ import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
-import type { Backend } from './backend.ts';
+import { type Backend, MOST_REDRIVES } from './backend.ts';
 
 /** SQLSTATE insufficient_privilege: the login of an application may enqueue but not read jobs. */
 const MAY_NOT_LOOK = '42501';
@@ -38,7 +37,7 @@ export function backendByDatabase(db: Database): Backend {
     readOverview: async () => ({
       stats: await readStats(db),
       handlers: await readHandlerNumbers(db),
-      redrives: await runningRedrives(db),
+      redrives: (await listRedrives(db, { status: 'running', limit: MOST_REDRIVES })).toReversed(),
     }),
     listJobs: (filter, limit) => listJobs(db, filter, limit),
     showJob: (id) => showJob(db, id),

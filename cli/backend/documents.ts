@@ -3,13 +3,14 @@ import { exactJson, snakeCase } from '../screen/json.ts';
 import type { SeenDeadLetter, SeenJob } from './backend.ts';
 
 /** Returns a job as `--json` prints it: column names, the payload digit for digit, the attempts newest first. */
-export function jobDocument({ job, attempts, waiting }: SeenJob): Record<string, unknown> {
+export function jobDocument({ job, attempts, moreAttempts, waiting }: SeenJob): Record<string, unknown> {
   return {
     ...snakeCase(job),
     payload: typeof job.payload === 'string' ? exactJson(job.payload) : job.payload,
     result: typeof job.result === 'string' ? exactJson(job.result) : job.result,
     waiting,
     attempt_history: attempts?.map(snakeCase),
+    more_attempts: moreAttempts,
     ...(job.payload === undefined && { payload_restricted: true }),
     ...(job.payload === null && { payload_too_large: true }),
   };

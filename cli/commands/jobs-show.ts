@@ -34,7 +34,7 @@ export function addJobsShow(jobs: Command): void {
     );
 }
 
-function show({ job, attempts, waiting }: SeenJob): void {
+function show({ job, attempts, moreAttempts, waiting }: SeenJob): void {
   printPairs([
     ['id', job.id],
     ['handler', handlerName(job)],
@@ -54,6 +54,7 @@ function show({ job, attempts, waiting }: SeenJob): void {
     ['payload', job.payload === null ? 'not shown: more than 1 MiB' : shownPayload(job.payload)],
     ['result', shownPayload(job.result)],
     ...(attempts ?? []).map((attempt) => [entryName(attempt), attemptLine(attempt)] as const),
+    ['older attempts', moreAttempts ? `not shown: only the newest ${attempts?.length} are` : null],
     ['stack', attempts?.[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));

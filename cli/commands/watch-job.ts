@@ -13,18 +13,24 @@ const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_
 /** Prints each step of a job until it ends; returns the job, or undefined when it no longer exists. */
 export async function watchJob(backend: Backend, id: string): Promise<SeenJob | undefined> {
   let status: JobStatus | undefined;
-  let told = 0;
+  let told: string | undefined;
   for (;;) {
     const shown = await backend.showJob(id);
     if (shown === undefined) return undefined;
     const { attempts = [] } = shown;
-    const fresh = attempts.slice(0, attempts.length - told).reverse();
+    const known = attempts.findIndex((attempt) => keyOf(attempt) === told);
+    const fresh = attempts.slice(0, known === -1 ? attempts.length : known).reverse();
     for (const line of news(shown, fresh, status)) printMessage(line);
-    told = attempts.length;
+    told = attempts[0] && keyOf(attempts[0]);
     status = shown.job.status;
     if (ENDED.includes(status)) return shown;
     await wait(POLL_MS);
   }
+}
+
+/** Distinguishes the entries of a history, of which only the newest are shown. */
+function keyOf({ attempt, outcome, finishedAt }: ShownAttempt): string {
+  return `${attempt} ${outcome} ${finishedAt.getTime()}`;
 }
 
 /**

@@ -7,7 +7,8 @@ const MOST_IDS = 5;
 
 /** Returns the filter of a redrive as the options of `millrace redrive`, to repeat it. */
 export function filterFlags(filter: RedriveFilter, mostIds = MOST_IDS): string {
-  const { job_type: types, routing_key: key, id: ids = [], since, until, error, group, limit, all } = filter;
+  const { job_type: types, routing_key: key, id: ids = [], since, until, error, group, limit, all, too_large } = filter;
+  if (too_large) return '(too large to list)';
   const flags = [
     types && `--job-type ${types.join(',')}`,
     key !== undefined && `--routing-key ${quoted(key)}`,

@@ -12,6 +12,8 @@ export interface RedriveFilter {
   readonly group?: string | undefined;
   readonly limit?: number | undefined;
   readonly all?: boolean | undefined;
+  /** True when the filter is too large for a list, and its parts are left out. */
+  readonly too_large?: boolean | undefined;
 }
 
 /** A redrive by filter and its progress. */
@@ -41,9 +43,20 @@ interface OperationRow extends Omit<RedriveOperation, 'filter'> {
 }
 
 function toOperation(row: OperationRow): RedriveOperation {
-  const { job_types: job_type, routing_key, job_ids: id, since, until, error, group, limit, all } = row.filter;
+  const {
+    job_types: job_type,
+    routing_key,
+    job_ids: id,
+    since,
+    until,
+    error,
+    group,
+    limit,
+    all,
+    too_large,
+  } = row.filter;
   // The keys stay in the order of the API, so that both ways print the same.
-  return { ...row, filter: { job_type, routing_key, id, since, until, error, group, limit, all } };
+  return { ...row, filter: { job_type, routing_key, id, since, until, error, group, limit, all, too_large } };
 }
 
 const READ_CLOCK = `select millrace.clock() as now`;
@@ -64,21 +77,28 @@ export async function startRedrive(
   return String(rows[0]?.id);
 }
 
+/** The largest filter in a list, in bytes of its JSON: 200 of them fit in a response. */
+const LISTED_BYTES = 16_384;
+/** The largest filter of one redrive: more than a hundred thousand ids, and less than Lambda returns. */
+const SHOWN_BYTES = 4_194_304;
+
 const STEP_REDRIVE = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         case when octet_length(filter::text) <= $3 then filter else '{"too_large": true}' end as filter,
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
 /** Moves up to `most` jobs within the rate, and returns the redrive; undefined if no redrive has this id. */
 export async function stepRedrive(db: Queryable, id: string, most: number): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<OperationRow>(STEP_REDRIVE, [id, most]);
+  const { rows } = await db.query<OperationRow>(STEP_REDRIVE, [id, most, LISTED_BYTES]);
   return rows.map(toOperation)[0];
 }
 
 const READ_REDRIVES = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         case when octet_length(filter::text) <= $6 then filter else '{"too_large": true}' end as filter,
          created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
@@ -87,14 +107,19 @@ const READ_REDRIVES = `
 
 /** Returns a redrive without moving jobs; undefined if no redrive has this id. */
 export async function readRedrive(db: Queryable, id: string): Promise<RedriveOperation | undefined> {
-  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [id, null, 1, null, 0]);
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [id, null, 1, null, 0, SHOWN_BYTES]);
   return rows.map(toOperation)[0];
 }
 
-/** Returns the running redrives, the oldest first. */
-export async function runningRedrives(db: Queryable): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, 'running', null, null, 0]);
-  return rows.map(toOperation).toReversed();
+const RUNNING_REDRIVES = `
+  select id, rate_per_second as "ratePerSecond", done_count::integer as done, requested_by as "requestedBy"
+    from millrace.operations where kind = 'redrive' and status = 'running' order by id`;
+
+export type RunningRedrive = Pick<RedriveOperation, 'id' | 'ratePerSecond' | 'done' | 'requestedBy'>;
+
+/** Returns the running redrives, the oldest first, without their filters: the dispatcher must survive any of them. */
+export async function runningRedrives(db: Queryable): Promise<RunningRedrive[]> {
+  return (await db.query<RunningRedrive>(RUNNING_REDRIVES)).rows;
 }
 
 const READ_NEXT_REDRIVES = `
@@ -128,7 +153,7 @@ interface RedriveWish {
 /** Returns redrives, the newest first. */
 export async function listRedrives(db: Queryable, wish: RedriveWish): Promise<RedriveOperation[]> {
   const { status = null, before = null, skip = 0, limit } = wish;
-  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, status, limit, before, skip]);
+  const { rows } = await db.query<OperationRow>(READ_REDRIVES, [null, status, limit, before, skip, LISTED_BYTES]);
   return rows.map(toOperation);
 }
 

@@ -1,7 +1,7 @@
 import {
-  nextRedrives,
-  postponeRedrive,
   type RedriveOperation,
+  type RunningRedrive,
+  runningRedrives,
   stepRedrive,
 } from '../dead-letters/redrive-operation.ts';
 import type { Log } from '../log.ts';
@@ -50,11 +50,7 @@ export async function workOffRedrives({ db, log, time }: RedriveDeps): Promise<n
 const MOST_STEPS = 10;
 
 /** Advances a redrive, past dead letters that do not match, so that it ends without a delay. */
-async function step(
-  db: Database,
-  { id, done, ratePerSecond }: RedriveOperation,
-  hasTime: () => boolean,
-): Promise<RedriveOperation | undefined> {
+async function step(db: Database, { id, done, ratePerSecond }: RunningRedrive): Promise<RedriveOperation | undefined> {
   let now = await stepRedrive(db, id, REDRIVE_STEP);
   for (let steps = 1; steps < MOST_STEPS && now?.status === 'running' && hasTime(); steps += 1) {
     if (ratePerSecond !== null || now.done - done >= REDRIVE_STEP) break;
@@ -63,6 +59,6 @@ async function step(
   return now;
 }
 
-function redriveFields({ id, requestedBy }: RedriveOperation) {
+function redriveFields({ id, requestedBy }: Pick<RunningRedrive, 'id' | 'requestedBy'>) {
   return { redrive_id: id, actor: requestedBy };
 }

@@ -1,10 +1,12 @@
 import { PayloadInvalid } from '../errors.ts';
 import { DEEPEST_JSON, jsonDepth, jsonPointer } from '../json.ts';
-import { keepsDigits, printedBytes, walkMembers } from '../json-text.ts';
+import { countValues, keepsDigits, printedBytes, walkMembers } from '../json-text.ts';
 import { isStorable } from '../text.ts';
 
 /** The largest payload, in bytes of the text that Postgres prints; millrace.payload_text has the same limit. */
 const LARGEST_PAYLOAD_BYTES = 1_048_576;
+/** The largest number of JSON values in a payload: an object of two bytes takes sixty bytes of memory or more. */
+const MOST_VALUES = 100_000;
 const INSTEAD = 'store it elsewhere and pass its address';
 const TOO_DEEP = `is nested more than ${DEEPEST_JSON} deep`;
 
@@ -15,6 +17,7 @@ const TOO_DEEP = `is nested more than ${DEEPEST_JSON} deep`;
 export function payloadJson(payload: unknown): string {
   check(payload, [], new Set());
   const json = JSON.stringify(payload) ?? '{}';
+  checkCount(json);
   checkSize(json);
   return json;
 }
@@ -38,8 +41,14 @@ export async function checkPayloadText(json: string, schema?: PayloadSchema): Pr
 function checkSize(json: string): void {
   const bytes = printedBytes(json);
   if (bytes <= LARGEST_PAYLOAD_BYTES) return;
-  const fault = `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}`;
-  throw new PayloadInvalid('', `${fault}: ${INSTEAD}`);
+  throw new PayloadInvalid('', `has ${bytes} bytes, more than the limit of ${LARGEST_PAYLOAD_BYTES}: ${INSTEAD}`);
+}
+
+/** Counts before the values exist. Every value has at least one character, so a short text needs no count. */
+function checkCount(json: string): void {
+  const count = json.length < MOST_VALUES ? 0 : countValues(json);
+  if (count > MOST_VALUES)
+    throw new PayloadInvalid('', `has ${count} JSON values, more than the limit of ${MOST_VALUES}: ${INSTEAD}`);
 }
 
 function check(given: unknown, path: string[], above: Set<object>): void {
@@ -95,7 +104,7 @@ function isBoxed(value: object): boolean {
 
 /**
  * Parses a stored payload with a handler's schema; null is a payload that is too large to read.
- * @throws PayloadInvalid when it is not JSON, a number would change its value, or the schema refuses it.
+ * @throws PayloadInvalid when it is not JSON, has too many values, a number would change, or the schema refuses it.
  */
 export async function parsePayload(json: string | null, schema: PayloadSchema): Promise<unknown> {
   if (json === null) throw new PayloadInvalid('', `has more than ${LARGEST_PAYLOAD_BYTES} bytes: ${INSTEAD}`);
@@ -103,7 +112,9 @@ export async function parsePayload(json: string | null, schema: PayloadSchema): 
 }
 
 async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unknown> {
-  const result = await schema['~standard'].validate(value);
+  const answer = schema['~standard'].validate(value);
+  // Without a wait, the issues of one payload are garbage before the next one is validated.
+  const result = answer instanceof Promise ? await answer : answer;
   if (result.issues === undefined) return result.value;
   const [first] = result.issues;
   const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
@@ -117,6 +128,7 @@ async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unkno
 function readJson(json: string): unknown {
   // Node reads JSON by recursion, and Postgres accepts thousands of levels. A level takes two characters.
   if (json.length > 2 * DEEPEST_JSON && jsonDepth(json) > DEEPEST_JSON) throw new PayloadInvalid('', TOO_DEEP);
+  checkCount(json);
   try {
     return parseLossless(json);
   } catch (error) {

@@ -8,6 +8,7 @@ export interface AuditLine {
   readonly actor: string;
   readonly action: string;
   readonly jobId: string | null;
+  /** `{ too_large: true }` for more than 16 KiB, so that no event can make the list unreadable. */
   readonly details: unknown;
 }
 
@@ -24,7 +25,8 @@ export interface AuditPage {
 }
 
 const PAGE_AUDIT = `
-  select id, at, actor, action, job_id as "jobId", details
+  select id, at, actor, action, job_id as "jobId",
+         case when octet_length(details::text) <= 16384 then details else '{"too_large": true}' end as details
     from (select * from millrace.audit_log
             where id < coalesce($1::bigint, 9223372036854775807) and ($5::bigint is null or job_id = $5)
             order by id desc limit $6) l

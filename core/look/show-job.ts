@@ -22,8 +22,10 @@ export interface ShownJob {
    * read, and `result` without a result.
    */
   readonly job: Job & { readonly payload: string | null; readonly result: string | null };
-  /** The history, the newest entry first. */
+  /** The newest 100 entries of the history, the newest first. The newest 1.5 MB have their stacks. */
   readonly attempts: readonly ShownAttempt[];
+  /** Whether the history has older entries. */
+  readonly moreAttempts: boolean;
   /** Whether a handler for it is registered. */
   readonly handled: boolean;
   /** Why the job waits, in one sentence; null when it is finished. */
@@ -50,11 +52,21 @@ const SHOW_JOB = `
     left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key
     left join millrace.cancel_requests c on c.job_id = j.id`;
 
+/** The largest number of entries of a history that are shown: a job can be snoozed without limit. */
+const MOST_ATTEMPTS = 100;
+
+// Lambda returns at most 6 MB, with the payload and the result. The sums count what JSON prints.
 const SHOW_ATTEMPTS = `
-  select attempt, outcome, error_name as "errorName", error_message as "errorMessage",
-         error_stacktrace as "errorStacktrace", started_at as "startedAt", finished_at as "finishedAt",
-         delay_seconds as "delaySeconds", request_id as "requestId"
-    from millrace.job_attempts where job_id = $1::bigint order by id desc`;
+  select attempt, outcome, error_name as "errorName",
+         case when messages <= 1500000 then error_message else left(error_message, 200) end as "errorMessage",
+         case when stacks <= 1500000 then error_stacktrace end as "errorStacktrace",
+         started_at as "startedAt", finished_at as "finishedAt", delay_seconds as "delaySeconds",
+         request_id as "requestId"
+    from (select *, sum(octet_length(to_json(coalesce(error_message, ''))::text)) over newest as messages,
+                 sum(octet_length(to_json(coalesce(error_stacktrace, ''))::text)) over newest as stacks
+            from (select * from millrace.job_attempts where job_id = $1::bigint order by id desc limit $2) a
+            window newest as (order by id desc)) m
+    order by id desc`;
 
 interface ShowRow extends JobRow, Surroundings {
   payload: string | null;
@@ -66,7 +78,8 @@ export async function showJob(db: Queryable, id: string): Promise<ShownJob | und
   const { rows } = await db.query<ShowRow>(SHOW_JOB, [id]);
   const [row] = rows;
   if (row === undefined) return undefined;
-  const { rows: attempts } = await db.query<ShownAttempt>(SHOW_ATTEMPTS, [id]);
+  const { rows: attempts } = await db.query<ShownAttempt>(SHOW_ATTEMPTS, [id, MOST_ATTEMPTS + 1]);
   const job = { ...toJob(row), payload: row.payload, result: row.result };
-  return { job, attempts, handled: row.handled, waiting: whyWaiting(job, row) };
+  const shown = { attempts: attempts.slice(0, MOST_ATTEMPTS), moreAttempts: attempts.length > MOST_ATTEMPTS };
+  return { job, ...shown, handled: row.handled, waiting: whyWaiting(job, row) };
 }

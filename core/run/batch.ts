@@ -1,5 +1,6 @@
 import type { Queues } from '../aws/queues.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
+import { OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
@@ -44,4 +45,10 @@ export interface Disposal {
 export function bounce(disposal: Disposal, message: { messageId: string; receiptHandle: string }): void {
   disposal.failed.add(message.messageId);
   disposal.visible.add(message.receiptHandle);
+}
+
+/** Returns whether the invocation has time for the handler's timeout and the reserve. */
+export function fits({ definition }: BatchDeps, invocation: Invocation, pauseMs = 0): boolean {
+  const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
+  return invocation.getRemainingTimeInMillis() - pauseMs >= needed * 1000;
 }

@@ -18,9 +18,9 @@ export interface OpenJob {
   readonly job: StartedJob;
   readonly attempt: Attempt;
   /** Whether its run was called. */
-  readonly entered: boolean;
+  entered: boolean;
   /** When it started, on the clock of `Time`. */
-  readonly begun: number;
+  begun: number;
   /** Undefined while it runs. */
   result: AttemptResult | undefined;
 }
@@ -64,6 +64,16 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
   }));
 }
 
+/** Returns the outcome of jobs that never ran because others used the time of their invocation: they are due again. */
+export function postpone(open: readonly OpenJob[]): SettledRun[] {
+  const outcome = snoozed('the jobs before it in its batch, with large payloads, left no time to run it');
+  return open.map(({ job, attempt: { number, max } }) => ({
+    delivery: job.delivery,
+    waitSeconds: job.answer.waitSeconds,
+    result: { outcome, number, max, durationMs: 0, overstayed: false },
+  }));
+}
+
 /** A failure that the job at fault already has is the first one, and remains. */
 function charged({ result }: OpenJob, failed: () => Outcome): Outcome {
   const failure = result?.outcome.kind === 'failed' || result?.outcome.kind === 'dead_letter';
@@ -72,8 +82,11 @@ function charged({ result }: OpenJob, failed: () => Outcome): Outcome {
 
 function interrupted(guilty: OpenJob | undefined, words: string): Outcome {
   const culprit = guilty === undefined ? 'a job that had ended' : `job ${guilty.attempt.jobId}`;
-  const message = `the process ended because of ${culprit}: ${words}`;
-  // The stack is that of the job at fault.
+  return snoozed(`the process ended because of ${culprit}: ${words}`);
+}
+
+/** Without a stack: it would be that of another job, or of Millrace. */
+function snoozed(message: string): Outcome {
   const error = { ...describeFailure(new Error(message)), name: 'Interrupted', stack: null };
   return { kind: 'snoozed', error, delaySeconds: 0 };
 }

@@ -1,9 +1,9 @@
-import { MAX_RECEIVE_COUNT, OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
+import { MAX_RECEIVE_COUNT } from '../handler/timing.ts';
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
 import { retryUntilDone } from '../time.ts';
 import { applyDecisions } from './apply-decisions.ts';
-import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
+import { type BatchDeps, bounce, type Disposal, fits, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { batchFields } from './log-fields.ts';
 import { releaseUnstarted } from './release-unstarted.ts';
@@ -153,12 +153,6 @@ async function startWithRetry(deps: BatchDeps, invocation: Invocation, batch: St
   });
   if (started === undefined) throw failure;
   return started;
-}
-
-/** Returns whether the invocation has time for the handler's timeout and the reserve. */
-function fits({ definition }: BatchDeps, invocation: Invocation, pauseMs = 0): boolean {
-  const needed = definition.timeoutSeconds + OVERRUN_SECONDS + SETTLE_RESERVE_SECONDS;
-  return invocation.getRemainingTimeInMillis() - pauseMs >= needed * 1000;
 }
 
 async function findFirstSuspect(deps: BatchDeps, deliveries: readonly Delivery[]): Promise<Delivery | undefined> {

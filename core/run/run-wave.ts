@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TimedOut } from '../errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../handler/retry-policy.ts';
-import type { BatchDeps, Disposal, Invocation } from './batch.ts';
+import { type BatchDeps, type Disposal, fits, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
-import { endEarly, type OpenJob, type StartedJob } from './end-early.ts';
+import { endEarly, type OpenJob, postpone, type StartedJob } from './end-early.ts';
 import type { SettledRun } from './log-fields.ts';
 import { type AttemptDeps, runAttempt } from './run-attempt.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
@@ -12,6 +12,9 @@ import { currentOwner, owned, type UncaughtError } from './uncaught-errors.ts';
 
 /** Time from one settle to the next while jobs still run, in milliseconds. */
 const SETTLE_EVERY_MS = 1_000;
+
+/** Characters of payloads of which the values exist at once: they can take thirty times as much memory. */
+const MOST_PAYLOAD_TEXT = 2_097_152;
 
 /** The stack frames of the call that the debugger evaluates, above the code that it paused. */
 const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at eval \(eval at .*/;
@@ -46,33 +49,65 @@ type Open = Map<Delivery, OpenJob>;
  */
 export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promise<number[]> {
   const own = { ...deps, policy: wave.policy ?? DEFAULT_RETRY_POLICY };
-  const entered = run.uncaught === undefined;
-  const open: Open = new Map(wave.jobs.map((job) => [job.delivery, openJob(own, job, entered)]));
+  const open: Open = new Map(wave.jobs.map((job) => [job.delivery, openJob(own, job)]));
   run.over = new AbortController();
   watchWave(own, run, open);
   const durations: number[] = [];
-  const attempts = (entered ? [...open.values()] : []).map(async (one) => {
-    one.result = await owned(one.attempt, () => runAttempt(own, one.attempt));
-    run.overstayed ||= one.result.overstayed;
-    durations.push(one.result.durationMs);
-  });
+  const attempts = runInTurn(own, run, [...open.values()], durations);
   const { over } = run;
-  void Promise.allSettled(attempts).then(() => over.abort());
+  void attempts.catch(() => undefined).then(() => over.abort());
   await settleWhileRunning(deps, run, { open, decided: wave.decided });
   // Node reports rejections that no code awaits at the end of a turn of its loop.
   await nextTurn();
   // Decisions must finish before any settle: otherwise a twin could find its job dead and redrive it.
   await wave.decided;
-  await settleBatch(deps, run, run.uncaught ? endEarly(own, [...open.values()], run.uncaught) : ended(open));
-  if (!run.uncaught) await Promise.all(attempts);
+  const left = [...open.values()].filter(({ entered }) => !entered);
+  const ends = run.uncaught ? endEarly(own, [...open.values()], run.uncaught) : [...ended(open), ...postpone(left)];
+  await settleBatch(deps, run, ends);
+  if (!run.uncaught) await attempts;
   return durations;
 }
 
-function openJob({ time }: AttemptDeps, job: StartedJob, entered: boolean): OpenJob {
+/**
+ * Runs the jobs concurrently, in order, as far as their payloads fit into memory together; the others run when earlier
+ * ones have ended. Without an uncaught error, a job that is not entered at the end had no time left.
+ */
+async function runInTurn(
+  deps: AttemptDeps & BatchDeps,
+  run: WaveRun,
+  jobs: readonly OpenJob[],
+  durations: number[],
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  let held = 0;
+  for (const one of jobs) {
+    const size = one.attempt.payload?.length ?? 0;
+    const waits = held > 0 && held + size > MOST_PAYLOAD_TEXT;
+    while (held > 0 && held + size > MOST_PAYLOAD_TEXT) await Promise.race(running);
+    if (run.uncaught || (waits && (run.overstayed || !fits(deps, run.invocation)))) break;
+    held += size;
+    const attempt = enter(deps, run, one, durations).finally(() => {
+      held -= size;
+      running.delete(attempt);
+    });
+    running.add(attempt);
+  }
+  await Promise.all(running);
+}
+
+async function enter(deps: AttemptDeps & BatchDeps, run: WaveRun, one: OpenJob, durations: number[]): Promise<void> {
+  one.entered = true;
+  one.begun = deps.time.now();
+  one.result = await owned(one.attempt, () => runAttempt(deps, one.attempt));
+  run.overstayed ||= one.result.overstayed;
+  durations.push(one.result.durationMs);
+}
+
+function openJob({ time }: AttemptDeps, job: StartedJob): OpenJob {
   const { jobId, claimNo } = job.delivery.message;
   const { payload, attempt: number, maxAttempts: max, traceparent } = job.answer;
   const attempt = { jobId, claimNo, payload, number, max, traceparent };
-  return { job, attempt, entered, begun: time.now(), result: undefined };
+  return { job, attempt, entered: false, begun: time.now(), result: undefined };
 }
 
 function ended(open: Open): SettledRun[] {

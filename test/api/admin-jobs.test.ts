@@ -35,6 +35,44 @@ describe('GET /admin/jobs/:id', () => {
   });
 });
 
+describe('GET /admin/jobs/:id of a job with a long history', () => {
+  const insertAttempts = async (count: number, message: string, stack: string) => {
+    const { id } = await one(`insert into millrace.jobs (job_type, run_at) values ('any', now() + interval '1 day')
+                                returning id`);
+    await pool.query(
+      `insert into millrace.job_attempts (job_id, attempt, outcome, error_name, error_message, error_stacktrace)
+         select $1, g, 'failed', 'Error', repeat($3, 8000), repeat($4, 32000) from generate_series(1, $2::integer) g`,
+      [id, count, message, stack],
+    );
+    return id;
+  };
+
+  it.each([
+    [1000, 'm', 's'],
+    [1000, '\u{1}', '\u{1}'],
+    [100, '€', '€'],
+  ])('shows the newest of %i attempts with %j in less than 6 MB', async (count, message, stack) => {
+    const id = await insertAttempts(count, message, stack);
+
+    const { text, body } = await ask(`/admin/jobs/${id}`);
+
+    const numbers = body.attempt_history.map(({ attempt }: { attempt: number }) => attempt);
+    expect(Buffer.byteLength(text)).toBeLessThan(4_000_000);
+    expect(numbers).toEqual(Array.from({ length: 100 }, (_, n) => count - n));
+    expect(body.attempt_history[0]).toMatchObject({ error_stacktrace: stack.repeat(32_000) });
+    expect(body.attempt_history[99]).toMatchObject({ error_stacktrace: null });
+    expect(body.more_attempts).toBe(count > 100);
+  });
+
+  it('shows a short history whole', async () => {
+    const { body } = await ask(`/admin/jobs/${await insertAttempts(3, 'm', 's')}`);
+
+    const stacks = body.attempt_history.map((attempt: { error_stacktrace: string }) => attempt.error_stacktrace);
+    expect(stacks).toEqual(Array(3).fill('s'.repeat(32_000)));
+    expect(body.more_attempts).toBe(false);
+  });
+});
+
 describe('POST /admin/jobs/:id/retry', () => {
   it('gives a dead job fresh attempts once and records the caller in the audit log', async () => {
     const id = await insertAs('dead_letter');

@@ -177,3 +177,16 @@ describe('the audit log', () => {
     ]);
   });
 });
+
+describe('a key that a caller without a key creates', () => {
+  it.each(['jwt:ada', 'iam:arn:aws:iam::1:role/ops'])('is found by its maker in the audit log: %s', async (name) => {
+    const caller = async () => ({ name, id: name, scopes: new Set(['keys:admin', 'audit:read'] as const) });
+    const made = createApp({ ...deps, authentication: [caller] });
+    const body = { name: 'made', scopes: ['audit:read'] };
+
+    const key = await askApp(made, '/admin/api-keys', { method: 'POST', body });
+    const found = await askApp(made, `/admin/audit?action=create_key&actor=${encodeURIComponent(name)}`);
+
+    expect(found.body.items).toMatchObject([{ actor: name, details: { key: key.body.id, name: 'made' } }]);
+  });
+});

@@ -87,6 +87,42 @@ describe('POST /jobs/bulk', () => {
     ]);
   });
 
+  const keys = Array.from({ length: 500 }, (_, n) => `k${n}`);
+  const manyFaults: [string, string, number][] = [
+    ['unknown keys', `{${keys.map((key) => `"${key}":0`)}}`, 400],
+    ['a long key', `{"${'~'.repeat(1_000_000)}":0}`, 1],
+    ['a long job type and unknown keys', `{"job_type":"${'x'.repeat(900)}",${keys.map((key) => `"${key}":0`)}}`, 300],
+  ];
+
+  it.each(manyFaults)('bounds its response to jobs with %s', async (_name, job, length) => {
+    const list = Array(length).fill(job).join(',');
+
+    const one = await send(`{"jobs":[${list}]}`);
+    const each = await send(`{"atomic":false,"jobs":[${list},{"job_type":"any"}]}`);
+
+    const shown = each.body.items.flatMap(({ errors = [] }: { errors?: unknown[] }) => errors);
+    expect([one.status, each.status]).toEqual([422, 207]);
+    expect(one.body.errors.length).toBeLessThanOrEqual(100);
+    expect(shown.length).toBeLessThanOrEqual(length + 100);
+    expect(Math.max(one.text.length, each.text.length)).toBeLessThan(2_000_000);
+  });
+
+  it('counts the errors that it does not list', async () => {
+    const job = Object.fromEntries(keys.map((key) => [key, 0]));
+
+    const { body } = await post({ jobs: [job, job, { job_type: 'any' }], atomic: false });
+
+    const counts = body.items.map((item: { errors?: unknown[]; more_errors?: number }) => [
+      item.errors?.length,
+      item.more_errors,
+    ]);
+    expect(counts).toEqual([
+      [100, 401],
+      [2, 499],
+      [undefined, undefined],
+    ]);
+  });
+
   it('PAY-04: keeps every digit of every payload', async () => {
     const { body } = await send(
       '{"jobs":[{"job_type":"any","payload":{"p":1.10}},{"job_type":"any","payload":[1e2,0.50]}]}',

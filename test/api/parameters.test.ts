@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { ROUTES } from '../../api/routes.ts';
 import { openApi } from './world.ts';
 
@@ -60,4 +61,46 @@ it.each([
   expect(replies.map(({ body }) => body.errors)).toEqual(
     refused.map(() => [{ in: 'body', pointer: `/${name}`, detail }]),
   );
+});
+
+/** Returns the paths of the arrays without a maximum. */
+function unlimited(schema: unknown, path = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = 'type' in schema && schema.type === 'array' && !('maxItems' in schema) ? [path] : [];
+  return [...own, ...Object.entries(schema).flatMap(([key, part]) => unlimited(part, `${path}/${key}`))];
+}
+
+it('every array that a request can contain has a maximum', () => {
+  const found = ROUTES.flatMap(({ path, params, query, body }) =>
+    [params, query, body].flatMap((part) =>
+      part ? unlimited(z.toJSONSchema(part, { io: 'input', unrepresentable: 'any' }), path) : [],
+    ),
+  );
+
+  expect(found).toEqual([]);
+});
+
+const many = (length: number) => Array.from({ length }, (_, n) => n);
+it.each([
+  ['/admin/redrives', { job_type: many(180_000) }, '/job_type'],
+  ['/admin/dlq/discard?dry_run=true', { id: many(1001) }, '/id'],
+  ['/admin/jobs/actions', { action: 'retry', status: many(180_000) }, '/status'],
+  ['/admin/api-keys', { name: 'a', scopes: many(180_000) }, '/scopes'],
+  ['/jobs/bulk', { jobs: many(1001) }, '/jobs'],
+  ['/jobs', { job_type: 'any', payload: {}, unique_key: { a: [many(1001)] } }, '/unique_key/a/0'],
+])('a body has one error for a long array: %s %#', async (path, body, pointer) => {
+  const answer = await ask(path, { method: 'POST', body });
+
+  const detail = expect.stringMatching(/^has \d+ elements, more than the limit of 1000$/);
+  expect(answer.status).toBe(422);
+  expect(answer.body.errors).toEqual([{ in: 'body', pointer, detail }]);
+});
+
+it('a payload can contain a long array', async () => {
+  const jobs = [{ job_type: 'any', payload: { payload: many(1001) } }];
+
+  const single = await ask('/jobs', { method: 'POST', body: jobs[0] });
+  const bulk = await ask('/jobs/bulk', { method: 'POST', body: { jobs } });
+
+  expect([single.status, bulk.status]).toEqual([201, 201]);
 });

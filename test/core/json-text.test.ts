@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
-import { keepsDigits, printedBytes, walkMembers } from '../../core/json-text.ts';
+import { countValues, keepsDigits, printedBytes, walkMembers } from '../../core/json-text.ts';
 import { createDatabase } from '../support/database.ts';
 import { jsonText } from '../support/json-text.ts';
 
@@ -67,4 +67,21 @@ it('finds every member with its path, its text, and whether it is a duplicate', 
 
 it.each(['1', '"a,b:{"', '[]', '{}', '[[], [{}]]', 'null'])('finds no member in %s', (json) => {
   walkMembers(json, ({ key }) => expect.fail(key));
+});
+
+it('counts the values of JSON text without their keys', () => {
+  const countOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce((sum: number, part) => sum + countOf(part), 1)
+      : 1;
+
+  fc.assert(
+    fc.property(jsonText, (json) => {
+      expect(countValues(json)).toBe(countOf(JSON.parse(json)));
+    }),
+  );
+});
+
+it.each(['{"half', '["a\\', '[[[', '"', ''])('ends its count of text that is not JSON: %s', (text) => {
+  expect(countValues(text)).toBeGreaterThan(0);
 });

@@ -76,13 +76,13 @@ async function listJobs(client: Client, filter: JobFilter, limit: number): Promi
 async function showJob(client: Client, id: string): Promise<SeenJob | undefined> {
   const answered = await orRefusal(client.request(`/jobs/${id}`, TrackedJob), { 'not-found': undefined });
   if (answered === undefined) return undefined;
-  const { attempt_history: attempts, waiting, ...document } = answered.document;
+  const { attempt_history: attempts, more_attempts: moreAttempts, waiting, ...document } = answered.document;
   const texts = memberTexts(answered.text);
   const payload = document.payload_too_large ? null : texts.get('payload');
   const result = document.result === null ? null : texts.get('result');
   // Members that the caller may not see are missing from the response, and stay undefined in the job.
   const job = toJob(withDates(document) as JobRow);
-  return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), waiting };
+  return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), moreAttempts, waiting };
 }
 
 async function enqueue(client: Client, { payload, ...job }: NewJob) {

@@ -3,13 +3,10 @@ import { Redrive, StatsDocument } from '../../../api/documents.ts';
 import { type Duration, seconds } from '../../../core/duration.ts';
 import { LIVE_STATUSES } from '../../../core/job.ts';
 import type { Stats } from '../../../core/numbers/stats.ts';
-import type { Backend } from '../backend.ts';
+import { type Backend, MOST_REDRIVES } from '../backend.ts';
 import type { Client } from './client.ts';
 import { fromDocument } from './document.ts';
 import { readPages } from './pages.ts';
-
-/** More than ever run at once. */
-const MOST_REDRIVES = 1000;
 
 export function numbersByApi(client: Client): Pick<Backend, 'readOverview'> {
   return {
