@@ -111,27 +111,18 @@ export async function readRedrive(db: Queryable, id: string): Promise<RedriveOpe
   return rows.map(toOperation)[0];
 }
 
-const RUNNING_REDRIVES = `
+const NEXT_REDRIVES = `
   select id, rate_per_second as "ratePerSecond", done_count::integer as done, requested_by as "requestedBy"
-    from millrace.operations where kind = 'redrive' and status = 'running' order by id`;
+    from millrace.operations where kind = 'redrive' and status = 'running' order by updated_at, id limit $1`;
 
 export type RunningRedrive = Pick<RedriveOperation, 'id' | 'ratePerSecond' | 'done' | 'requestedBy'>;
 
-/** Returns the running redrives, the oldest first, without their filters: the dispatcher must survive any of them. */
-export async function runningRedrives(db: Queryable): Promise<RunningRedrive[]> {
-  return (await db.query<RunningRedrive>(RUNNING_REDRIVES)).rows;
-}
-
-const READ_NEXT_REDRIVES = `
-  select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, filter, requested_by as "requestedBy",
-         created_at as "createdAt", finished_at as "finishedAt"
-    from millrace.operations where kind = 'redrive' and status = 'running' order by updated_at, id limit $1`;
-
-/** Returns up to `most` running redrives, first those whose last step is the oldest. */
-export async function nextRedrives(db: Queryable, most: number): Promise<RedriveOperation[]> {
-  const { rows } = await db.query<OperationRow>(READ_NEXT_REDRIVES, [most]);
-  return rows.map(toOperation);
+/**
+ * Returns up to `most` running redrives, first those whose last step is the oldest, without their filters: the
+ * dispatcher must survive any of them.
+ */
+export async function nextRedrives(db: Queryable, most: number): Promise<RunningRedrive[]> {
+  return (await db.query<RunningRedrive>(NEXT_REDRIVES, [most])).rows;
 }
 
 const POSTPONE_REDRIVE = `update millrace.operations set updated_at = millrace.clock() where id = $1`;

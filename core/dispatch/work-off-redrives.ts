@@ -1,7 +1,8 @@
 import {
+  nextRedrives,
+  postponeRedrive,
   type RedriveOperation,
   type RunningRedrive,
-  runningRedrives,
   stepRedrive,
 } from '../dead-letters/redrive-operation.ts';
 import type { Log } from '../log.ts';
@@ -50,7 +51,11 @@ export async function workOffRedrives({ db, log, time }: RedriveDeps): Promise<n
 const MOST_STEPS = 10;
 
 /** Advances a redrive, past dead letters that do not match, so that it ends without a delay. */
-async function step(db: Database, { id, done, ratePerSecond }: RunningRedrive): Promise<RedriveOperation | undefined> {
+async function step(
+  db: Database,
+  { id, done, ratePerSecond }: RunningRedrive,
+  hasTime: () => boolean,
+): Promise<RedriveOperation | undefined> {
   let now = await stepRedrive(db, id, REDRIVE_STEP);
   for (let steps = 1; steps < MOST_STEPS && now?.status === 'running' && hasTime(); steps += 1) {
     if (ratePerSecond !== null || now.done - done >= REDRIVE_STEP) break;

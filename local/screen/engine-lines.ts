@@ -37,6 +37,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
   redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
   redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,
+  registry_waiting: (log) => `the handlers cannot be registered yet: ${reason(log)}`,
   round_failed: (log) => `a round failed: ${error(log)}`,
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
   no_handler: (log) => reason(log),

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import {
   cancelRedrive,
+  nextRedrives,
   readRedrive,
-  runningRedrives,
   startRedrive,
   stepRedrive,
 } from '../../../core/dead-letters/redrive-operation.ts';
@@ -25,7 +25,7 @@ async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<vo
 }
 
 async function redriveToEnd(world: DeadLetterWorld): Promise<void> {
-  for (let n = 0; n < 30 && (await runningRedrives(db)).length > 0; n++) await redriveAfter(world, 1);
+  for (let n = 0; n < 30 && (await nextRedrives(db, 20)).length > 0; n++) await redriveAfter(world, 1);
 }
 
 async function dead(count: number): Promise<{ world: DeadLetterWorld; ids: string[] }> {

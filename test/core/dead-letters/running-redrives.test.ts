@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runningRedrives, startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { nextRedrives, startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
@@ -7,7 +7,7 @@ const engine = await openDatabaseEngine();
 it('the dispatcher reads the running redrives without their filters', async () => {
   const id = await startRedrive(engine.db, { jobTypes: Array.from({ length: 1000 }, (_, n) => `type_${n}`) });
 
-  const running = await runningRedrives(engine.db);
+  const running = await nextRedrives(engine.db, 20);
 
   expect(running).toEqual([{ id, ratePerSecond: null, done: 0, requestedBy: expect.any(String) }]);
 });
