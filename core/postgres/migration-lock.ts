@@ -37,7 +37,7 @@ export function withLedger<T>(
   patience = PATIENCE,
 ): Promise<T> {
   const onWait = (holder: Holder) =>
-    log.warn('migration_waiting', { reason: `${sessionText(holder)} has the lock of the migrations` });
+    log.warn('migration_waiting', { reason: `${sessionText(holder)} has the migration lock` });
   return repeatWhileLocked(db, { patience, tables: ['millrace.migrations'], onWait, refuse }, async (tx) => {
     await tx.query(BECOME_OWNER);
     await waitingForLocks(tx, patience, () => tx.query(LOCK_LEDGER));
@@ -48,7 +48,7 @@ export function withLedger<T>(
 
 function refuse(holder: Holder): MigrationError {
   return new MigrationError(
-    `${sessionText(holder)} keeps the lock of the migrations: wait for it if it is another migration, otherwise ` +
+    `${sessionText(holder)} keeps the migration lock: wait for it if it is another migration, otherwise ` +
       `${endingText(holder)}, then migrate again`,
   );
 }

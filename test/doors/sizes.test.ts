@@ -14,7 +14,7 @@ const list = (item: string, count: number) => `[${Array(count).fill(item).join()
 
 it.each<[string, Record<string, Door>, string]>([
   ['a text', all, `"${'x'.repeat(1_048_574)}"`],
-  ['small numbers', some, list('1', 349_525)],
+  ['many numbers', some, list('123456789', 95_325)],
   ['escapes', some, `"${'\\"'.repeat(524_287)}"`],
   ['two bytes for each character', some, `"${'é'.repeat(524_287)}"`],
 ])('a payload of a mebibyte, as Postgres prints it, is accepted at every door: %s', async (_name, doors, payload) => {
@@ -25,7 +25,7 @@ it.each<[string, Record<string, Door>, string]>([
 
 it.each<[string, Record<string, Door>, string, string]>([
   ['a text', all, `"${'x'.repeat(1_048_575)}"`, 'has 1048577 bytes'],
-  ['small numbers', some, list('1', 349_526), 'has 1048578 bytes'],
+  ['many numbers', some, list('123456789', 95_326), 'has 1048586 bytes'],
   ['long numbers in a short notation', some, list('1e308', 3_372), 'has 1048692 bytes'],
 ])('a larger payload is refused at every door with a reason: %s', async (_name, doors, payload, sentence) => {
   const answers = await each(doors, (door) => door({ payload }));

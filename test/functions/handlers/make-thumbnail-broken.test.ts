@@ -79,7 +79,6 @@ describe('make_thumbnail with a broken or hostile image', () => {
 
     await expect(attempt).rejects.toMatchObject({ name: 'AbortError' });
   });
-  });
 });
 
 /** An image that no format compresses well, so that half of the file contains half of the pixels. */
