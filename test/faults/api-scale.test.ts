@@ -29,7 +29,7 @@ const FILL = [
 ];
 const LONGEST_MS = 150;
 /** A search that finds little reads up to 200,000 rows. */
-const LONGEST_SEARCH_MS = 10_000;
+const LONGEST_SEARCH_MS = 1_500;
 const REQUESTS = 7;
 
 beforeAll(async () => {
@@ -55,13 +55,16 @@ it.each([
   '/admin/jobs?status=failed',
   '/admin/jobs?status=running',
   '/admin/jobs?status=succeeded&job_type=type_3',
+  '/admin/jobs?status=dead_letter&error=nothing',
   '/admin/jobs?page=200',
   '/admin/dlq?limit=200',
+  '/admin/dlq?error=nothing',
   '/admin/dlq/groups',
   '/admin/dlq/groups?error=econn',
   '/admin/jobs/stats',
   '/metrics',
   '/admin/handlers',
+  '/admin/audit?action=none',
   '/admin/jobs/100',
 ])('the API answers %s within 150 ms', async (path) => {
   expect(await fastest(path)).toBeLessThan(LONGEST_MS);
@@ -73,9 +76,6 @@ it.each([
   '/admin/jobs?error=nothing',
   '/admin/jobs?created_to=2026-01-01T00:00:00Z',
   '/admin/jobs?unique_key=none',
-  '/admin/audit?action=none',
-  '/admin/dlq?error=nothing',
-  '/admin/jobs?status=dead_letter&error=nothing',
-])('the API answers %s, a search, within ten seconds', async (path) => {
+])('the API answers %s, a search, within 1.5 s', async (path) => {
   expect(await fastest(path)).toBeLessThan(LONGEST_SEARCH_MS);
 });
