@@ -13,12 +13,12 @@ import { findDatabase } from '../target/target.ts';
 
 /**
  * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument,
- * which every account of the machine can read.
+ * which every account on the machine can read.
  */
 export function addPsql(program: Command): void {
   program
     .command('psql')
-    .argument('[arguments...]', 'arguments of psql, after --')
+    .argument('[arguments...]', 'arguments for psql, after --')
     .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))
     .action(action(runPsql));
