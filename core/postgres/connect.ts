@@ -1,7 +1,7 @@
 import type pg from 'pg';
 // @ts-expect-error The files of the driver have no types, and its index loads another driver for NODE_PG_FORCE_NATIVE.
 import ClientOfDriver from 'pg/lib/client.js';
-// @ts-expect-error The same.
+// @ts-expect-error It has no types either.
 import PoolOfDriver from 'pg-pool';
 import type { Server } from './address.ts';
 import { COLUMN_VALUES } from './column-values.ts';
