@@ -24,6 +24,11 @@ export class SettingError extends MillraceError {
     this.field = field;
   }
 
+  /** Returns this error for a field inside of another: `schedules.nightly.` precedes its name. */
+  at(place: string): SettingError {
+    return new SettingError(`${place}${this.field}`, '', '', `${place}${this.message}`);
+  }
+
   /** Returns this error with the name of what the setting belongs to in front, if `owner` is a name. */
   of(owner: unknown): SettingError {
     if (typeof owner !== 'string' || !/^\w{1,60}$/.test(owner)) return this;

@@ -1,9 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { SettingError } from '../errors.ts';
+import { PayloadInvalid, SettingError } from '../errors.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
 import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
+import { parsePayload } from './payload.ts';
+import { EXAMPLE_TICK, readSchedule, tickPayload } from './schedule.ts';
 
 export interface HandlerEntry {
   readonly definition: HandlerDefinition;
@@ -44,9 +46,10 @@ export type Probe = (file: string) => Promise<{ message: string; line?: number }
 export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
   const files = await listFiles(folder);
   const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
+  const found = refuseTaken(loaded.filter((result) => 'definition' in result));
   return {
-    handlers: loaded.filter((result) => 'definition' in result),
-    failures: loaded.filter((result) => 'message' in result),
+    handlers: found.filter((result) => 'definition' in result),
+    failures: [...loaded, ...found].filter((result) => 'message' in result),
   };
 }
 
@@ -79,19 +82,38 @@ async function loadHandler(
     const { mtimeMs, size } = await stat(file);
     // The query makes Node import a changed file again instead of the module in its cache.
     const module: { default?: unknown } = await import(`${pathToFileURL(file)}?v=${mtimeMs}-${size}`);
-    return checkHandler(file, module.default, siblings);
+    return await checkHandler(file, module.default, siblings);
   } catch (error) {
     return describe(file, error);
   }
 }
 
-function checkHandler(file: string, exported: unknown, siblings: readonly string[]): HandlerEntry | CatalogFailure {
+/** Replaces a handler that declares a schedule of an earlier file by a failure. */
+function refuseTaken(handlers: readonly HandlerEntry[]): (HandlerEntry | CatalogFailure)[] {
+  const owners = new Map<string, string>();
+  return handlers.map((entry) => {
+    const schedules = Object.keys(entry.definition.schedules ?? {});
+    const taken = schedules.find((schedule) => owners.has(schedule));
+    if (taken !== undefined) {
+      const message = `declares the schedule ${taken}, as ${owners.get(taken)} does: give it another name`;
+      return { file: entry.file, message };
+    }
+    for (const schedule of schedules) owners.set(schedule, basename(entry.file));
+    return entry;
+  });
+}
+
+async function checkHandler(
+  file: string,
+  exported: unknown,
+  siblings: readonly string[],
+): Promise<HandlerEntry | CatalogFailure> {
   if (exported === undefined) {
     return { file, message: 'has no default export; write `export default defineHandler({ … })`' };
   }
   if (!isDefinition(exported))
     return { file, message: 'its default export is not a handler: create it with defineHandler' };
-  const fault = faultOf(exported);
+  const fault = faultOf(exported) ?? (await scheduleFault(exported));
   if (fault !== undefined) return { file, message: fault };
   const name = handlerName(exported);
   const expected = handlerFile(exported);
@@ -120,6 +142,20 @@ function faultOf(definition: HandlerDefinition): string | undefined {
   } catch (error) {
     return error instanceof SettingError ? error.of(definition.jobType).message : String(error);
   }
+}
+
+/** Returns why the schema would refuse the jobs of a schedule. */
+async function scheduleFault(definition: HandlerDefinition): Promise<string | undefined> {
+  for (const [schedule, options] of Object.entries(definition.schedules ?? {})) {
+    const { payload, tickKey } = readSchedule(schedule, definition, options);
+    try {
+      await parsePayload(tickPayload(payload, tickKey, EXAMPLE_TICK), definition.payload);
+    } catch (error) {
+      if (error instanceof PayloadInvalid) return `schedules.${schedule}.${error.message}`;
+      throw error;
+    }
+  }
+  return undefined;
 }
 
 async function describe(file: string, error: unknown): Promise<CatalogFailure> {

@@ -7,6 +7,7 @@ import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
+import { changeText } from '../../core/registry/register-schedules.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
@@ -80,7 +81,9 @@ async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundle
     deployed.delete(name);
     deps.printLine(`${name} was removed; its jobs stay in the database`);
   }
-  await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
+  const registry = { db: deps.db, stage: STAGE, onWaiting: deps.printLine };
+  const changes = await registerHandlers(registry, [...deployed.values()]);
+  if (state.started) for (const change of changes) deps.printLine(`schedule ${changeText(change)}`);
   state.started = true;
 }
 
