@@ -112,7 +112,7 @@ function toNewJob(
 }
 
 /** Returns the engine's refusal with a pointer into the body; undefined for any other error. */
-function toFault(error: unknown, place: string): Fault | undefined {
+export function toFault(error: unknown, place: string): Fault | undefined {
   if (error instanceof PayloadInvalid) {
     const detail = error.message.slice(`payload${error.field}: `.length);
     return faultAt('body', `${place}/payload${error.field}`, detail);

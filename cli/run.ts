@@ -16,6 +16,7 @@ import { addProcess } from './commands/process.ts';
 import { addPsql } from './commands/psql.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addRedrives } from './commands/redrives.ts';
+import { addSchedules } from './commands/schedules.ts';
 import { addSql } from './commands/sql.ts';
 import { addStats } from './commands/stats.ts';
 import { addUp } from './commands/up.ts';
@@ -38,6 +39,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addDlq,
   addRedrive,
   addRedrives,
+  addSchedules,
   addStats,
   addHandlers,
   addProcess,

@@ -100,6 +100,16 @@ create function millrace.spread_tick(schedule text, spread_seconds integer, tick
   return tick_at + make_interval(secs =>
     (('x' || left(md5(schedule), 8))::bit(32)::bigint % (spread_seconds + 1))::double precision);
 
+-- late: the dispatcher has not made its next tick for so many seconds. failed: fault states why it has no ticks.
+create function millrace.state_of(s millrace.schedules, late_seconds double precision) returns text
+  language sql stable
+  return case when (s).paused_at is not null then 'paused'
+    when (s).fault is not null then 'failed'
+    when not exists (select from millrace.handlers h
+      where h.job_type = (s).job_type and h.routing_key = (s).routing_key) then 'no_handler'
+    when greatest((s).next_tick_at, (s).since) < millrace.clock() - make_interval(secs => late_seconds) then 'late'
+    else 'active' end;
+
 -- Creates a schedule. Returns false, and changes nothing, if one has this name. The dispatcher reads cron and zone: if
 -- it refuses them, the schedule has a fault, which npx millrace schedules and doctor show.
 create function millrace.create_schedule(
@@ -198,12 +208,15 @@ begin
   return job;
 end $$;
 
-revoke execute on function millrace.is_busy(text), millrace.tick_payload(jsonb, text, timestamptz),
+revoke execute on function millrace.is_busy(text), millrace.state_of(millrace.schedules, double precision),
+  millrace.tick_payload(jsonb, text, timestamptz),
   millrace.spread_tick(text, integer, timestamptz),
   millrace.create_schedule(text, text, jsonb, text, interval, text, text, text, interval, text, integer, integer, text,
     text, text),
   millrace.delete_schedule(text), millrace.set_schedule_paused(text, boolean), millrace.pause_schedule(text),
   millrace.resume_schedule(text), millrace.run_schedule(text) from public;
+grant execute on function millrace.state_of(millrace.schedules, double precision)
+  to millrace_operator, millrace_runtime;
 grant execute on function millrace.is_busy(text), millrace.tick_payload(jsonb, text, timestamptz),
   millrace.spread_tick(text, integer, timestamptz) to millrace_runtime;
 -- Who may enqueue may also do so repeatedly.

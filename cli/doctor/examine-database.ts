@@ -8,6 +8,7 @@ import {
   readHandlerStates,
   readRounds,
 } from '../../core/look/check-up.ts';
+import { countSchedules } from '../../core/numbers/count-schedules.ts';
 import { readThroughput } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
@@ -26,6 +27,7 @@ import {
   LATE_SECONDS,
   lateOf,
   listed,
+  schedulesOf,
   unhandledOf,
 } from './findings.ts';
 
@@ -55,6 +57,7 @@ function checksOf(db: Database, expected: ExpectedStage | undefined): Check[] {
     ['handlers', async () => handlersOf(await readHandlerStates(db))],
     ...(expected === undefined ? [] : [['registry', () => checkRegistry(db, expected)] as const]),
     ['late jobs', async () => lateOf(await findLateHandlers(db, LATE_SECONDS))],
+    ['schedules', async () => schedulesOf(await countSchedules(db))],
     ['failed attempts', async () => failuresOf(await readThroughput(db))],
     ['jobs without a handler', async () => unhandledOf((await findUnhandled(db)).map(handlerName))],
     ['queues that the mirror does not sweep', () => checkMirror(db)],

@@ -109,6 +109,18 @@ function specOf(schedule: string, { jobType, routingKey }: HandlerAddress, optio
   };
 }
 
+/** Checks a schedule whose payload is JSON text, of which every digit is kept. */
+export function readScheduleText(
+  schedule: string,
+  address: HandlerAddress,
+  options: Omit<ScheduleOptions, 'payload'>,
+  payload: string,
+): ScheduleSpec {
+  const { tickKey } = options;
+  const spec = specOf(schedule, address, options);
+  return { ...spec, ...checkPayload(payload, tickKey) };
+}
+
 function readTimes({ cron, every, zone }: ScheduleOptions) {
   if ((cron === undefined) === (every === undefined)) throw new SettingError('cron', 'either cron or every', cron);
   if (every !== undefined && zone !== undefined) throw new SettingError('zone', 'cron: every has no zone', zone);
@@ -121,11 +133,15 @@ function readTimes({ cron, every, zone }: ScheduleOptions) {
 function readPayload({ payload = {}, tickKey }: ScheduleOptions) {
   const json = jsonOf(payload);
   if (json instanceof PayloadInvalid) throw new SettingError('payload', '', '', json.message);
+  return checkPayload(json, tickKey);
+}
+
+function checkPayload(json: string, tickKey: string | undefined) {
   if (printedBytes(json) > LARGEST_PAYLOAD_BYTES) {
     throw new SettingError('payload', `at most ${LARGEST_PAYLOAD_BYTES} bytes`, `${printedBytes(json)} bytes`);
   }
   if (tickKey === undefined) return { payload: json, tickKey: null };
-  if (!json.startsWith('{')) throw new SettingError('tickKey', 'a payload that is an object', tickKey);
+  if (!json.trimStart().startsWith('{')) throw new SettingError('tickKey', 'a payload that is an object', tickKey);
   return { payload: json, tickKey: text('tickKey', tickKey, 100) };
 }
 

@@ -3,10 +3,8 @@ import type { HandlerAddress } from '../handler/naming.ts';
 import type { CatchUp, Overlap } from '../handler/schedule.ts';
 import { DISPATCHER_SILENT_SECONDS } from '../handler/timing.ts';
 import type { JobStatus } from '../job.ts';
+import type { ScheduleState } from '../numbers/count-schedules.ts';
 import type { Queryable } from '../postgres/database.ts';
-
-/** `late`: no dispatcher has made its next tick in time. `failed`: its `fault` says why it has no ticks. */
-export type ScheduleState = 'active' | 'paused' | 'late' | 'failed' | 'no_handler';
 
 export interface Schedule extends HandlerAddress, Times {
   /** Its name. */
@@ -30,7 +28,8 @@ export interface Schedule extends HandlerAddress, Times {
 }
 
 const LIST_SCHEDULES = `
-  select s.name as schedule, s.job_type as "jobType", s.routing_key as "routingKey", s.declared, s.cron,
+  select s.name as schedule, millrace.state_of(s, $4) as state, s.declared, s.job_type as "jobType",
+         s.routing_key as "routingKey", s.cron,
          s.every_seconds as "everySeconds", s.zone, s.catch_up as "catchUp", s.overlap,
          s.spread_seconds as "spreadSeconds", s.priority, s.paused_at as "pausedAt", s.fault,
          case when s.paused_at is null and isfinite(s.next_tick_at) then s.next_tick_at end as "nextTickAt",
@@ -38,13 +37,7 @@ const LIST_SCHEDULES = `
          last.job_id::text as "lastJobId",
          coalesce((select j.status from millrace.jobs_live j where j.id = last.job_id),
                   (select j.status from millrace.jobs_finished j where j.id = last.job_id)) as "lastJobStatus",
-         s.created_at as "createdAt",
-         case when s.paused_at is not null then 'paused'
-           when s.fault is not null then 'failed'
-           when not exists (select from millrace.handlers h
-             where h.job_type = s.job_type and h.routing_key = s.routing_key) then 'no_handler'
-           when greatest(s.next_tick_at, s.since) < millrace.clock() - make_interval(secs => $4) then 'late'
-           else 'active' end as state
+         s.created_at as "createdAt"
     from millrace.schedules s
     left join lateral (
       select t.job_id from millrace.schedule_ticks t
@@ -103,29 +96,4 @@ export function nextTicks(times: Times, after: number, count: number): Date[] {
     // An expression that SQL stored: the dispatcher stores its fault in the next round.
   }
   return found;
-}
-
-const COUNT_STATES = `
-  with judged as (
-    select s.name, case when s.paused_at is not null then 'paused'
-        when s.fault is not null then 'failed'
-        when h.job_type is null then 'no_handler'
-        when greatest(s.next_tick_at, s.since) < millrace.clock() - make_interval(secs => $1) then 'late'
-        else 'active' end as state, s.fault
-      from millrace.schedules s
-      left join millrace.handlers h on h.job_type = s.job_type and h.routing_key = s.routing_key
-  )
-  select state, count(*)::integer as count, (array_agg(name order by name))[:5] as names,
-         min(fault) as fault from judged group by state order by state`;
-
-/** The schedules of one state: their number, the first names, and one of their faults. */
-export interface SchedulesIn {
-  readonly state: ScheduleState;
-  readonly count: number;
-  readonly names: readonly string[];
-  readonly fault: string | null;
-}
-
-export async function countSchedules(db: Queryable): Promise<SchedulesIn[]> {
-  return (await db.query<SchedulesIn>(COUNT_STATES, [DISPATCHER_SILENT_SECONDS])).rows;
 }

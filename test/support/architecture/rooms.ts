@@ -23,7 +23,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   look: ['handler', 'postgres'],
   numbers: ['handler', 'postgres'],
   access: ['handler', 'postgres'],
-  schedules: ['handler', 'postgres'],
+  schedules: ['handler', 'postgres', 'numbers'],
   run: ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
