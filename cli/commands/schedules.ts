@@ -68,7 +68,7 @@ function printNext(found: SeenSchedule): void {
     timeZone: zone,
     dateStyle: 'short',
     timeStyle: 'long',
-    hour12: false,
+    hourCycle: 'h23',
   });
   printRows(
     ['LOCAL', 'UTC'],

@@ -21,6 +21,8 @@ interface PromoteDeps {
 
 /** Schedules and ticks of one statement. One schedule alone can have 100 ticks. */
 const STEP = 1000;
+/** Payloads of one statement: few enough for the memory of a small server. */
+const MOST_BYTES = 8_000_000;
 /** Time from the start of the schedules of a round after which no statement begins. */
 const LONGEST_MS = 500;
 
@@ -63,16 +65,18 @@ async function promote(deps: Omit<PromoteDeps, 'queued'>, due: readonly DueSched
   return jobs;
 }
 
+/** Returns batches of at most `STEP` ticks and `MOST_BYTES`, or of a single schedule. */
 function batches(computed: readonly Computed[]): Computed[][] {
   const all: Computed[][] = [];
-  let [batch, ticks]: [Computed[], number] = [[], 0];
+  let [batch, ticks, bytes]: [Computed[], number, number] = [[], 0, 0];
   for (const one of computed) {
-    if (batch.length > 0 && ticks + one.ticks.length > STEP) {
+    if (batch.length > 0 && (ticks + one.ticks.length > STEP || bytes + one.bytes > MOST_BYTES)) {
       all.push(batch);
-      [batch, ticks] = [[], 0];
+      [batch, ticks, bytes] = [[], 0, 0];
     }
     batch.push(one);
     ticks += one.ticks.length;
+    bytes += one.bytes;
   }
   return batch.length > 0 ? [...all, batch] : all;
 }

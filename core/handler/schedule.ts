@@ -62,7 +62,7 @@ export interface ScheduleSpec extends HandlerAddress {
 
 export const SCHEDULE_NAME = /^[a-z][a-z0-9_-]{0,99}$/;
 export const CATCH_UP = /^(?:none|latest|all\((?:[1-9]\d?|100)\))$/;
-export const OVERLAP = /^(?:allow|skip|queue-one)$/;
+const OVERLAP = /^(?:allow|skip|queue-one)$/;
 const KEYS = [
   ...['cron', 'every', 'zone', 'payload', 'tickKey', 'catchUp', 'overlap', 'spread', 'priority', 'maxAttempts'],
   ...['uniqueKey', 'groupKey'],

@@ -83,7 +83,7 @@ export async function showSchedule(db: Queryable, name: string, ticks: number): 
 }
 
 /** Returns the first ticks after a time, in milliseconds since 1970; none for an expression that is invalid. */
-export function nextTicks(times: Times, after: number, count: number): Date[] {
+function nextTicks(times: Times, after: number, count: number): Date[] {
   const found: Date[] = [];
   try {
     const timetable = openTimetable(times);

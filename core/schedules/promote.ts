@@ -14,7 +14,7 @@ const READ_DUE = `
        where paused_at is null and fault is null and computed_at > millrace.clock() order by computed_at limit $1)
   )
   select s.name as schedule, s.version::text, s.cron, s.every_seconds as "everySeconds", s.zone,
-         s.catch_up as "catchUp",
+         s.catch_up as "catchUp", pg_column_size(s.payload) as bytes,
          round(extract(epoch from millrace.clock()) * 1000)::float8 as now,
          floor(extract(epoch from case
            when s.computed_at > millrace.clock() then millrace.clock()
@@ -28,6 +28,8 @@ export interface DueSchedule extends Times {
   readonly schedule: string;
   readonly version: string;
   readonly catchUp: CatchUp;
+  /** Size of its payload, as stored. */
+  readonly bytes: number;
   readonly now: number;
   readonly after: number;
 }
@@ -41,6 +43,8 @@ export interface Computed {
   /** Null without a further tick. */
   readonly next: string | null;
   readonly fault: string | null;
+  /** Size of the payloads of the ticks. */
+  readonly bytes: number;
 }
 
 // One transaction makes the ticks, their jobs and the next tick. The lock and the version leave a schedule to whichever
@@ -156,9 +160,10 @@ export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetab
     };
     known.set(key, found);
     const next = found.next === undefined ? null : isoText(found.next);
-    return { schedule, version, ticks: found.ticks.map(isoText), next, fault: null };
+    const bytes = due.bytes * found.ticks.length;
+    return { schedule, version, ticks: found.ticks.map(isoText), next, fault: null, bytes };
   } catch (error) {
-    return { schedule, version, ticks: [], next: null, fault: messageOf(error) };
+    return { schedule, version, ticks: [], next: null, fault: messageOf(error), bytes: 0 };
   }
 }
 

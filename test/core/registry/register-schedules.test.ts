@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import type { ScheduleOptions } from '../../../core/handler/schedule.ts';
+import { writeRegistry } from '../../../core/registry/prepare.ts';
 import { checkSchedules } from '../../../core/registry/register-schedules.ts';
-import { deploy, registrationsOf } from '../../support/runtime-engine.ts';
+import { deploy, recordLog, registrationsOf } from '../../support/runtime-engine.ts';
 import { openScheduleWorld } from '../schedules/schedule-world.ts';
 
 const world = await openScheduleWorld();
@@ -122,6 +124,27 @@ it('refuses to declare the name of a schedule that was created at run time, and 
   ).rejects.toThrow(message);
 
   expect(await rows()).toEqual(before);
+});
+
+it('a deployment logs what it added, changed and removed', async () => {
+  const log = recordLog();
+  const target = { stage: 'local', queueUrlPrefix: 'http://127.0.0.1:1/0/', log };
+  const write = (schedules: Readonly<Record<string, ScheduleOptions>>) =>
+    writeRegistry(
+      db,
+      registrationsOf([{ jobType: 'report', schedules }]).map(({ definition }) => definition),
+      target,
+    );
+
+  await write({ nightly: NIGHTLY, hourly: { every: '1h' } });
+  await write({ nightly: { cron: '0 4 * * *' }, hourly: { every: '1h', spread: '5m' } });
+  await write({ hourly: { every: '1h' } });
+
+  expect(log.events('schedules_deployed').map(({ schedules }) => schedules)).toEqual([
+    'hourly was added, nightly was added',
+    'nightly was changed: its ticks begin now',
+    'nightly was removed',
+  ]);
 });
 
 it('refuses two handlers that declare one name', async () => {
