@@ -12,6 +12,7 @@ import { countSchedules } from '../../core/numbers/count-schedules.ts';
 import { readThroughput } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
+import { declaredDifferences } from '../../core/registry/declared-differences.ts';
 import { registryDifferences } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
 import { attemptCheck } from './attempt-check.ts';
@@ -93,5 +94,7 @@ export async function checkRegistry(db: Database, expected: ExpectedStage): Prom
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
   const next = address === undefined ? `${deploy}; if that finds no changes, ${write}` : deploy;
-  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
+  const handlers = registryDifferences(stage, definitions, await readRegistry(db));
+  const schedules = await declaredDifferences(db, definitions);
+  return listed('registry', [...handlers, ...schedules.map((line) => `schedule ${line}`)], next, FINE);
 }
