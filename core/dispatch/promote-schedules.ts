@@ -1,10 +1,10 @@
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
+import { enqueueQueued } from '../schedules/enqueue-queued.ts';
 import {
   type Computed,
   computeTicks,
   type DueSchedule,
-  enqueueQueued,
   openTimetables,
   readDueSchedules,
   storeTicks,
@@ -34,7 +34,7 @@ export async function promoteSchedules({ db, log, time, queued }: PromoteDeps): 
   const end = time.now() + LONGEST_MS;
   let jobs = 0;
   try {
-    const released = await enqueueQueued(db, queued.position, STEP);
+    const released = await enqueueQueued(db, queued.position, { schedules: STEP, bytes: MOST_BYTES });
     queued.position = released.position;
     jobs += released.count;
     for (let isFull = true; isFull && time.now() < end; ) {
@@ -61,7 +61,10 @@ async function promote(deps: Omit<PromoteDeps, 'queued'>, due: readonly DueSched
     if (fault !== null) deps.log.error('schedule_invalid', { schedule, reason: fault });
   }
   let jobs = 0;
-  for (const batch of batches(computed)) jobs += await store(deps, batch);
+  for (const [index, batch] of batches(computed).entries()) {
+    if (index > 0 && deps.time.now() >= end) break;
+    jobs += await store(deps, batch, end);
+  }
   return jobs;
 }
 
@@ -82,7 +85,8 @@ function batches(computed: readonly Computed[]): Computed[][] {
 }
 
 /** Stores a batch; if that fails, one schedule after another, so that one of them does not stop the others. */
-async function store({ db, log }: Pick<PromoteDeps, 'db' | 'log'>, batch: readonly Computed[]): Promise<number> {
+async function store(deps: Omit<PromoteDeps, 'queued'>, batch: readonly Computed[], end: number): Promise<number> {
+  const { db, log, time } = deps;
   try {
     return (await storeTicks(db, batch)).enqueued ?? 0;
   } catch (error) {
@@ -92,6 +96,9 @@ async function store({ db, log }: Pick<PromoteDeps, 'db' | 'log'>, batch: readon
     }
   }
   let jobs = 0;
-  for (const one of batch) jobs += await store({ db, log }, [one]);
+  for (const one of batch) {
+    if (time.now() >= end) break;
+    jobs += await store(deps, [one], end);
+  }
   return jobs;
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../failure.ts';
 import { openTimetable, type Times, type Timetable } from '../handler/cron.ts';
 import type { CatchUp } from '../handler/schedule.ts';
-import type { Database, Queryable } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { dueTicks } from './due-ticks.ts';
 
 // A schedule is also read when the clock was set back since its next tick was computed: that tick may be days ahead.
@@ -101,36 +101,6 @@ const STORE_COMPUTED = `
   )
   select result, count(*)::integer as count from stored group by result order by result`;
 
-const ENQUEUE_QUEUED = `
-  with looked as materialized (
-    select q.name from millrace.schedules q
-      where q.queued_tick_at is not null and q.name > $1 order by q.name limit $2
-  ), free as materialized (
-    select s.*, row_number() over (order by s.name) as position
-      from looked l cross join lateral (select * from millrace.schedules k
-        where k.name = l.name and k.queued_tick_at is not null and k.paused_at is null
-          and not millrace.is_busy(k.name) for update skip locked) s
-  ), made as materialized (
-    select array_agg(e.id order by e.position) as ids, array_agg(e.deduplicated order by e.position) as deduplicated
-      from millrace.enqueue_many((
-        select coalesce(jsonb_agg(jsonb_build_object('job_type', f.job_type, 'routing_key', f.routing_key,
-            'payload', millrace.tick_payload(f.payload, f.tick_key, f.queued_tick_at), 'priority', f.priority,
-            'max_attempts', f.max_attempts, 'unique_key', f.unique_key, 'group_key', f.group_key,
-            'run_at', millrace.spread_tick(f.name, f.spread_seconds, f.queued_tick_at)) order by f.position), '[]')
-          from free f)) e
-  ), ticked as (
-    update millrace.schedule_ticks t
-      set job_id = m.ids[f.position],
-          result = case when m.deduplicated[f.position] then 'deduplicated' else 'enqueued' end
-      from free f cross join made m
-      where t.schedule = f.name and t.tick_at = f.queued_tick_at
-  ), cleared as (
-    update millrace.schedules s set queued_tick_at = null, version = s.version + 1
-      from free f where s.name = f.name
-  )
-  select (select count(*)::integer from free) as count,
-         (select case when count(*) = $2 then max(name) else '' end from looked) as position`;
-
 /** Returns the schedules that are due, the longest due first. */
 export async function readDueSchedules(db: Database, limit: number): Promise<DueSchedule[]> {
   return (await db.keyed.query<DueSchedule>(READ_DUE, [limit])).rows;
@@ -179,14 +149,4 @@ export async function storeTicks(db: Database, computed: readonly Computed[]): P
   type Row = { result: keyof TickCounts; count: number };
   const { rows } = await db.keyed.query<Row>(STORE_COMPUTED, [JSON.stringify(computed)]);
   return Object.fromEntries(rows.map(({ result, count }) => [result, count]));
-}
-
-/**
- * Enqueues the queued ticks whose schedule has no unfinished job any more. Returns their number, and the position of
- * the next call.
- */
-export async function enqueueQueued(db: { keyed: Queryable }, position: string, limit: number) {
-  type Row = { count: number; position: string };
-  const { rows } = await db.keyed.query<Row>(ENQUEUE_QUEUED, [position, limit]);
-  return rows[0] ?? { count: 0, position: '' };
 }

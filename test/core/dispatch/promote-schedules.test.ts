@@ -53,7 +53,9 @@ it('a round enqueues large payloads in several statements', async () => {
     },
   };
 
-  const dispatched = await runOnce({ db: { ...db, keyed }, queues, log, time: systemTime, random: () => 0.5 });
+  const time = { ...systemTime, now: () => 0 };
+
+  const dispatched = await runOnce({ db: { ...db, keyed }, queues, log, time, random: () => 0.5 });
 
   expect(dispatched.sent).toBe(12);
   expect(statements).toBeGreaterThan(1);

@@ -90,6 +90,19 @@ describe('a schedule with the overlap queue-one', () => {
     ]);
   });
 
+  it('enqueues the queued ticks of many schedules in turns, also of those with large payloads', async () => {
+    await pool.query(`insert into millrace.schedules (name, job_type, every_seconds, overlap, queued_tick_at, payload)
+      select 'tenant-' || lpad(n::text, 2, '0'), 'report', 3600, 'queue-one', '2027-01-01T00:00:00Z',
+             (select jsonb_build_object('text', string_agg(md5(n::text || m::text), ''))
+                from generate_series(1, 30000) m)
+        from generate_series(1, 20) n`);
+    const rounds: number[] = [];
+    for (let n = 1; n <= 5; n++) rounds.push(await roundAt('00:00:01'));
+
+    expect(rounds[0]).toBeLessThan(20);
+    expect(rounds.reduce((sum, jobs) => sum + jobs, 0)).toBe(20);
+  });
+
   it('forgets the queued tick when it is paused', async () => {
     await declare('queue-one');
     await roundAt('01:00:00');

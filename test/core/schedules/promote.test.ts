@@ -158,21 +158,36 @@ it('a stored expression that never matches is a fault of its schedule, and stops
   expect(log.events('schedule_invalid')).toHaveLength(3);
 });
 
+it('ends a round in its time when every schedule catches up a hundred ticks', async () => {
+  await pool.query(`insert into millrace.schedules (name, job_type, every_seconds, catch_up, since)
+    select 'tenant-' || n, 'report', 60, 'all(100)', millrace.clock() - interval '1 day'
+      from generate_series(1, 50) n`);
+  let statements = 0;
+  const keyed: typeof db.keyed = {
+    query: (text, values) => {
+      statements += text.includes('enqueue_many') && text.includes('moved') ? 1 : 0;
+      return db.keyed.query(text, values);
+    },
+  };
+
+  const short = await world.round({ db: { ...db, keyed }, now: () => statements * 250 });
+  const rest = await world.round({ db: { ...db, keyed }, now: () => 0 });
+
+  expect([short, rest]).toEqual([2000, 3000]);
+});
+
 it('enqueues 10,000 jobs that are due at once in statements of a thousand, and ends a round in its time', async () => {
   await pool.query(`insert into millrace.schedules (name, job_type, cron)
     select 'tenant-' || n, 'report', (n % 60) || ' * * * *' from generate_series(1, 10000) n`);
   await world.setClock('2027-01-01T01:00:00Z');
   let statements = 0;
-  const keyed = { query: (text: string, values?: unknown[]) => db.keyed.query(text, values) };
-  const counted = {
-    ...db,
-    keyed: {
-      query: (text: string, values?: unknown[]) => {
-        statements += text.includes('enqueue_many') && text.includes('moved') ? 1 : 0;
-        return keyed.query(text, values);
-      },
+  const keyed: typeof db.keyed = {
+    query: (text, values) => {
+      statements += text.includes('enqueue_many') && text.includes('moved') ? 1 : 0;
+      return db.keyed.query(text, values);
     },
-  } as typeof db;
+  };
+  const counted = { ...db, keyed };
   // Half a second has passed when two statements have been made.
   const short = await world.round({ db: counted, now: () => statements * 250 });
   const inShort = statements;
