@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
+import { chooseGroup, SHOWN_GROUP } from '../../core/dead-letters/find-group.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { Duration } from '../../core/duration.ts';
 import type { Backend } from '../backend/backend.ts';
@@ -16,9 +17,6 @@ export interface FilterOptions {
   readonly error?: string;
   readonly group?: string;
 }
-
-/** Characters of a fingerprint that are shown; commands accept any unique prefix. */
-const SHOWN_GROUP = 8;
 
 const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --until, --error or --group';
 /** A move task supports no other filters. */
@@ -79,10 +77,7 @@ export async function pinFilter(backend: Backend, filter: DeadLetterFilter): Pro
 }
 
 export async function findGroup(backend: Backend, beginning: string): Promise<string> {
-  const [first, second] = await backend.findGroups(beginning);
-  if (first === undefined) {
-    throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
-  }
-  if (second === undefined) return first;
-  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: give more characters`);
+  const found = chooseGroup(beginning, await backend.findGroups(beginning));
+  if (found.fingerprint !== undefined) return found.fingerprint;
+  throw new CommandFailure(found.ambiguous ? EXIT.usage : EXIT.notFound, found.fault);
 }
