@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Catalog } from '../../../core/handler/catalog.ts';
@@ -24,7 +24,10 @@ async function onNode(script: string): Promise<Catalog[]> {
 async function folderOf(files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-catalog-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
   return folder;
 }
 
@@ -181,3 +184,25 @@ it('throws when the folder does not exist', async () => {
 
   expect(error).toBe('ENOENT');
 });
+
+it.each(['old.js', 'old.mjs', 'old.cts', 'below/old.ts', 'below/deeper/old.js'])(
+  'names %s, which defines a handler but is not looked at',
+  async (file) => {
+    const catalog = await catalogOf({ [file]: handler(`jobType: 'old'`), 'new.ts': handler(`jobType: 'new'`) });
+
+    const message = 'is ignored: a handler is a .ts file directly in this folder of handlers';
+    expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
+    expect(catalog.failures).toEqual([{ file, message }]);
+  },
+);
+
+it.each(['lib/partner.ts', 'node_modules/millrace/handler.js', 'partner.js'])(
+  'accepts %s, a module that handlers import',
+  async (file) => {
+    const text = file.startsWith('node') ? handler(`jobType: 'x'`) : 'export const partner = 1;';
+
+    const catalog = await catalogOf({ [file]: text, 'new.ts': handler(`jobType: 'new'`) });
+
+    expect(catalog.failures).toEqual([]);
+  },
+);
