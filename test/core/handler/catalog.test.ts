@@ -185,24 +185,14 @@ it('throws when the folder does not exist', async () => {
   expect(error).toBe('ENOENT');
 });
 
-it.each(['old.js', 'old.mjs', 'old.cts', 'below/old.ts', 'below/deeper/old.js'])(
-  'names %s, which defines a handler but is not looked at',
-  async (file) => {
-    const catalog = await catalogOf({ [file]: handler(`jobType: 'old'`), 'new.ts': handler(`jobType: 'new'`) });
+it('names files that define a handler but are not looked at, and accepts modules that handlers import', async () => {
+  const misplaced = ['below/deeper/old.js', 'below/old.ts', 'old.cts', 'old.js', 'old.mjs'];
+  const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
+  const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
 
-    const message = 'is ignored: a handler is a .ts file directly in this folder of handlers';
-    expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
-    expect(catalog.failures).toEqual([{ file, message }]);
-  },
-);
+  const catalog = await catalogOf({ ...Object.fromEntries(files), ...modules, 'new.ts': handler(`jobType: 'new'`) });
 
-it.each(['lib/partner.ts', 'node_modules/millrace/handler.js', 'partner.js'])(
-  'accepts %s, a module that handlers import',
-  async (file) => {
-    const text = file.startsWith('node') ? handler(`jobType: 'x'`) : 'export const partner = 1;';
-
-    const catalog = await catalogOf({ [file]: text, 'new.ts': handler(`jobType: 'new'`) });
-
-    expect(catalog.failures).toEqual([]);
-  },
-);
+  const message = 'is ignored: a handler is a .ts file directly in this folder of handlers';
+  expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
+  expect(catalog.failures).toEqual(misplaced.map((file) => ({ file, message })));
+});
