@@ -6,13 +6,13 @@ from http import HTTPStatus
 
 from millrace_client import Client
 from millrace_client.api.jobs import cancel_job, enqueue_job, enqueue_jobs, get_job, list_jobs
-from millrace_client.models import BulkAnswer, BulkJobs, EnqueuedJob, JobDetail, ListJobsStatusItem, NewJob, Problem
+from millrace_client.models import BulkAnswer, BulkJobs, EnqueuedJob, TrackedJob, ListJobsStatusItem, NewJob, Problem
 
 client = Client(base_url=sys.argv[1])
 reminder = {"to": "ada@example.com", "subject": "from Python", "text": "It is time."}
 
 
-def follow(job_id: str) -> JobDetail:
+def follow(job_id: str) -> TrackedJob:
     """Polls until the job is finished, with conditional requests."""
     etag = ""
     unchanged = 0
@@ -22,7 +22,7 @@ def follow(job_id: str) -> JobDetail:
         if reply.status_code == HTTPStatus.NOT_MODIFIED:
             unchanged += 1
         else:
-            assert isinstance(reply.parsed, JobDetail), reply
+            assert isinstance(reply.parsed, TrackedJob), reply
             etag = reply.headers["etag"]
             if reply.parsed.finished_at is not None:
                 print(f"job {job_id} {reply.parsed.status} after {unchanged} answers with 304")

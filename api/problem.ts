@@ -105,7 +105,7 @@ export function invalid({ shown, total }: Faults): Problem {
   const [first] = shown;
   const more = total > 1 ? ` (and ${total - 1} more: see errors)` : '';
   const told = first === undefined ? '' : describeFault(first);
-  return new Problem('validation-failed', `${told}${more}`, { errors: shown.slice(0, MOST_ERRORS) });
+  return new Problem('validation-failed', `${told}${more}`, { errors: shown });
 }
 
 /** Describes a fault with its place; an empty pointer is the whole part. */

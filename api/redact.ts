@@ -13,8 +13,7 @@ export const FIELDS = {
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // Results of the caller's own request: pages, outcomes and invalid parts.
     ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
-    'more_errors',
-    ...['changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
+    ...['more_errors', 'changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
     // Counts and settings.
     ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],
     ...['movable', 'verdict', 'paused', 'rate_per_second', 'expected', 'done', 'skipped'],
@@ -24,16 +23,8 @@ export const FIELDS = {
   'jobs:read': [
     ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
-    'more_attempts',
-    ...[
-      'request_id',
-      'requested_by',
-      'dead_letter_id',
-      'first_died_at',
-      'last_died_at',
-      'first_seen_at',
-      'last_seen_at',
-    ],
+    ...['more_attempts', 'request_id', 'requested_by', 'dead_letter_id'],
+    ...['first_died_at', 'last_died_at', 'first_seen_at', 'last_seen_at'],
     ...['message_id', 'message_expires_at', 'queue_name', 'queue_url', 'dead_letter_queue_url', 'function_name'],
     ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
     ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],

@@ -17,11 +17,6 @@ export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
-/** Returns the environment of this process with other variables added, for a child process. */
-export function environmentWith(added: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  return { ...process.env, ...added };
-}
-
 /** Returns the environment of this process for psql, without the variables that libpq reads, and with its password. */
 export function environmentOfPsql(password: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^PG/i.test(name));

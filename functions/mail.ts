@@ -3,6 +3,7 @@ import type { NodemailerError } from 'nodemailer';
 import { optionalSetting, setting } from '../core/config.ts';
 import { SettingError } from '../core/errors.ts';
 import { DeadLetter } from '../core/handler/chosen-outcome.ts';
+import { isLoopback } from '../core/loopback.ts';
 
 export interface Mail {
   readonly to: string;
@@ -12,9 +13,6 @@ export interface Mail {
 
 /** Well below the shortest sensible timeout of a handler, so that the error names the step that hung. */
 const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000 };
-
-/** Matches the host of a server on this machine, such as the mailbox of `npm start`. */
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
 
 /**
  * Sends one mail from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
@@ -27,7 +25,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
  */
 export async function sendMail(mail: Mail, messageId: string, signal: AbortSignal): Promise<string> {
   const url = smtpUrl();
-  const requireTLS = !LOOPBACK.test(new URL(url).hostname);
+  const requireTLS = !isLoopback(new URL(url).hostname);
   const from = optionalSetting('SMTP_FROM') ?? 'Millrace <millrace@localhost>';
   // Imported here, so that reading the handler definition does not load it, which takes about 80 ms.
   const { createTransport } = await import('nodemailer');

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isProjectRoot } from '../core/project-root.ts';
 import { judge, UntrustedError } from './trust.ts';
 
 export interface FoundAbove {
@@ -10,8 +10,6 @@ export interface FoundAbove {
   readonly isProject: boolean;
 }
 
-const ROOTS = ['package.json', '.git'];
-
 /**
  * Returns the nearest `what`, a relative path, in a folder or above it, up to the root of the project: folders above
  * the root belong to other projects or, as in /tmp, to any account.
@@ -19,7 +17,7 @@ const ROOTS = ['package.json', '.git'];
  */
 export function findAbove(from: string, what: string): FoundAbove | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const isProject = ROOTS.some((name) => existsSync(join(folder, name)));
+    const isProject = isProjectRoot(folder);
     if (isPresent(folder, what)) return { folder, path: join(folder, what), isProject };
     if (isProject || folder === dirname(folder)) return undefined;
   }

@@ -9,7 +9,7 @@ export class UntrustedError extends Error {
   override readonly name = 'UntrustedError';
 }
 
-/** What decides, beside the sources, which code runs: settings, packages, and the paths of imports. */
+/** The files, besides the sources, that determine which code runs: settings, packages, and the paths of imports. */
 const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 
 /**
@@ -23,7 +23,7 @@ export function assertTrustedCode(project: string): void {
   assertTrustedFolder(join(project, 'functions'));
 }
 
-/** Judges a folder and everything in it but packages. @throws UntrustedError as `assertTrustedCode` */
+/** Judges a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */
 export function assertTrustedFolder(folder: string, seen: Set<string> = new Set()): void {
   if (assertTrusted(folder)?.isDirectory() !== true) return;
   const real = realpathSync(folder);
@@ -41,7 +41,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Returns what a path points to; undefined if it is missing, as what the link of an editor to a lock points to. */
+/** Returns what a path points to; undefined if it is missing, such as the target of an editor's lock link. */
 function assertTrusted(path: string): Stats | undefined {
   const { stats, fault } = judge(path);
   if (fault !== undefined) throw new UntrustedError(fault);
@@ -64,7 +64,7 @@ export function judge(path: string): { stats: Stats | undefined; fault: string |
 }
 
 function faultOf(path: string, stats: Stats): string | undefined {
-  // Without accounts as Unix has them, the mode says nothing.
+  // Without Unix accounts, the mode has no meaning.
   if (process.getuid === undefined) return undefined;
   if (!trustedAccounts().includes(stats.uid)) {
     const owner = accountName(stats.uid);
@@ -82,12 +82,12 @@ function trustedAccounts(): number[] {
   return [0, process.getuid?.() ?? 0, ...sudo('SUDO_UID')];
 }
 
-/** Returns the primary groups of these accounts: where new files are writable for it, each account has its own. */
+/** Returns the primary groups of these accounts. If new files are writable for the group, each account has its own. */
 function trustedGroups(): number[] {
   return [0, primaryGroup(), ...sudo('SUDO_GID')];
 }
 
-/** The group of the process can be another one, after newgrp. */
+/** Returns the primary group of the account: after newgrp, the process has a different group. */
 function primaryGroup(): number {
   try {
     return userInfo().gid;

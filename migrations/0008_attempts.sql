@@ -39,7 +39,8 @@ begin
           message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
           request_id = request
       from locked l, millrace.handlers h
-      where j.id = l.id and j.id = any(array(select k.id from locked k)) and h.job_type = of_type and h.routing_key = of_key
+      where j.id = l.id and j.id = any(array(select k.id from locked k))
+        and h.job_type = of_type and h.routing_key = of_key
       returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds

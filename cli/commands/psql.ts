@@ -13,12 +13,12 @@ import { findDatabase } from '../target/target.ts';
 
 /**
  * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument,
- * which every account of the machine can read.
+ * which every account on the machine can read.
  */
 export function addPsql(program: Command): void {
   program
     .command('psql')
-    .argument('[arguments...]', 'arguments of psql, after --')
+    .argument('[arguments...]', 'arguments for psql, after --')
     .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))
     .action(action(runPsql));
@@ -26,15 +26,15 @@ export function addPsql(program: Command): void {
 
 async function runPsql(options: GlobalOptions, given: readonly string[]): Promise<number> {
   const { parameters, password, authorities } = libpqConnection((await findDatabase(options)).url);
+  if (authorities === undefined) return runUntilExit(parameters, password, given);
   // psql reads the file again for each connection, so it remains until psql exits.
-  const folder = authorities === undefined ? undefined : await mkdtemp(join(tmpdir(), 'millrace-psql-'));
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-psql-'));
   try {
-    if (folder === undefined || authorities === undefined) return await runUntilExit(parameters, password, given);
     const sslrootcert = join(folder, 'authorities.pem');
     await writeFile(sslrootcert, authorities);
     return await runUntilExit({ ...parameters, sslrootcert }, password, given);
   } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 

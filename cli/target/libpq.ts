@@ -2,14 +2,14 @@ import { isVerified, knownAuthorities, type ParsedAddress, parseAddress } from '
 
 /** A connection of a program that uses libpq, such as psql. */
 export interface LibpqConnection {
-  /** Every parameter that decides where and how to connect, but the password. */
+  /** All parameters that determine where and how to connect, except the password. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly password: string;
-  /** The certificate authorities for `sslrootcert`, in PEM; undefined if the address names a file, or none count. */
+  /** PEM for `sslrootcert`; undefined if the address names a file, or if the certificate is not verified. */
   readonly authorities: string | undefined;
 }
 
-/** Returns the connection that libpq makes as Millrace does; for what is missing, libpq would use its own defaults. */
+/** Returns the connection that Millrace makes, with all parameters: libpq uses its own defaults for missing ones. */
 export function libpqConnection(address: string): LibpqConnection {
   const parsed = parseAddress(address);
   const { plain, given } = parsed;

@@ -36,6 +36,7 @@ export async function pageDeadLetters(db: Queryable, filter: PinnedFilter, wish:
     const { rows: matches } = await db.query<{ id: string }>(FIND_PAGE, values);
     return { matches, end: async () => end };
   });
+  if (shown.length === 0) return { deadLetters: [], next };
   const { rows: deadLetters } = await db.query<ListedDeadLetter>(READ_PAGE, [shown.map(({ id }) => id)]);
   return { deadLetters, next };
 }

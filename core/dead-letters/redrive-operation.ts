@@ -84,9 +84,9 @@ const SHOWN_BYTES = 4_194_304;
 
 const STEP_REDRIVE = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped,
          case when octet_length(filter::text) <= $3 then filter else '{"too_large": true}' end as filter,
-         created_at as "createdAt", finished_at as "finishedAt"
+         requested_by as "requestedBy", created_at as "createdAt", finished_at as "finishedAt"
     from millrace.step_redrive($1, $2)`;
 
 /** Moves up to `most` jobs within the rate, and returns the redrive; undefined if no redrive has this id. */
@@ -97,9 +97,9 @@ export async function stepRedrive(db: Queryable, id: string, most: number): Prom
 
 const READ_REDRIVES = `
   select id, status, rate_per_second as "ratePerSecond", expected_count::integer as expected,
-         done_count::integer as done, skipped_count::integer as skipped, requested_by as "requestedBy",
+         done_count::integer as done, skipped_count::integer as skipped,
          case when octet_length(filter::text) <= $6 then filter else '{"too_large": true}' end as filter,
-         created_at as "createdAt", finished_at as "finishedAt"
+         requested_by as "requestedBy", created_at as "createdAt", finished_at as "finishedAt"
     from millrace.operations
     where kind = 'redrive' and id = coalesce($1::bigint, id) and status = coalesce($2::text, status)
       and id < coalesce($4::bigint, 9223372036854775807)

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 // @ts-expect-error The files of the driver have no types, and its index loads another driver for NODE_PG_FORCE_NATIVE.
 import ClientOfDriver from 'pg/lib/client.js';
-// @ts-expect-error The same.
+// @ts-expect-error It has no types either.
 import PoolOfDriver from 'pg-pool';
 import type { Server } from './address.ts';
 import { COLUMN_VALUES } from './column-values.ts';
@@ -23,7 +23,7 @@ const FILLED = [
 
 /** Members of a client that pg reads after its constructor; its types do not declare them. */
 interface Driver {
-  readonly connection: NodeJS.EventEmitter;
+  readonly connection: NodeJS.EventEmitter & { readonly stream: { destroy(): void } };
   readonly connectionParameters: Record<string, unknown>;
   binary: boolean;
   password: string;
@@ -44,6 +44,8 @@ class OwnClient extends Client {
     // If the password is missing, pg reads PGPASSWORD or a password file.
     driver.password = String(config.password ?? '');
     this.on('error', () => undefined);
+    // pg-pool forgets a client that fails at its login, and the server would wait a minute for its password.
+    driver.connection.on('error', () => driver.connection.stream.destroy());
     driver.connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) => {
       if (parameterName === 'server_version') versions.set(this, Number.parseInt(parameterValue ?? '', 10));
     });

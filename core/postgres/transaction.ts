@@ -56,14 +56,13 @@ const NO_TOTAL_LIMIT = '; set local transaction_timeout = 0';
  * on disk when it is reported, or the name under which the audit log records it.
  */
 const FIND_FOREIGN_SETTINGS = `
-  select coalesce(string_agg(format('set local %I = %L; ', s.name, coalesce(w.value, s.boot_val)), ''), '')
+  select coalesce(string_agg(format('set local %I = %L; ', s.name, s.boot_val), ''), '')
          || case when current_setting('millrace.actor', true) <> '' then 'set local millrace.actor = ''''; ' else '' end
          as undo
     from pg_settings s
-    left join (values ('synchronous_commit', 'off', 'on')) as w(name, refused, value) on w.name = s.name
     where s.context = 'user' and s.setting <> s.boot_val
-      and case when w.name is not null then s.setting = w.refused
-               else s.category like 'Query Tuning / %' and s.name not in ('jit', 'effective_cache_size') end`;
+      and (s.name = 'synchronous_commit' and s.setting = 'off'
+        or s.category like 'Query Tuning / %' and s.name not in ('jit', 'effective_cache_size'))`;
 
 /** The statements that undo these settings for a transaction. */
 const undoing = new WeakMap<pg.PoolClient, string>();

@@ -1,5 +1,7 @@
-import { RegistryError } from '../errors.ts';
+import { MigrationError, RegistryError } from '../errors.ts';
+import { messageOf } from '../failure.ts';
 import type { Queryable } from '../postgres/database.ts';
+import { migrationHint } from '../postgres/migration-hint.ts';
 import { errorCode } from '../postgres/statement-errors.ts';
 
 const ASSIGN_STAGE = `select millrace.assign_stage($1) as stage`;
@@ -18,12 +20,13 @@ export async function assignStage(tx: Queryable, stage: string): Promise<void> {
 
 /**
  * Changes nothing, and works with a database without migrations.
- * @throws RegistryError when the database belongs to another stage.
+ * @throws RegistryError when the database belongs to another stage; MigrationError when it cannot be read.
  */
 export async function checkStage(db: Queryable, stage: string): Promise<void> {
   const { rows } = await db.query<{ stage: string | null }>(READ_STAGE).catch((error: unknown) => {
     if (NOT_MIGRATED.has(errorCode(error) ?? '')) return { rows: [] };
-    throw error;
+    // The first statement of a deployment: it states what to do about an unreachable database.
+    throw new MigrationError(`the stage cannot be read: ${messageOf(error)}${migrationHint(error)}`, { cause: error });
   });
   refuseOther(stage, rows[0]?.stage);
 }

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-/** A folder with one of these is the root of a project. */
-const ROOTS = ['package.json', '.git'];
+import { isProjectRoot } from '../../core/project-root.ts';
 
 /**
  * Returns the options of esbuild that name the nearest tsconfig.json above a source, up to the root of its project, or
@@ -14,7 +12,7 @@ export function tsconfigOf(source: string): { tsconfig: string } | { tsconfigRaw
   for (let folder = dirname(source); ; folder = dirname(folder)) {
     const file = join(folder, 'tsconfig.json');
     if (existsSync(file)) found ??= file;
-    if (ROOTS.some((name) => existsSync(join(folder, name)))) break;
+    if (isProjectRoot(folder)) break;
     if (folder === dirname(folder)) return { tsconfigRaw: '{}' };
   }
   return found === undefined ? { tsconfigRaw: '{}' } : { tsconfig: found };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { findStranger } from '../../core/loopback.ts';
@@ -34,13 +35,8 @@ export async function listenOnLoopback(
     if (stranger === undefined) answer(request, response);
     else refuse(request, response, REFUSED[stranger]);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;
   const close = (): Promise<void> =>
     new Promise((resolve) => {

@@ -77,7 +77,7 @@ async function openAsNobody(project: string): Promise<string> {
   return (await text(child.stdout)).trim();
 }
 
-describe.skipIf(!isRoot)('after a start with sudo', () => {
+describe.skipIf(!isRoot)(`after a start with sudo${isRoot ? '' : ' (not run: this account is not root)'}`, () => {
   it.each(['.millrace', '.millrace/lock'])(
     'the error names %s, which belongs to root, and states how to change its owner',
     async (path) => {
@@ -110,9 +110,9 @@ describe.skipIf(!isRoot)('after a start with sudo', () => {
 
 /** Whether this process may mount, which some containers do not allow. */
 const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
-if (!canMount) console.log('a read-only file system: not run: this account may not mount one');
+const notMounted = canMount ? '' : ' (not run: this account may not mount one)';
 
-it.skipIf(!canMount)('the error for a read-only file system says so', async () => {
+it.skipIf(!canMount)(`the error for a read-only file system says so${notMounted}`, async () => {
   const project = await temporaryFolder();
   const mount = `mount -t tmpfs -o ro none ${project} && exec "$@"`;
   const args = ['-m', 'sh', '-c', mount, 'sh', process.execPath, '--input-type=module', '--eval', OPEN, project];

@@ -99,7 +99,10 @@ it.each(['PGHOSTADDR', 'PGSSLMODE', 'PGSERVICE', 'PGREQUIRESSL'])('psql gets no 
   expect(variables).toBe('PGPASSWORD=s3cret\n');
 });
 
-it.skipIf(!existsSync('/usr/bin/psql'))('the real psql connects with what it gets, as to any server', async () => {
+const hasPsql = existsSync('/usr/bin/psql');
+const notRun = hasPsql ? '' : ' (not run: /usr/bin/psql is not installed)';
+
+it.skipIf(!hasPsql)(`the real psql connects with what it gets, as to any server${notRun}`, async () => {
   const args = ['psql', '--', '-X', '-c', String.raw`\o /dev/null`, '-c', 'select 1'];
   const env = { DATABASE_URL: `${database.url}?application_name=it%27s%20%5Cmine`, PATH: '/usr/bin:/bin' };
 

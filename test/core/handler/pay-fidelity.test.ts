@@ -137,10 +137,10 @@ it('PAY-04: whole numbers inserted by SQL reach the handler exactly, or make dea
           expect(job.last_error).toMatch(/is not exact as a JavaScript number/);
           expect(BigInt(Number(numbers[index]))).not.toBe(numbers[index]);
         } else {
-          expect(z.object({ n: z.number() }).parse(job.got).n).toBe(Number(numbers[index]));
-          expect(JSON.stringify(job.got).replace(/[^\d]/g, '').slice(0, 15)).toBe(
-            String(numbers[index]).replace('-', '').slice(0, 15),
-          );
+          const { n } = z.object({ n: z.number() }).parse(job.got);
+          // The value itself, or the one that JavaScript writes, as for 1e23.
+          const written = n.toLocaleString('fullwide', { useGrouping: false });
+          expect([BigInt(n), BigInt(written)]).toContain(numbers[index]);
         }
       }
     }),

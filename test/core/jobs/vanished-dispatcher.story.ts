@@ -16,8 +16,11 @@ it.each([
   await pool.query('delete from millrace.jobs_live');
   await deploy(db, { jobType: 'mail' });
   await insertJobs(pool, 'mail', 5);
-  const { url } = await startProxy(engine.runtimeUrl, (chunk) => !chunk.includes(last));
+  let isUp = false;
+  const { url } = await startProxy(engine.runtimeUrl, (chunk) => !(isUp && chunk.includes(last)));
   const vanished = openDatabase({ connectionString: url, max: 1, name: 'vanished', log: recordLog() });
+  await vanished.query('select 1');
+  isUp = true;
   void claim(vanished, 10).catch(() => undefined);
   await eventually(async () => {
     // The session is also idle for a moment after its `begin`, before it has locked a row.

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../../core/postgres/database.ts';
 import { createDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
 import { startProxy } from '../../support/silent-proxy.ts';
 
@@ -92,4 +95,28 @@ it('a connection that ends while idle is replaced', async () => {
   await new Promise((next) => setTimeout(next, 50));
 
   expect(await one()).toEqual([{ one: 1 }]);
+});
+
+it('a client whose login fails closes its connection, before the server gives up', async () => {
+  const url = new URL(database.url);
+  const port = Number(url.port);
+  const closers: string[] = [];
+  const server = createServer((client: Socket) => {
+    const upstream = connect(port, url.hostname);
+    client.pipe(upstream).pipe(client);
+    client.once('close', () => closers.push('client'));
+    upstream.once('end', () => closers.push('server'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  url.port = String((server.address() as AddressInfo).port);
+  url.password = '';
+  const db = openDatabase({ connectionString: url.href, max: 1, name: 'refused', log: recordLog() });
+
+  await expect(db.query('select 1')).rejects.toThrow(/password/);
+
+  await eventually(() => expect(closers).not.toEqual([]), { timeout: 100_000 });
+  expect(closers[0]).toBe('client');
+  await db.close();
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, expect, it } from 'vitest';
-import { environmentWith } from '../../../core/config.ts';
 import { bundleOptions } from '../../../infra/bundle/options.ts';
 import { createDatabase } from '../../support/database.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -28,7 +27,8 @@ const SOURCE = `
   console.log(rows[0].big, results.length);`;
 
 const runNode = async (...args: string[]) => {
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: environmentWith(HOSTILE_VARIABLES) });
+  const env = { ...process.env, ...HOSTILE_VARIABLES };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   return stdout;
 };
 

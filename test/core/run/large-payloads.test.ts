@@ -22,7 +22,7 @@ it('runs the jobs of a batch only as far as 2 MiB of payloads fit together', asy
   expect(states.map(({ status }) => status)).toEqual(Array(7).fill('succeeded'));
 });
 
-it('leaves the jobs that have no time left due, without a counted attempt', async () => {
+it('leaves the jobs that have no time left due, without using an attempt', async () => {
   const { ids, records } = await engine.deliver(4, { payload: large });
   let remainingMs = 60_000;
   engine.work = async () => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 
 export interface FileServer {
   /** `http://127.0.0.1:port` */
@@ -13,7 +13,7 @@ export interface FileServer {
   readonly answers: Map<string, RequestListener>;
 }
 
-/** Starts a server on loopback with GET and PUT over a map. */
+/** Starts a server on loopback with GET and PUT over a map, which make_thumbnail may connect to until the test ends. */
 export async function startFileServer(): Promise<FileServer> {
   const files = new Map<string, Uint8Array>();
   const requests: FileServer['requests'] = [];
@@ -28,7 +28,9 @@ export async function startFileServer(): Promise<FileServer> {
     response.writeHead(file ? 200 : 404).end(file);
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', '127.0.0.1');
   onTestFinished(async () => {
+    vi.unstubAllEnvs();
     server.closeAllConnections();
     await new Promise((closed) => server.close(closed));
   });

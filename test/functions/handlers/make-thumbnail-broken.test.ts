@@ -1,8 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { decodeApart } from '../../../functions/image-process.ts';
-
 import { type FileServer, startFileServer } from './file-server.ts';
 import { framesWebp, zeroPng } from './image-bombs.ts';
 import { twoHeaders } from './odd-images.ts';
@@ -12,10 +11,6 @@ let web: FileServer;
 
 beforeEach(async () => {
   web = await startFileServer();
-  vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', '127.0.0.1');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 describe('make_thumbnail with a source that is not an image', () => {

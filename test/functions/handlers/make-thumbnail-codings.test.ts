@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { type FileServer, startFileServer } from './file-server.ts';
 import { halves, run } from './thumbnails.ts';
@@ -8,10 +8,6 @@ let web: FileServer;
 
 beforeEach(async () => {
   web = await startFileServer();
-  vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', '127.0.0.1');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 it.each([

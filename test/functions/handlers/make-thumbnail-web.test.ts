@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { DeadLetter, RetryAfter } from '../../../core/handler/chosen-outcome.ts';
 import { retryDelay } from '../../../core/handler/retry-policy.ts';
 import makeThumbnail from '../../../functions/handlers/make-thumbnail.ts';
@@ -11,10 +11,6 @@ let web: FileServer;
 
 beforeEach(async () => {
   web = await startFileServer();
-  vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', '127.0.0.1');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 describe('make_thumbnail on the web', () => {

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type FileServer, startFileServer } from './file-server.ts';
 import { afterStart, animate, rotated, withMoreData } from './odd-images.ts';
 import { BLUE, FORMATS, halves, look, near, plain, RED, run } from './thumbnails.ts';
@@ -8,10 +8,6 @@ let web: FileServer;
 
 beforeEach(async () => {
   web = await startFileServer();
-  vi.stubEnv('THUMBNAIL_PRIVATE_HOSTS', '127.0.0.1');
-});
-afterEach(() => {
-  vi.unstubAllEnvs();
 });
 
 /** Makes a thumbnail of this image, and reads the thumbnail. */
