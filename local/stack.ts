@@ -90,9 +90,8 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const ofHandlers = async () => ({ ...environment, ...ofSamples(smtpUrl), ...(await readDotEnv()) });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
-  const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: ofHandlers });
-  await handlers.sync(bundled.handlers);
+  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, environment: ofHandlers });
+  await handlers.sync(undefined, bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));

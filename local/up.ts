@@ -71,8 +71,7 @@ async function live(options: UpOptions, children: Children, requests: StopReques
     const stack = await starting;
     if (stack === undefined) return;
     assertTrustedCode(project);
-    await stack.handlers.sync();
-    await publishState(project, stack);
+    await stack.handlers.sync(() => publishState(project, stack));
   };
   const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
   // Before the files are read for the first time, so that a file saved during the start is not missed.

@@ -60,7 +60,8 @@ it.each(COMMANDS.map((command) => [command]))(
     insert into millrace.jobs (job_type, run_at) values ('send_reminder', now() + interval '3 days');
     update millrace.handlers set paused_at = now() - interval '2 days' where job_type = 'mail';
     insert into millrace.operations (kind, filter, status, finished_at, expected_count, done_count, rate_per_second)
-      values ('redrive', '{"error": "connect ECONNREFUSED 127.0.0.1:5432"}', 'done', now() - interval '1 day', 1000, 980, 0.5)`);
+      values ('redrive', '{"error": "connect ECONNREFUSED 127.0.0.1:5432"}', 'done', now() - interval '1 day',
+        1000, 980, 0.5)`);
     await createApiKey(db, { name: 'the key of the on-call engineer', scopes: ROLES.operator });
 
     const { code, stdout } = await runCli(command.split(' '), { env: { DATABASE_URL: test.url }, terminal: true });
