@@ -5,7 +5,7 @@ import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
 /** On a loaded machine bundling is slow. */
-const RELOAD_MS = 20_000;
+const RELOAD_MS = 60_000;
 
 let project: Project;
 let stack: RunningStack;
