@@ -16,6 +16,7 @@ import { type Runner, startRunner } from './lambda/runner.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
 import type { Children } from './processes/children.ts';
 import { startOnUsualPort } from './processes/ports.ts';
+import type { StartProgress } from './screen/start-progress.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
 import { REGION } from './state.ts';
@@ -28,6 +29,8 @@ export interface StackOptions {
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
   readonly printLine: (line: string) => void;
+  /** Shows a step of the start while it lasts. */
+  readonly during?: StartProgress['during'];
   /** Fired when the stack is to stop: a start in progress then throws the signal's reason. */
   readonly stop: AbortSignal;
   /** Fired when every child process is being killed. */
@@ -60,16 +63,17 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, printLine, stop } = options;
+  const { children, project, onEvent, printLine, stop, during = (_step, work) => work } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
-  const services = open.adopt(await openServices({ ...options, data, otherSqs }), (started) => started.close());
+  const starting = openServices({ ...options, data, otherSqs });
+  const services = open.adopt(await during('starting the servers', starting), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
-  await migrate({ connectionString: databaseUrl, log: silent });
+  await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
   const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
@@ -88,10 +92,10 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   // Read again at each reload, so that a saved .env file applies.
   const readDotEnv = openDotEnv({ project, fixed, printLine });
   const ofHandlers = async () => ({ ...environment, ...ofSamples(smtpUrl), ...(await readDotEnv()) });
-  const bundled = await bundling.first;
+  const bundled = await during('importing and bundling functions/handlers', bundling.first);
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, environment: ofHandlers });
-  await handlers.sync(undefined, bundled.handlers);
+  await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));

@@ -12,6 +12,7 @@ import { insertSamples } from './samples.ts';
 import { banner, withoutPassword } from './screen/banner.ts';
 import { openEventPrinter } from './screen/event-printer.ts';
 import { parseLogLine } from './screen/log-line.ts';
+import { openStartProgress } from './screen/start-progress.ts';
 import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
@@ -105,6 +106,8 @@ async function start(
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
+  const progress = openStartProgress(project);
+  const { during, printLine } = progress;
   const printEvent = openEventPrinter(printLine);
   const lateImage = openLateImage();
   const onEvent = (event: RunnerEvent): void => {
@@ -114,7 +117,8 @@ async function start(
     if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
-  const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
+  const options = { children, project, retryFactor, onEvent, printLine, during, ...requests };
+  const stack = await openStack(options).finally(progress.end);
   const samples = await insertSamples(stack);
   lateImage.expect(samples);
   await publishState(project, stack);

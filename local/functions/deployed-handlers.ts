@@ -47,7 +47,7 @@ export interface DeployedHandlers {
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `reading` if given.
    * Deploys each file as soon as it is read, and resolves when all are deployed, or when the stack stops.
-   * @param onDeployed called after every change.
+   * @param onDeployed called after every change of the deployed handlers.
    */
   sync(onDeployed?: () => Promise<void>, reading?: ReadingHandlers): Promise<void>;
 }
@@ -110,12 +110,12 @@ async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Pro
   // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
   for (const name of gone) remove(deps, state, name);
   await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
+  await onDeployed();
   const names = [...valid.keys()];
   const isNew = files.some(([, file]) => typeof file !== 'string' && file.isNew);
   const differs = names.length !== state.inApi.size || names.some((name) => !state.inApi.has(name));
   if (state.started && (isNew || differs)) await updateApi(deps, state);
   if (!state.started) state.inApi = new Set(names);
-  await onDeployed();
 }
 
 /** The API imports the files as they are now: one that is being read may loop at import. */
