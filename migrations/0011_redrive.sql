@@ -191,6 +191,9 @@ begin
         case when length(value::text) > 200 then left(value::text, 200) || '…' else value::text end);
     end if;
   end loop;
+  if (filter ->> 'since')::timestamptz > (filter ->> 'until')::timestamptz then
+    return format('until: %s is before since, %s: no time is between them', filter ->> 'until', filter ->> 'since');
+  end if;
   if filter ? 'all' and (filter - 'all' - 'limit') <> '{}' then
     return format('all: this means every dead letter; leave it out, or %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));

@@ -7,6 +7,7 @@ import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
+import { refuseReversed } from '../interval.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { type Fault, faultAt, invalid, oneFault, Problem } from '../problem.ts';
@@ -55,6 +56,7 @@ export async function pinDeadLetterFilter(
   question: z.output<typeof Filter>,
   place: Fault['in'],
 ): Promise<PinnedFilter> {
+  refuseReversed(place, { since: question.since, until: question.until });
   const filter = toDeadLetterFilter(question);
   if (filter.group === undefined) return filter;
   return { ...filter, group: (await readGroup(db, filter.group, [place, '/group'])) ?? filter.group };
@@ -122,6 +124,7 @@ export const groupAllDeadLetters = defineRoute({
   query: z.strictObject({ limit: PageQuery.shape.limit, ...DEAD_LETTER_FILTER }),
   answers: { 200: { description: 'The largest groups.', schema: Groups } },
   run: async ({ query: { limit, ...question }, db }) => {
+    refuseReversed('query', { since: question.since, until: question.until });
     const groups = await groupDeadLetters(db, toDeadLetterFilter(question), limit);
     const { total = 0, groups: count = 0 } = groups[0] ?? {};
     const items = groups.map(({ total: _total, groups: _groups, ...group }) => snakeCase(group));

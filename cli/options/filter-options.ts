@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
 import { chooseGroup, SHOWN_GROUP } from '../../core/dead-letters/find-group.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
-import type { Duration } from '../../core/duration.ts';
+import { type Duration, seconds } from '../../core/duration.ts';
 import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { errorPart, group, jobIdList, jobTypes, pastTime, routingKey } from './values.ts';
@@ -40,7 +40,25 @@ export function addAddressOptions(command: Command): Command {
 export function addTimeOptions(command: Command, event: string, until = '--until'): Command {
   return command
     .option('--since <when>', `only those that ${event} at this time or later: ${WHEN}`, pastTime)
-    .option(`${until} <when>`, `only those that ${event} at this time or earlier, in the same formats`, pastTime);
+    .option(`${until} <when>`, `only those that ${event} at this time or earlier, in the same formats`, pastTime)
+    .hook('preAction', (_command, asked) => {
+      const { since, until: end, createdTo = end } = asked.opts<{ since?: When; until?: When; createdTo?: When }>();
+      refuseReversed(since, createdTo, until);
+    });
+}
+
+type When = Date | Duration;
+
+/** @throws CommandFailure that names both times if no time is between them. */
+function refuseReversed(since: When | undefined, until: When | undefined, flag: string): void {
+  const now = Date.now();
+  const time = (when: When) => (when instanceof Date ? when.getTime() : now - seconds(when, 'duration') * 1000);
+  if (since === undefined || until === undefined || time(until) >= time(since)) return;
+  const text = (when: When) => (when instanceof Date ? when.toISOString() : `${when} ago`);
+  throw new CommandFailure(
+    EXIT.usage,
+    `${flag} (${text(until)}) is before --since (${text(since)}): no time is between them`,
+  );
 }
 
 export function addFilterOptions(command: Command): Command {
