@@ -40,7 +40,7 @@ begin
   return query
   with gone as (
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The
-    -- columns are named: j.* costs 3 % more of the whole.
+    -- columns are named, because j.* makes the whole statement 3 % slower.
     delete from millrace.jobs_live j where j.id = any(l.ids)
       returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
         j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
