@@ -41,7 +41,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   round_failed: (log) => `a round failed: ${error(log)}`,
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
   no_handler: (log) => reason(log),
-  unhandled_jobs_dead: (log) => `${jobs(log)} died without a handler for 24 hours`,
+  unhandled_jobs_dead: (log) => `${jobs(log)} died after 24 hours without a handler`,
   upkeep_failed: (log) => `upkeep step ${log.upkeep_step} failed, and runs again: ${error(log)}`,
   request_failed: (log) => `request ${log.request_id} failed: ${error(log)}`,
   nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
@@ -88,7 +88,7 @@ function error(log: LogLine): string {
 /** Messages that were not sent, by how SQS answered. */
 const UNSENT = {
   refused: 'refused',
-  rejected: 'rejected for good',
+  rejected: 'rejected permanently',
   unknown: 'unanswered',
   no_queue: 'without a queue',
 };
