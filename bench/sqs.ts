@@ -74,7 +74,7 @@ async function measureRates(kept: string, emulator: Emulator, messages: number):
 
 interface Cost {
   readonly seconds: number;
-  /** Of the emulator. */
+  /** Processor time of the emulator. */
   readonly cpuSeconds: number;
 }
 

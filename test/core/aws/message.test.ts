@@ -24,7 +24,7 @@ it.each([
   ['another version', { v: 2, epoch: 'e', job: '1', claim: '1' }],
   ['an epoch with a NUL, which Postgres refuses', { v: 1, epoch: 'e\0', job: '1', claim: '1' }],
   ['half a surrogate pair for an epoch', { v: 1, epoch: '\ud83d', job: '1', claim: '1' }],
-  ['an epoch without end', { v: 1, epoch: 'e'.repeat(100_000), job: '1', claim: '1' }],
+  ['an epoch that is too long', { v: 1, epoch: 'e'.repeat(100_000), job: '1', claim: '1' }],
 ])('does not decode a message with %s', (_what, body) => {
   expect(decodeMessage(JSON.stringify(body))).toBeUndefined();
 });

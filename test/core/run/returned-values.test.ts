@@ -68,7 +68,7 @@ describe('outcomes of another copy of the package', () => {
     expect((await attempt(throwing(unknown))).outcome).toMatchObject({ kind: 'failed', delaySeconds: 60 });
   });
 
-  it('without a delay that is a time wait for the delay of the policy', async () => {
+  it('with an invalid delay wait for the delay of the policy', async () => {
     for (const delaySeconds of [undefined, Number.NaN, -1, '5', null]) {
       const odd = Object.assign(new Error('later'), { [Symbol.for('millrace.outcome')]: 'snoozed', delaySeconds });
 
