@@ -89,9 +89,9 @@ describe('a batch', () => {
 
   it.each([
     ['no attributes', {}],
-    ['no time of sending', { attributes: { ApproximateReceiveCount: '1' } }],
-    ['a time that is no number', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: 'now' } }],
-    ['a time beyond all years', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: '9'.repeat(18) } }],
+    ['no send time', { attributes: { ApproximateReceiveCount: '1' } }],
+    ['a time that is not a number', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: 'now' } }],
+    ['a time after the year 9999', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: '9'.repeat(18) } }],
     ['no receive count', { attributes: { SentTimestamp: '1700000000123' } }],
   ])('decodes no record with %s', (_what, fields) => {
     const { attributes: _dropped, ...rest } = record(body('1'));

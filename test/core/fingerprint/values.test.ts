@@ -27,7 +27,7 @@ const FORMS: Record<string, () => string> = {
   'a base 62 id': () => letters(BASE_62, 24),
   'a prefixed id': () => `cus_${letters(BASE_62, 14)}`,
   'a Mongo id': () => letters(HEX, 24),
-  'six hex digits and more': () => `${whole(10)}${letters(HEX, 5 + whole(30))}`,
+  'six or more hex digits': () => `${whole(10)}${letters(HEX, 5 + whole(30))}`,
   'a SHA-256 sum': () => letters(HEX, 64),
   'base 64': () => Buffer.from(Array.from({ length: 40 }, () => whole(256))).toString('base64'),
   'a token of three parts': () => `eyJ0${letters(BASE_62, 30)}.eyJ1${letters(BASE_62, 60)}.${letters(BASE_62, 42)}1`,
