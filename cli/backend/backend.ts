@@ -55,7 +55,7 @@ export interface Overview {
   readonly redrives: readonly RedriveOperation[];
 }
 
-/** The operations that commands perform, by the database or by the API. */
+/** The operations that commands perform, through the database or the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
 

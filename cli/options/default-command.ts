@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** By group. Commander does not expose which command of a group is the default one. */
+/** The default command of each group, which Commander does not expose. */
 const DEFAULTS = new WeakMap<Command, Command>();
 
 /** Adds the command that a group runs when no subcommand is named. */

@@ -105,7 +105,7 @@ export function strangerFailure(label: string, status: number, type: string | nu
 export function redirectFailure(label: string, location: string | null): ApiFailure {
   const origin = URL.parse(location ?? '', label)?.origin ?? 'an unknown address';
   const told = `${label} redirects to ${origin}, which must not get the key`;
-  return new ApiFailure(EXIT.unreachable, `${told}: give the address of the API itself`);
+  return new ApiFailure(EXIT.unreachable, `${told}: use the address of the API itself`);
 }
 
 /** Describes a request without a response. The message of `fetch` itself is not passed on. */

@@ -12,7 +12,7 @@ const { env, invocations } = lambda;
 const create = (...args: string[]) =>
   runCli(['keys', 'create', 'ops', '--scope', 'jobs:read', '--stage', 'prod', ...args], { env });
 
-it('keys create --stage creates a key by the API function, without a database or another key', async () => {
+it('keys create --stage creates a key through the API function, without a database or another key', async () => {
   const { code, stdout, stderr } = await create('--expires', '2h');
 
   expect(invocations).toEqual([
