@@ -4,7 +4,7 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
--- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, also with a plan
+-- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
