@@ -69,7 +69,7 @@ describe('what the handler cannot read', () => {
     expect(answers).toEqual(same(text, { refused: expect.stringContaining(sentence) }));
   });
 
-  it.each(REFUSED)('makes a dead letter after an insert by SQL: %s', async (_name, payload, sentence) => {
+  it.each(REFUSED)('makes a dead letter after an insert with SQL: %s', async (_name, payload, sentence) => {
     const answers = await each(sql, async (door) => run(engine, await door({ payload })));
 
     const error = expect.stringContaining(sentence);

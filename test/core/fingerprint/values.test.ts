@@ -33,7 +33,7 @@ const FORMS: Record<string, () => string> = {
   'a token of three parts': () => `eyJ0${letters(BASE_62, 30)}.eyJ1${letters(BASE_62, 60)}.${letters(BASE_62, 42)}1`,
   'a trace id': () => `00-${letters(HEX, 32)}-${letters(HEX, 16)}-0${whole(2)}`,
   'an ARN': () => `arn:aws:sqs:eu-west-1:${digits(12)}:orders-${letters(BASE_62, 6)}`,
-  'a mail address': () => `${letters(BASE_62, 8)}.${letters('abcdef', 4)}@${pick('example.com', 'mail.example.org')}`,
+  'an email address': () => `${letters(BASE_62, 8)}.${letters('abcdef', 4)}@${pick('example.com', 'mail.example.org')}`,
   'a double-quoted value': () => `"${letters(BASE_62, 3 + whole(9))} ${letters(BASE_62, 4)}"`,
   'a single-quoted name': () => `'${pick('Ada', 'Grace Hopper', "O'Neil", 'Łukasz', '')}'`,
   'a value with escaped quotes': () => JSON.stringify(JSON.stringify({ [letters('abc', 3)]: letters('xyz', 4) })),
