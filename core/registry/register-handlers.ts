@@ -74,7 +74,7 @@ export interface Registry {
   readonly db: Database;
   /** The stage of the deployment. A database belongs to the stage of its first one. */
   readonly stage: string;
-  /** Called with a sentence after each wait for a lock of another session. */
+  /** Called with a sentence after each wait for a lock that another session holds. */
   readonly onWaiting?: (reason: string) => void;
   readonly patience?: Patience;
 }
