@@ -8,7 +8,7 @@ const REPEATED = 'retried when the lease expires';
 
 /** What happened to a message that started no attempt, by its step. */
 const STEPS: Readonly<Record<string, string>> = {
-  acknowledge: 'deleted a message of an earlier attempt: the job has moved on',
+  acknowledge: 'deleted a message from an earlier attempt: the job has moved on',
   leave: 'left a message in its queue: the job is in use',
   bounce: 'moves its message to the dead-letter queue',
   adopt: 'moves its message to the dead-letter queue',

@@ -42,7 +42,7 @@ describe('a result that cannot be read', () => {
   });
 });
 
-describe('outcomes of another copy of the package', () => {
+describe('outcomes from another copy of the package', () => {
   it('are recognised, thrown or returned', async () => {
     const copy: typeof import('../../../core/handler/chosen-outcome.ts') = await import(OTHER_COPY);
     expect(copy.Skip).not.toBe(Skip);
