@@ -16,6 +16,8 @@ const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
 /** How many errors of a chain of causes are read: a longer chain is probably a cycle. */
 const MOST_CAUSES = 5;
+/** Members of an AggregateError that its message contains. */
+const MOST_MEMBERS = 3;
 
 /** Describes a thrown value of any kind; never throws itself. */
 export function describeFailure(thrown: unknown): StoredError {
@@ -25,7 +27,7 @@ export function describeFailure(thrown: unknown): StoredError {
   const stack = stackOf(chain);
   return {
     name: storable(name, LONGEST_NAME),
-    message: storable(message, LONGEST_MESSAGE),
+    message: storable(withCauses(message, chain), LONGEST_MESSAGE),
     stack: stack === null ? null : storable(stack, LONGEST_STACK),
     fingerprint: fingerprint([first, ...chain.slice(1).map(traitsOf)], stack),
   };
@@ -70,6 +72,27 @@ function chainOf(thrown: unknown): readonly Error[] {
     current = attempt(() => holder.cause);
   }
   return chain;
+}
+
+/**
+ * Returns a message with those of the members and causes that it does not contain, such as `fetch failed: connect
+ * ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and a wrapper's own names no cause.
+ */
+function withCauses(message: string, chain: readonly Error[]): string {
+  const inner = chain.flatMap((error, depth) => [
+    ...(depth === 0 ? [] : [text(() => error.message)]),
+    membersOf(error),
+  ]);
+  return inner.reduce((all, part) => (part === '' || all.includes(part) ? all : `${all}: ${part}`), message);
+}
+
+function membersOf(error: Error): string {
+  const members = attempt(() => (error as { errors?: unknown }).errors);
+  if (!isInstance(error, AggregateError) || !Array.isArray(members)) return '';
+  return members
+    .slice(0, MOST_MEMBERS)
+    .map((member) => traitsOf(member).message)
+    .join('; ');
 }
 
 function stackOf(chain: readonly Error[]): string | null {

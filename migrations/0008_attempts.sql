@@ -12,7 +12,7 @@ create function millrace.start_jobs(
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 begin
@@ -22,7 +22,8 @@ begin
       from (select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
               with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
               where i.epoch = (select n.epoch from millrace.installation n where n.only_row)
-                and not exists (select from millrace.cancel_requests c where c.job_id = i.job_id)
+                and i.job_id <> all(array(select c.job_id from millrace.cancel_requests c
+                                            where c.job_id = any(job_ids)))
               order by job_id) i
       cross join lateral (
         select k.id from millrace.jobs_live k
@@ -41,7 +42,7 @@ begin
       from locked l, millrace.handlers h
       where j.id = l.id and j.id = any(array(select k.id from locked k))
         and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
+      returning l.ord, j.payload::text as payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
@@ -53,7 +54,9 @@ begin
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  select s.ord::integer, millrace.payload_text(s.payload), s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+  -- The rule of millrace.payload_text, whose call would cost a tenth of the whole.
+  select s.ord::integer, case when octet_length(s.payload) <= 1048576 then s.payload end, s.attempts, s.max_attempts,
+         s.retry_policy, s.wait_seconds, s.traceparent
     from started s;
 end $$;
 
@@ -75,7 +78,7 @@ create function millrace.settle(
   error_stacks text[], fingerprints text[], delays double precision[], suspects boolean[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
   language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -105,7 +108,7 @@ begin
             and (k.request_id = request or request is null and k.lease_expires_at < millrace.clock())
           for update skip locked
       ) j
-      left join millrace.cancel_requests c on c.job_id = j.id);
+      left join (select r.job_id from millrace.cancel_requests r where r.job_id = any(job_ids)) c on c.job_id = j.id);
   perform millrace.finish(array_agg(e.id), null, array_agg(e.status), array_agg(e.result), array_agg(e.error_message),
       array_agg(e.kind in ('failed', 'dead_letter')), null)
     from unnest(ended) e where e.status in ('succeeded', 'skipped', 'cancelled') having count(*) > 0;
@@ -124,7 +127,7 @@ end $$;
 -- own).
 create function millrace.wait_again(ended millrace.ended_attempt[]) returns void
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   with waiting as (

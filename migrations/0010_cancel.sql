@@ -4,7 +4,7 @@
 -- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a lock on the row of the job.
 create function millrace.cancel(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   perform from millrace.jobs_live j
@@ -40,7 +40,7 @@ create view millrace.failed_jobs as
 
 create function millrace.discard_failed_job() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   if old.job_id is null then

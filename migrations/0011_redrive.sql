@@ -5,7 +5,7 @@
 -- process once may do so again, and fail the other jobs of the batch.
 create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
   language sql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
   with wanted as materialized (
     select j.id, j.claim_no, j.job_type, j.attempts
@@ -42,7 +42,7 @@ $$;
 -- waits), 'busy' (another transaction has locked its row: call again), 'not_dead' (any other state) or 'not_found'.
 create function millrace.retry(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 declare
   found_type text;

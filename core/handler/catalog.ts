@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
@@ -45,8 +45,21 @@ export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalo
   const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
-    failures: loaded.filter((result) => 'message' in result),
+    failures: [...loaded.filter((result) => 'message' in result), ...(await findMisplaced(folder))],
   };
+}
+
+/** Finds files that define a handler but are not looked at: in JavaScript, or in a folder below. */
+async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const others = found
+    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
+    .map(({ parentPath, name }) => resolve(parentPath, name))
+    .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
+  const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
+  return texts
+    .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
+    .map(({ file }) => ({ file, message: 'is ignored: a handler is a .ts file directly in this folder of handlers' }));
 }
 
 /**

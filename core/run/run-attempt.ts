@@ -2,6 +2,7 @@ import { PayloadInvalid, TimedOut } from '../errors.ts';
 import { describeFailure, failureLabels, isInstance } from '../failure.ts';
 import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
+import { openHandlerLog } from '../handler/handler-log.ts';
 import { parsePayload } from '../handler/payload.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
 import { OVERRUN_SECONDS } from '../handler/timing.ts';
@@ -89,7 +90,7 @@ function contextOf(
     jobId: attempt.jobId,
     attempt: { number: attempt.number, max: attempt.max },
     signal: given.signal,
-    log: deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) }),
+    log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
   };
 }
 
