@@ -54,7 +54,7 @@ begin
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  -- The rule of millrace.payload_text, whose call would cost a tenth of the whole.
+  -- The same rule as in millrace.payload_text: a call would take a tenth of the time.
   select s.ord::integer, case when octet_length(s.payload) <= 1048576 then s.payload end, s.attempts, s.max_attempts,
          s.retry_policy, s.wait_seconds, s.traceparent
     from started s;

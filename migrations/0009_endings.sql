@@ -10,9 +10,9 @@ create function millrace.finish(
   job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
 ) returns setof bigint
   -- One probe of a key per job, even with a plan that Postgres made while the tables were small: without sequential
-  -- scans, and by an array of ids, because a join could read a whole index. Hash joins stay on: they are between such
-  -- rows and the arrays, and nested loops would compare each with each. Where a sequential scan is the only way, its
-  -- penalty would make Postgres 15 to 17 compile the statement.
+  -- scans, and by an array of ids, because a join could read a whole index. Hash joins stay on: they join such rows
+  -- with the arrays, and nested loops would compare every row with every element. Where a sequential scan is the only
+  -- way, its penalty would make Postgres 15 to 17 compile the statement.
   language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
