@@ -75,8 +75,9 @@ function chainOf(thrown: unknown): readonly Error[] {
 }
 
 /**
- * Returns a message with those of the members and causes that it does not contain, such as `fetch failed: connect
- * ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and a wrapper's own names no cause.
+ * Returns a message, followed by the messages of members and causes that it does not contain, such as `fetch failed:
+ * connect ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and that of a wrapper does not name
+ * the cause.
  */
 function withCauses(message: string, chain: readonly Error[]): string {
   const inner = chain.flatMap((error, depth) => [

@@ -49,7 +49,7 @@ export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalo
   };
 }
 
-/** Finds files that define a handler but are not looked at: in JavaScript, or in a folder below. */
+/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
 async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const others = found
@@ -59,7 +59,7 @@ async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
   return texts
     .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
-    .map(({ file }) => ({ file, message: 'is ignored: a handler is a .ts file directly in this folder of handlers' }));
+    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**
