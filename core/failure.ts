@@ -14,7 +14,7 @@ export interface StoredError {
 const LONGEST_MESSAGE = 8_000;
 const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
-/** An error and the causes that are read; more would be a circle. */
+/** How many errors of a chain of causes are read: a longer chain is probably a cycle. */
 const MOST_CAUSES = 5;
 /** Members of an AggregateError that its message contains. */
 const MOST_MEMBERS = 3;

@@ -85,8 +85,8 @@ create table millrace.dead_letter_queues (
 grant select, insert, update, delete on millrace.dead_letter_queues to millrace_runtime;
 grant select on millrace.dead_letter_queues to millrace_operator;
 
--- Requests to cancel jobs that a handler has. Start, settle, rescue and maintain read them; a row is deleted when it is
--- applied.
+-- Requests to cancel jobs that are dispatched or running. Start, settle, rescue and maintain read them; a row is
+-- deleted when it is applied.
 create table millrace.cancel_requests (
   job_id bigint primary key,
   requested_at timestamptz not null default millrace.clock(),

@@ -4,7 +4,7 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
--- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, also with a plan
+-- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
@@ -46,8 +46,8 @@ begin
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
-    -- Only if it rises, and only if no other transaction has the row: it distinguishes a lost message from a slow
-    -- queue.
+    -- Only if it rises, and only if no other transaction has locked the row: it distinguishes a lost message from a
+    -- slow queue.
     update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
       where s.ctid = (select t.ctid from millrace.handler_starts t
                         where t.job_type = of_type and t.routing_key = of_key
@@ -133,7 +133,7 @@ begin
   with waiting as (
     update millrace.jobs_live j
       set status = e.status, lease_expires_at = null, updated_at = millrace.clock(), suspect = e.suspect,
-          -- A snooze is no failure: its reason is in job_attempts, and the last failure stays.
+          -- A snooze is not a failure: its reason is in job_attempts, and the last failure stays.
           last_error = case when e.status = 'failed' then e.error_message else j.last_error end,
           attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
           run_at = case when e.status = 'pending' then millrace.clock() + make_interval(secs => e.delay)

@@ -41,7 +41,7 @@ begin
   return query
   with ended as (
     -- By id, not by ctid: this statement does not see the place of a row that changed just before it was locked. The
-    -- columns are named: j.* costs 3 % more of the whole.
+    -- columns are named, because j.* makes the whole statement 3 % slower.
     delete from millrace.jobs_live j
       using unnest(l.ids, l.statuses, l.results, l.errors, l.failed) as e(id, new_status, new_result, error, failed)
       where j.id = e.id and j.id = any(l.ids)

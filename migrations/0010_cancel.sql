@@ -1,7 +1,7 @@
 -- How a job is cancelled, and how a dead one is discarded.
 
--- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (a handler has it: start, settle or rescue
--- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a row that a handler uses.
+-- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (it is in flight: start, settle or rescue
+-- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a lock on the row of the job.
 create function millrace.cancel(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_mergejoin = off set jit = off

@@ -13,7 +13,7 @@ export interface HandlerEntry {
   readonly name: string;
 }
 
-/** Why a file defines no handler: one sentence for its author, and the line if it is known. */
+/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
 export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
@@ -36,10 +36,9 @@ export type Probe = (file: string) => Promise<{ message: string; line?: number }
 /**
  * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
  * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
- * not.
- * @param refuse returns why a file must not be imported, before each import: a file that ends the process or never ends
- *   would do so to the caller.
- * @throws an Error with code `ENOENT` when the folder does not exist.
+ * not. @param refuse returns why a file must not be imported, before each import: a file that ends the process, or
+ * never finishes importing, would also end or block the caller. @throws an Error with code `ENOENT` when the folder
+ * does not exist.
  */
 export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
   const files = await listFiles(folder);

@@ -34,7 +34,9 @@ export async function findExpiredAttempts(db: Database, limit: number): Promise<
   return rows;
 }
 
-/** A job becomes a dead letter after so many lost messages, counted only while messages of later jobs arrived. */
+/**
+ * A job becomes a dead letter after this number of lost messages, counted only while messages of later jobs arrived.
+ */
 const MOST_LOSSES = 10;
 
 // A lost message costs no attempt. It counts as a loss only when a job dispatched later has started: a disabled

@@ -11,7 +11,7 @@ export const fill = (jobType: string, count: number) =>
      select '${jobType}', now() - interval '1 hour' + make_interval(secs => n * 0.001)
        from generate_series(1, ${count}) n`;
 
-/** Ways in which the statistics of the jobs can be of another moment than the rows. Each leaves the table empty. */
+/** Ways in which the statistics of the jobs can be older than the rows. Each leaves the table empty. */
 export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<void>> {
   return {
     'were taken of an empty table': async () => {

@@ -78,7 +78,7 @@ it("fails with the policy's delay for the attempt", async () => {
 it.each([
   ['an error that the policy does not retry', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
   ['an error that the policy does not list', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
-  ['a thrown text under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
+  ['a thrown string under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
   ['an error code', retry.fixed(1, { deadLetterOn: ['E42'] }), Object.assign(new Error('x'), { code: 'E42' })],
 ])('makes a dead letter at once: %s', async (_what, policy, thrown) => {
   const end = await attempt(throwing(thrown), { policy });

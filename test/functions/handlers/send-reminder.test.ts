@@ -69,7 +69,7 @@ it.each([
   ['a temporarily refused recipient', { onRcptTo: (_a, _s, answer) => answer(refuse(451)) }],
   ['a permanently refused sender', { onMailFrom: (_a, _s, answer) => answer(refuse(550)) }],
   [
-    'a mail that is refused after its text',
+    'an email that is refused after its text',
     { onData: (stream, _s, answer) => stream.resume().on('end', () => answer(refuse(554))) },
   ],
 ] as [string, SMTPServerOptions][])('send_reminder leaves %s to the retry policy', async (_name, options) => {

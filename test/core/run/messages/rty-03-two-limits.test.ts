@@ -48,7 +48,7 @@ it.each(COMBINATIONS)(
   },
 );
 
-it('RTY-03: a delivery that a throttled function never received is no attempt', async () => {
+it('RTY-03: a delivery that a throttled function never received is not an attempt', async () => {
   const world = await openWorld(engine);
   engine.work = () => Promise.reject(new Error('boom'));
   const { jobId } = await claimJob(world, await engine.enqueue({ maxAttempts: 3 }));
