@@ -56,6 +56,8 @@ create index dead_letters_open on millrace.dead_letters (job_type, routing_key, 
   where status = 'open';
 -- A redrive reads the open ones in the order of their ids.
 create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
+-- Queries of failed_jobs by time, of all handlers.
+create index dead_letters_open_died on millrace.dead_letters (died_at) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
 -- The mirror closes the strays of a queue that it no longer finds there.
 create index dead_letters_open_strays on millrace.dead_letters (queue_name, id)

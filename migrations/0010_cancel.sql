@@ -28,12 +28,14 @@ begin
   return 'not_found';
 end $$;
 
--- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job.
+-- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job. The row is
+-- created when the job dies: queries such as the failures of the last hour, or a delete of those older than 30 days, read
+-- created_at and mean the failure. The time at which the job was inserted is job_created_at.
 create view millrace.failed_jobs as
   select d.id, d.job_id, d.job_type, coalesce(j.status, 'dead_letter') as status, coalesce(j.attempts, 0) as attempts,
          coalesce(j.max_attempts, 0) as max_attempts, d.last_error, d.error_stacktrace,
-         coalesce(j.payload, to_jsonb(d.raw_body)) as input_data, coalesce(j.created_at, d.died_at) as created_at,
-         d.died_at as updated_at
+         coalesce(j.payload, to_jsonb(d.raw_body)) as input_data, d.died_at as created_at, d.died_at as updated_at,
+         j.created_at as job_created_at
     from millrace.dead_letters d
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open';
