@@ -76,8 +76,8 @@ function chainOf(thrown: unknown): readonly Error[] {
 
 /**
  * Returns a message, followed by the messages of members and causes that it does not contain, such as `fetch failed:
- * connect ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and that of a wrapper does not name
- * the cause.
+ * connect ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and the message of a wrapper does not
+ * name the cause.
  */
 function withCauses(message: string, chain: readonly Error[]): string {
   const inner = chain.flatMap((error, depth) => [

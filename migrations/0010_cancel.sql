@@ -28,9 +28,9 @@ begin
   return 'not_found';
 end $$;
 
--- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job. The row is
--- created when the job dies: queries such as the failures of the last hour, or a delete of those older than 30 days, read
--- created_at and mean the failure. The time at which the job was inserted is job_created_at.
+-- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job. `created_at`
+-- is the time of the death, because queries for the failures of the last hour, or deletes of those older than 30 days,
+-- filter by created_at. `job_created_at` is the time of the insert.
 create view millrace.failed_jobs as
   select d.id, d.job_id, d.job_type, coalesce(j.status, 'dead_letter') as status, coalesce(j.attempts, 0) as attempts,
          coalesce(j.max_attempts, 0) as max_attempts, d.last_error, d.error_stacktrace,

@@ -51,7 +51,7 @@ class Busy extends Undo {
   override readonly name = 'Busy';
 }
 
-/** Runs one transaction, and runs it again while `waitingForLocks` in it meets locks of other sessions. */
+/** Runs one transaction, and repeats it while `waitingForLocks` in it fails because other sessions hold the locks. */
 export async function repeatWhileLocked<T>(
   db: Database,
   { patience, tables, onWait, refuse, time = systemTime }: LockWait,

@@ -46,7 +46,7 @@ describe('failed_jobs', () => {
     expect([(await job(old)).status, (await job(dead)).status]).toEqual(['cancelled', 'dead_letter']);
   });
 
-  it('reads the failures of the last hour by an index', async () => {
+  it('reads the failures of the last hour with an index', async () => {
     await pool.query(
       `insert into millrace.dead_letters (raw_body, died_at)
          select '{{', now() - interval '1 day' * (1 + n % 80) from generate_series(1, 20000) n`,
