@@ -29,7 +29,7 @@ async function wait(world: World, rounds: number): Promise<void> {
 }
 
 it.each(COMBINATIONS)(
-  'RTY-03: $maxAttempts attempts, receive limit $receives, $throttled throttled: so many runs, dead once',
+  'RTY-03: $maxAttempts attempts, receive limit $receives, $throttled throttled: runs as often as allowed, and dies once',
   async ({ maxAttempts, receives, throttled }) => {
     const world = await openWorld(engine);
     await setReceiveLimit(world, receives);
