@@ -14,7 +14,7 @@ export interface StoredError {
 const LONGEST_MESSAGE = 8_000;
 const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
-/** An error and the causes that are read; more would be a circle. */
+/** How many errors of a chain of causes are read: a longer chain is probably a cycle. */
 const MOST_CAUSES = 5;
 /** Members of an AggregateError that its message contains. */
 const MOST_MEMBERS = 3;
@@ -75,8 +75,9 @@ function chainOf(thrown: unknown): readonly Error[] {
 }
 
 /**
- * Returns a message with those of the members and causes that it does not contain, such as `fetch failed: connect
- * ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and a wrapper's own names no cause.
+ * Returns a message, followed by the messages of members and causes that it does not contain, such as `fetch failed:
+ * connect ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and the message of a wrapper does not
+ * name the cause.
  */
 function withCauses(message: string, chain: readonly Error[]): string {
   const inner = chain.flatMap((error, depth) => [

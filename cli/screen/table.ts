@@ -4,7 +4,7 @@ import { isTerminal } from '../../local/screen/writers.ts';
 export type Cell = string | number | Date | null | undefined;
 
 const GAP = '  ';
-/** Least width of a column: a narrower one is unreadable. */
+/** Minimum width of a column: a narrower one is unreadable. */
 const LEAST_WIDTH = 12;
 /** Width that the other columns leave to a text: an error with fewer characters says little. */
 const LEAST_TEXT = 30;
@@ -51,14 +51,14 @@ export function fitted(
   );
 }
 
-/** Returns a time without its milliseconds, and without the parts that are those of now. */
+/** Returns a time without its milliseconds, and without the year or the date if it is the current one. */
 export function shortTime(time: Date, now = new Date()): string {
   const [text, today] = [time.toISOString(), now.toISOString()];
   if (text.slice(0, 10) === today.slice(0, 10)) return `${text.slice(11, 19)}Z`;
   return text.slice(0, 4) === today.slice(0, 4) ? `${text.slice(5, 10)} ${text.slice(11, 16)}Z` : text.slice(0, 10);
 }
 
-/** Returns a time in a sentence: short for a person, whole for a program. */
+/** Returns a time in a sentence: short on a terminal, complete in a pipe. */
 export function timeText(time: Date): string {
   return isTerminal('stdout') ? shortTime(time) : time.toISOString();
 }

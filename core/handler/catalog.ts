@@ -13,7 +13,7 @@ export interface HandlerEntry {
   readonly name: string;
 }
 
-/** Why a file defines no handler: one sentence for its author, and the line if it is known. */
+/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
 export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
@@ -72,7 +72,7 @@ export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalo
   };
 }
 
-/** Finds files that define a handler but are not looked at: in JavaScript, or in a folder below. */
+/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
 async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const others = found
@@ -82,7 +82,7 @@ async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
   return texts
     .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
-    .map(({ file }) => ({ file, message: 'is ignored: a handler is a .ts file directly in this folder of handlers' }));
+    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**

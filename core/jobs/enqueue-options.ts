@@ -54,7 +54,7 @@ function checkKey(field: string, key: unknown): void {
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }
 
-/** Rejects what is not a connection, such as a handler without one before it, which JavaScript accepts. */
+/** Rejects a value that is not a connection, such as a handler in its place, which JavaScript accepts. */
 export function checkClient(client: unknown): void {
   if (typeof (client as { query?: unknown } | null | undefined)?.query === 'function') return;
   throw new SettingError('client', 'a connection or a pool of pg, with its function query(text, values)', client);

@@ -134,7 +134,7 @@ async function newJob({ handler, payload, ...options }: EnqueueItem, place: stri
   return { ...options, jobType: handler.jobType, routingKey: handler.routingKey, payload: json };
 }
 
-/** Returns the job with its own trace, or else the given one; the header of another format is left out. */
+/** Returns the job with its own trace, or else the given one; a header in another format is omitted. */
 function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
   return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };
 }

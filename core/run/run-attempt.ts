@@ -88,7 +88,7 @@ function contextOf(
   return {
     payload: given.payload as never,
     jobId: attempt.jobId,
-    attempt: { number: attempt.number, max: attempt.max },
+    attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
     log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
   };

@@ -80,12 +80,12 @@ it.each([
     'sync: fetch failed: connect ECONNREFUSED 127.0.0.1:1',
   ],
   [
-    'members of a cause without a message, as of fetch to localhost',
+    'members of a cause without a message, as in fetch to localhost',
     new TypeError('fetch failed', { cause: new AggregateError([new Error('connect ::1'), refused]) }),
     'fetch failed: connect ::1; connect ECONNREFUSED 127.0.0.1:1',
   ],
   [
-    'members of its own',
+    'its own members',
     new AggregateError(
       [1, 2, 3, 4].map((n) => new Error(`e${n}`)),
       'many',
@@ -97,7 +97,7 @@ it.each([
     new Error(`no partner: ${refused.message}`, { cause: refused }),
     `no partner: ${refused.message}`,
   ],
-  ['a cause that is no error', new Error('no', { cause: 'x' }), 'no'],
+  ['a cause that is not an error', new Error('no', { cause: 'x' }), 'no'],
 ])('the message of an error contains %s', (_what, error, expected) => {
   expect(describeFailure(error).message).toBe(expected);
 });

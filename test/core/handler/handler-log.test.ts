@@ -34,7 +34,7 @@ it.each<[unknown, string]>([
   [undefined, 'undefined'],
   [Object.create(null), '[Object: null prototype] {}'],
   [Symbol('x'), 'Symbol(x)'],
-])('an event that is not a text never fails the job: %s', (event, expected) => {
+])('an event that is not a string never fails the job: %s', (event, expected) => {
   expect(logged((log) => log.info(event as never))).toMatchObject({ event: expected, job_id: '7' });
 });
 

@@ -61,7 +61,7 @@ it('the warning is printed again only if the file was not readable by others in 
   expect([once, lines.length]).toEqual([1, 2]);
 });
 
-it('a variable of the stack is not replaced, and a line says so', async () => {
+it('a variable of the stack is not replaced, and a line reports it', async () => {
   const { variables, lines } = await read(
     0o600,
     'DATABASE_URL=postgres://elsewhere/x\nSMTP_URL=smtp://mail.example.com',
