@@ -48,9 +48,9 @@ export class TimedOut extends MillraceError {
   override readonly name = 'TimedOut';
   readonly code = 'MILLRACE_TIMEOUT';
 
-  constructor(timeoutSeconds: number, busySeconds?: number) {
-    const busy = busySeconds === undefined ? '' : `: it kept the processor busy for ${busySeconds} s`;
-    super(`timed out after ${timeoutSeconds} s${busy}`);
+  constructor(timeoutSeconds: number, blockedSeconds?: number) {
+    const blocked = blockedSeconds === undefined ? '' : `: it blocked the event loop for ${blockedSeconds} s`;
+    super(`timed out after ${timeoutSeconds} s${blocked}`);
   }
 }
 
