@@ -31,6 +31,17 @@ export function fingerprint(errors: readonly Traits[], stack: string | null): st
 }
 
 /**
+ * Returns the fingerprint of an error that Millrace itself raised about an attempt. No function of the user threw it:
+ * the handler takes the place of the function. A stack, if any, shows where the code happened to be.
+ */
+export function fingerprintInHandler({ name, message }: Omit<Traits, 'code'>, handler: string): string {
+  const words = maskValues(message.slice(0, READ)).slice(0, COUNTED);
+  return createHash('md5')
+    .update(JSON.stringify([name, words, handler]))
+    .digest('hex');
+}
+
+/**
  * Returns function and file of the first frame that belongs to the user. Lines, columns and folders move with a
  * deployment, and frames of Node, of packages and of Millrace differ between two errors of one kind.
  */

@@ -63,7 +63,7 @@ async function endAttempts(
 ): Promise<number> {
   const settlements = lost.map((attempt): Settlement => {
     const policy = attempt.retryPolicy ?? DEFAULT_RETRY_POLICY;
-    return { ...attempt, outcome: crashOutcome(policy, attempt.attempts, crashOf(attempt), random()), suspect: true };
+    return { ...attempt, outcome: crashOutcome(policy, attempt, crashOf(attempt), random()), suspect: true };
   });
   const settled = await settle(db, settlements, { requestId, ...(log && { log }) });
   lost.forEach((attempt, index) => {
