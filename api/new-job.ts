@@ -34,7 +34,7 @@ export const NewJobBody = z
     max_attempts: wholeNumber(1, 1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
     unique_key: Key.optional().meta({
-      description: 'While a job with this key is not finished, no other job with it is inserted.',
+      description: 'While an unfinished job has this key, no other job with the key is inserted.',
     }),
     group_key: Key.optional().meta({
       description: 'Jobs with different group keys share the handler fairly (the SQS message group).',

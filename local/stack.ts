@@ -84,13 +84,13 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const urls = { sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint };
+  const urls = { sqsEndpoint, lambdaEndpoint: runner.endpoint };
   const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
   // Read again at each reload, so that a saved .env file applies.
-  const readDotEnv = openDotEnv(project, printLine);
-  const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });
+  const readDotEnv = openDotEnv({ project, fixed, printLine });
+  const ofHandlers = async () => ({ ...environment, ...ofSamples(smtpUrl), ...(await readDotEnv()) });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
@@ -130,16 +130,19 @@ function closeApi(api: Api): Promise<void> {
   return api.close();
 }
 
-function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
+function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string }) {
   return {
     ...bundleEnvironment,
     // Each address is set twice: for the function itself, and for clients that a handler opens.
     ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
-    SMTP_URL: urls.smtpUrl,
-    THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',
   };
+}
+
+/** Returns the settings of the sample handlers, which `.env` can replace. */
+function ofSamples(smtpUrl: string) {
+  return { SMTP_URL: smtpUrl, THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost' };
 }
 
 async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {

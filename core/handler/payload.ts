@@ -37,7 +37,7 @@ export async function checkPayloadText(json: string, schema?: PayloadSchema): Pr
   if (schema !== undefined) await matchSchema(value, schema);
 }
 
-/** Counts what Postgres prints, as the constraint of the table does: every door refuses the same payloads. */
+/** Counts what Postgres prints, as the constraint of the table does: all interfaces refuse the same payloads. */
 function checkSize(json: string): void {
   const bytes = printedBytes(json);
   if (bytes <= LARGEST_PAYLOAD_BYTES) return;
@@ -97,7 +97,7 @@ export function isOpaque(value: unknown): value is object {
   return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
 }
 
-/** Returns whether an object is a number, a text or a boolean, which JSON writes as such. */
+/** Returns whether an object is a number, a string or a boolean, which JSON writes as such. */
 function isBoxed(value: object): boolean {
   return value instanceof Number || value instanceof String || value instanceof Boolean;
 }

@@ -54,11 +54,13 @@ export async function findAttemptsOfRequest(
   return rows;
 }
 
-/** A job becomes a dead letter after so many lost messages, counted only while messages of later jobs arrived. */
+/**
+ * A job becomes a dead letter after this number of lost messages, counted only while messages of later jobs arrived.
+ */
 const MOST_LOSSES = 10;
 
 // A lost message costs no attempt. It counts as a loss only when a job dispatched later has started: a disabled
-// mapping or a long queue delays all jobs, so it is no evidence against this one.
+// mapping or a long queue delays all jobs, which says nothing about this one.
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
     select j.id, j.claim_no, j.attempts, j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,

@@ -3,6 +3,7 @@ import { describeFailure, failureLabels, isInstance } from '../failure.ts';
 import { fingerprintInHandler } from '../fingerprint.ts';
 import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
+import { openHandlerLog } from '../handler/handler-log.ts';
 import { type HandlerAddress, handlerName } from '../handler/naming.ts';
 import { parsePayload } from '../handler/payload.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
@@ -89,9 +90,9 @@ function contextOf(
   return {
     payload: given.payload as never,
     jobId: attempt.jobId,
-    attempt: { number: attempt.number, max: attempt.max },
+    attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
-    log: deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) }),
+    log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
   };
 }
 

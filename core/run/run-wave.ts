@@ -33,7 +33,7 @@ export interface WaveRun {
   readonly disposal: Disposal;
   /** Whether a handler still runs after its timeout; set even when a later step fails. */
   overstayed: boolean;
-  /** The first error that no code awaited or caught: no job runs on after it. */
+  /** The first error that no code awaited or caught: no job continues after it. */
   uncaught: UncaughtError | undefined;
   /** Aborts when the present wave has nothing to wait for. */
   over: AbortController;

@@ -95,7 +95,7 @@ function sentence(label: string, status: number, { detail, title, requestId, nee
   return status >= 500 ? `${label}: ${title}: ${detail} (request ${requestId})` : detail;
 }
 
-/** Only known scopes are required: a person pastes the command that contains the first. */
+/** Returns the required scope only if it is known: an operator pastes the command that contains it. */
 function scopesOf({ required_scope: required, your_scopes: scopes = [] }: z.output<typeof ProblemDocument>) {
   const isKnown = (word: string) => SCOPES.some((scope) => scope === word);
   const needed = required?.split(' or ').every(isKnown) ? required : undefined;
@@ -115,7 +115,7 @@ export function strangerFailure(label: string, status: number, type: string | nu
 export function redirectFailure(label: string, location: string | null): ApiFailure {
   const origin = URL.parse(location ?? '', label)?.origin ?? 'an unknown address';
   const told = `${label} redirects to ${origin}, which must not get the key`;
-  return new ApiFailure(EXIT.unreachable, `${told}: give the address of the API itself`);
+  return new ApiFailure(EXIT.unreachable, `${told}: use the address of the API itself`);
 }
 
 /** Describes a request without a response. The message of `fetch` itself is not passed on. */

@@ -27,7 +27,7 @@ it('withholds errors from the runtime while it is watched, and passes each on wh
   expect(reported).toEqual([['uncaughtException', 'first', 'uncaughtException']]);
 });
 
-it('passes errors on at once when it is not watched any more', () => {
+it('passes errors on at once when it is no longer watched', () => {
   const { source, reported, uncaught } = openProcess();
   uncaught.watch(() => undefined)();
 
@@ -42,7 +42,7 @@ it('passes errors on at once when it is not watched any more', () => {
   ]);
 });
 
-it('names the attempt whose code raised the error, also in a callback', async () => {
+it('names the attempt whose code raised the error, even in a callback', async () => {
   const { source, uncaught } = openProcess();
   const owner = { jobId: '7' };
   const owners: unknown[] = [];
