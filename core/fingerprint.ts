@@ -31,6 +31,17 @@ export function fingerprint(errors: readonly Traits[], stack: string | null): st
 }
 
 /**
+ * Returns the fingerprint of an error that Millrace itself raised about an attempt. User code did not throw it: the
+ * handler replaces the function. A stack, if any, shows where the code happened to be.
+ */
+export function fingerprintInHandler({ name, message }: Omit<Traits, 'code'>, handler: string): string {
+  const words = maskValues(message.slice(0, READ)).slice(0, COUNTED);
+  return createHash('md5')
+    .update(JSON.stringify([name, words, handler]))
+    .digest('hex');
+}
+
+/**
  * Returns function and file of the first frame of user code. Lines, columns and folders move with a
  * deployment, and frames of Node, of packages and of Millrace differ between two errors of one kind.
  */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
+import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
@@ -10,6 +11,7 @@ import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
+import { openEndSubscription } from './functions/end-subscription.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
@@ -19,7 +21,7 @@ import { startOnUsualPort } from './processes/ports.ts';
 import type { StartProgress } from './screen/start-progress.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
-import { REGION } from './state.ts';
+import { REGION, STAGE } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;
@@ -56,6 +58,8 @@ const RUNTIME_LOGIN = 'millrace_functions';
 /** Longer than the timeout of the slowest handler in this repository, and short enough for an interactive Ctrl-C. */
 const DRAIN_MS = 35_000;
 
+const DISPATCHER = functionName(STAGE, 'dispatcher');
+
 const silent = openLog(() => undefined);
 
 /**
@@ -63,7 +67,7 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, printLine, stop, during = (_step, work) => work } = options;
+  const { children, project, printLine, stop, during = (_step, work) => work } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
@@ -78,15 +82,14 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
-  const startLambda = (port: number) =>
-    startRunner({ children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, port, region: REGION, onEvent });
+  const onEvent = subscribe(options, () => runner);
+  const common = { children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, region: REGION, onEvent };
+  const startLambda = (port: number) => startRunner({ ...common, port });
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const fixed = {
-    ...functionEnvironment({ sqsEndpoint, lambdaEndpoint: runner.endpoint }),
-    DATABASE_URL: await runtimeUrl(db, databaseUrl),
-  };
+  const urls = { sqsEndpoint, lambdaEndpoint: runner.endpoint };
+  const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
   // Read again at each reload, so that a saved .env file applies.
@@ -104,6 +107,17 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
+  };
+}
+
+/** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */
+function subscribe({ onEvent }: StackOptions, runner: () => Runner): (event: RunnerEvent) => void {
+  const invoke = (payload: unknown) => runner().invoke(DISPATCHER, payload, 'Event');
+  // Before the dispatcher is deployed, and while the stack stops, the lease ends these attempts.
+  const send = openEndSubscription((payload) => void invoke(payload).catch(() => undefined));
+  return (event) => {
+    onEvent(event);
+    send(event);
   };
 }
 

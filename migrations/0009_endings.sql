@@ -95,7 +95,7 @@ $$;
 
 -- Makes jobs dead letters. Every caller has locked the rows and checked their state. The arrays are parallel; a job
 -- whose error_name is null dies without an attempt and gets no row in job_attempts, and one without a fingerprint gets
--- that of its message. `suspects`: the attempts ended by rescue. `lost`: SQS lost the messages once more. Returns the
+-- that of its message and handler. `suspects`: the attempts ended by rescue. `lost`: SQS lost the messages once more. Returns the
 -- ids.
 create function millrace.die(
   job_ids bigint[], error_names text[], messages text[], stacks text[] default null, fingerprints text[] default null,
@@ -122,7 +122,8 @@ begin
   ), recorded as (
     insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, error_stacktrace,
         fingerprint)
-      select d.id, d.claim_no, d.job_type, d.routing_key, d.message, d.stack, coalesce(d.fingerprint, md5(d.message))
+      select d.id, d.claim_no, d.job_type, d.routing_key, d.message, d.stack,
+             coalesce(d.fingerprint, md5(concat_ws(' ', d.job_type, d.routing_key, d.message)))
         from dying d
       on conflict (job_id) where status = 'open' do nothing
   ), attempted as (

@@ -132,8 +132,8 @@ create function millrace.find_groups(beginning text) returns setof text
     where d.status = 'open' and starts_with(d.fingerprint, beginning) order by d.fingerprint limit 6;
   end;
 
--- Returns whether a text is a valid time with its zone: the cast of an invalid one fails, and each session reads one
--- without a zone in its own.
+-- Returns whether text is a valid time with a time zone: the cast of an invalid time fails, and each session reads a
+-- time without a zone in its own.
 create function millrace.is_time(value text) returns boolean
   language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
@@ -343,3 +343,31 @@ grant execute on function millrace.matching_dead_letters(jsonb), millrace.redriv
   millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;
+
+-- Refuses an update by hand of what the engine decides, also by an owner or superuser. A statement trigger fires for the
+-- table that the statement names. The engine names jobs_live, so this costs it nothing; people name jobs.
+create function millrace.refuse_update() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  raise exception 'the status, attempts, claim and times of a job are changed by functions only'
+    using errcode = 'object_not_in_prerequisite_state',
+      hint = 'select millrace.retry(id) makes a failed or dead job due now, select millrace.cancel(id) cancels a job. '
+        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of a waiting job.';
+end $$;
+revoke execute on function millrace.refuse_update() from public;
+create trigger refuse_update
+  before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
+    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect
+  on millrace.jobs for each statement execute function millrace.refuse_update();
+
+-- A finished job does not change.
+do $$
+declare
+  leaf regclass;
+begin
+  for leaf in select relid from pg_catalog.pg_partition_tree('millrace.jobs_finished') loop
+    execute format('create trigger refuse_update before update on %s
+                      for each statement execute function millrace.refuse_update()', leaf);
+  end loop;
+end $$;

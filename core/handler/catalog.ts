@@ -51,8 +51,8 @@ export interface LoadingCatalog {
  * Begins to import all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a
  * handler is a failure and does not affect the others. A file changed since the last call is imported again; its
  * imports are not.
- * @param refuse returns why a file must not be imported, before each import: a file that ends the process or never ends
- *   would do so to the caller.
+ * @param refuse returns why a file must not be imported, before each import: a file that ends the process, or never
+ *   finishes importing, would also end or block the caller.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
 export async function beginCatalog(folder: string, refuse: Probe): Promise<LoadingCatalog> {

@@ -1,4 +1,4 @@
-import { PayloadInvalid } from '../errors.ts';
+import { MOST_FAULTS, type PayloadFault, PayloadInvalid } from '../errors.ts';
 import { DEEPEST_JSON, jsonDepth, jsonPointer } from '../json.ts';
 import { countValues, keepsDigits, printedBytes, walkMembers } from '../json-text.ts';
 import { isStorable } from '../text.ts';
@@ -116,9 +116,9 @@ async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unkno
   // Without a wait, the issues of one payload are garbage before the next one is validated.
   const result = answer instanceof Promise ? await answer : answer;
   if (result.issues === undefined) return result.value;
-  const [first] = result.issues;
-  const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
-  throw invalidAt(pathOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
+  const shown = result.issues.slice(0, MOST_FAULTS).map(faultIn);
+  const [first = { field: '', message: 'does not fit the schema' }, ...others] = shown;
+  throw new PayloadInvalid(first.field, first.message, others, result.issues.length - shown.length);
 }
 
 /**
@@ -136,8 +136,8 @@ function readJson(json: string): unknown {
   }
 }
 
-function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
-  return (issue?.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
+function faultIn({ path = [], message }: SchemaIssue): PayloadFault {
+  return { field: jsonPointer(path.map((part) => (typeof part === 'object' ? part.key : part))), message };
 }
 
 /**

@@ -142,7 +142,9 @@ function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
 /** Returns the same error with the index of its item. */
 function placed(error: unknown, index: number): unknown {
   if (!(error instanceof PayloadInvalid)) return error;
-  return new PayloadInvalid(`[${index}]${error.field}`, error.message.slice(`payload${error.field}: `.length));
+  const faults = error.faults.map((fault) => ({ ...fault, field: `[${index}]${fault.field}` }));
+  const [first, ...others] = faults;
+  return first === undefined ? error : new PayloadInvalid(first.field, first.message, others, error.more);
 }
 
 /** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */

@@ -50,7 +50,8 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
     if (one.result) return one.result.outcome;
     if (spared || !one.entered) return interrupted(guilty, words);
     const message = `the process ended because of an error that no known job raised: ${words}`;
-    return crashOutcome(deps.policy, one.attempt.number, message, deps.random());
+    const attempt = { ...deps.definition, attempts: one.attempt.number };
+    return crashOutcome(deps.policy, attempt, { message }, deps.random());
   };
   return open.map((one) => ({
     delivery: one.job.delivery,

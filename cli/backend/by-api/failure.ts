@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ProblemDocument } from '../../../api/schemas.ts';
 import { SCOPES } from '../../../core/access/scopes.ts';
+import { MOST_FAULTS } from '../../../core/errors.ts';
 import { oneLine } from '../../../core/text.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../../command-failure.ts';
 import { networkReason } from '../../target/database-failure.ts';
@@ -59,10 +60,19 @@ export function answerFailure(label: string, status: number, body: unknown): Api
       problem,
     );
   }
-  const detail = oneLine(data.detail, LONGEST_DETAIL);
+  const detail = oneLine(detailOf(data), LONGEST_DETAIL);
   const ended = problem === 'database-unavailable' ? EXIT.unreachable : code;
   const told = sentence(label, status, { detail, title, requestId, ...scopesOf(data) });
   return new ApiFailure(ended, oneLine(told, LONGEST_SENTENCE), problem);
+}
+
+/** Returns all faults of a request, in the form of a refusal by the library: `detail` names only the first. */
+function detailOf({ detail, errors = [] }: z.output<typeof ProblemDocument>): string {
+  if (errors.length < 2) return detail;
+  const shown = errors.slice(0, MOST_FAULTS).map((fault) => `${fault.in} ${fault.pointer}: ${fault.detail}`);
+  const [, further = '0'] = /\(and (\d+) more: see errors\)$/.exec(detail) ?? [];
+  const more = 1 + Number(further) - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 const SIGN_IN =

@@ -8,7 +8,8 @@ type Reported = [listener: string, error: unknown, detail: unknown];
 function openProcess(events = ['uncaughtException', 'unhandledRejection']) {
   const reported: Reported[] = [];
   const exit = (code?: number) => void reported.push(['exit', code, undefined]) as never;
-  const source = Object.assign(new EventEmitter(), { exit });
+  const abort = () => void reported.push(['abort', undefined, undefined]) as never;
+  const source = Object.assign(new EventEmitter(), { exit, abort });
   for (const event of events) source.on(event, (error, detail) => reported.push([event, error, detail]));
   return { source, reported, uncaught: openUncaughtErrors(source) };
 }
@@ -32,10 +33,12 @@ it('passes errors on at once when it is no longer watched', () => {
 
   source.emit('unhandledRejection', 'late', 'promise');
   source.exit(1);
+  source.abort();
 
   expect(reported).toEqual([
     ['unhandledRejection', 'late', 'promise'],
     ['exit', 1, undefined],
+    ['abort', undefined, undefined],
   ]);
 });
 
