@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
+import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
@@ -10,15 +11,17 @@ import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
+import { openEndSubscription } from './functions/end-subscription.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
 import type { Children } from './processes/children.ts';
 import { startOnUsualPort } from './processes/ports.ts';
+import type { StartProgress } from './screen/start-progress.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
-import { REGION } from './state.ts';
+import { REGION, STAGE } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;
@@ -28,6 +31,8 @@ export interface StackOptions {
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
   readonly printLine: (line: string) => void;
+  /** Shows a step of the start while it lasts. */
+  readonly during?: StartProgress['during'];
   /** Fired when the stack is to stop: a start in progress then throws the signal's reason. */
   readonly stop: AbortSignal;
   /** Fired when every child process is being killed. */
@@ -53,6 +58,8 @@ const RUNTIME_LOGIN = 'millrace_functions';
 /** Longer than the timeout of the slowest handler in this repository, and short enough for an interactive Ctrl-C. */
 const DRAIN_MS = 35_000;
 
+const DISPATCHER = functionName(STAGE, 'dispatcher');
+
 const silent = openLog(() => undefined);
 
 /**
@@ -60,39 +67,38 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, printLine, stop } = options;
+  const { children, project, printLine, stop, during = (_step, work) => work } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
-  const services = open.adopt(await openServices({ ...options, data, otherSqs }), (started) => started.close());
+  const starting = openServices({ ...options, data, otherSqs });
+  const services = open.adopt(await during('starting the servers', starting), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
-  await migrate({ connectionString: databaseUrl, log: silent });
+  await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
   const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
-  const startLambda = (port: number) =>
-    startRunner({ children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, port, region: REGION, onEvent });
+  const onEvent = subscribe(options, () => runner);
+  const common = { children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, region: REGION, onEvent };
+  const startLambda = (port: number) => startRunner({ ...common, port });
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const fixed = {
-    ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
-    DATABASE_URL: await runtimeUrl(db, databaseUrl),
-  };
+  const urls = { sqsEndpoint, lambdaEndpoint: runner.endpoint };
+  const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
   // Read again at each reload, so that a saved .env file applies.
-  const readDotEnv = openDotEnv(project, printLine);
-  const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });
-  const bundled = await bundling.first;
+  const readDotEnv = openDotEnv({ project, fixed, printLine });
+  const ofHandlers = async () => ({ ...environment, ...ofSamples(smtpUrl), ...(await readDotEnv()) });
+  const bundled = await during('importing and bundling functions/handlers', bundling.first);
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
-  const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: ofHandlers });
-  await handlers.sync(bundled.handlers);
+  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, environment: ofHandlers });
+  await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
@@ -101,6 +107,17 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
+  };
+}
+
+/** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */
+function subscribe({ onEvent }: StackOptions, runner: () => Runner): (event: RunnerEvent) => void {
+  const invoke = (payload: unknown) => runner().invoke(DISPATCHER, payload, 'Event');
+  // Before the dispatcher is deployed, and while the stack stops, the lease ends these attempts.
+  const send = openEndSubscription((payload) => void invoke(payload).catch(() => undefined));
+  return (event) => {
+    onEvent(event);
+    send(event);
   };
 }
 
@@ -116,16 +133,19 @@ function closeApi(api: Api): Promise<void> {
   return api.close();
 }
 
-function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
+function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string }) {
   return {
     ...bundleEnvironment,
     // Each address is set twice: for the function itself, and for clients that a handler opens.
     ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
-    SMTP_URL: urls.smtpUrl,
-    THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',
   };
+}
+
+/** Returns the settings of the sample handlers, which `.env` can replace. */
+function ofSamples(smtpUrl: string) {
+  return { SMTP_URL: smtpUrl, THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost' };
 }
 
 async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {

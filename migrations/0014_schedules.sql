@@ -100,7 +100,7 @@ create function millrace.spread_tick(schedule text, spread_seconds integer, tick
   return tick_at + make_interval(secs =>
     (('x' || left(md5(schedule), 8))::bit(32)::bigint % (spread_seconds + 1))::double precision);
 
--- late: the dispatcher has not made its next tick for so many seconds. failed: fault states why it has no ticks.
+-- late: the dispatcher has not made its next tick for this number of seconds. failed: fault states why it has no ticks.
 create function millrace.state_of(s millrace.schedules, late_seconds double precision) returns text
   language sql stable
   return case when (s).paused_at is not null then 'paused'

@@ -6,6 +6,7 @@ import { retryJob } from '../../core/jobs/retry.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';
+import { refuseReversed } from '../interval.ts';
 import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
@@ -19,7 +20,7 @@ const SCOPES: Readonly<Record<keyof typeof ACTIONS, Scope>> = {
   cancel: 'jobs:operate',
   delete: 'jobs:delete',
 };
-/** Answers of jobs that were changed. */
+/** Outcomes of the jobs that were changed. */
 const CHANGES = new Set(['redriven', 'due', 'cancelled', 'requested', 'deleted']);
 const MOST_JOBS = 1000;
 /** The function has 29 s, and each locked job can take one second. */
@@ -84,6 +85,7 @@ async function choose(request: ActionRequest): Promise<{ ids: string[]; next: st
   const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
   const ways = [ids !== undefined, !isEmpty, all === true].filter(Boolean).length;
   if (ways !== 1) throw invalidBody('/ids', 'send ids, a filter, or all: true to select every job');
+  refuseReversed('body', { created_from: question.created_from, created_to: question.created_to });
   if (ids !== undefined) return { ids: ascending([...new Set(ids)]), next: undefined };
   const before = cursor === undefined ? undefined : readCursor(cursor, question);
   const { jobs, next } = await inOneTransaction(request, (tx) => pageJobs(tx, toFilter(question), { before, limit }));

@@ -15,8 +15,8 @@ import { snakeCase } from '../../core/json.ts';
 import { createSchedule } from '../../core/schedules/change-schedule.ts';
 import { findSchedule } from '../../core/schedules/list-schedules.ts';
 import type { JsonBody } from '../json-body.ts';
-import { type CheckedJob, checkNewJob, readKnownHandlers, toFault } from '../new-job.ts';
-import { invalid, oneFault, Problem } from '../problem.ts';
+import { type CheckedJob, checkNewJob, readKnownHandlers, refusal } from '../new-job.ts';
+import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { ChangedSchedule, Schedule } from '../schedule-documents.ts';
 import { JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
@@ -81,19 +81,19 @@ async function checkTick({ payload, tickKey }: ScheduleSpec, definition: Handler
   try {
     await parsePayload(tickPayload(payload, tickKey, EXAMPLE_TICK), definition.payload);
   } catch (error) {
-    throw refusal(error);
+    throw problemOf(error);
   }
 }
 
-function refusal(error: unknown): unknown {
-  const fault = toFault(error, '');
-  return fault === undefined ? error : invalid(oneFault(fault));
+function problemOf(error: unknown): unknown {
+  const faults = refusal(error, '');
+  return faults === undefined ? error : invalid(faults);
 }
 
 function specOf(checked: CheckedJob, body: z.output<typeof ScheduleBody>): ScheduleSpec {
   if (checked.kind === 'unknown')
     throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
-  if (checked.kind === 'invalid') throw invalid(oneFault(checked.fault));
+  if (checked.kind === 'invalid') throw invalid(checked.faults);
   const { cron, every, zone, overlap, spread, priority } = body;
   const options = {
     ...{ cron, every, zone, overlap, spread, priority, tickKey: body.tick_key },
@@ -104,6 +104,6 @@ function specOf(checked: CheckedJob, body: z.output<typeof ScheduleBody>): Sched
   try {
     return readScheduleText(body.schedule, checked.job, given, checked.job.payload);
   } catch (error) {
-    throw refusal(error);
+    throw problemOf(error);
   }
 }

@@ -61,7 +61,7 @@ export interface Overview {
   readonly redrives: readonly RedriveOperation[];
 }
 
-/** The operations that commands perform, by the database or by the API. */
+/** The operations that commands perform, through the database or the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
 
@@ -88,7 +88,7 @@ export interface Backend {
   exportDeadLetters(filter: PinnedFilter): AsyncIterable<SeenDeadLetter>;
   groupDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly DeadLetterGroup[]>;
   showGroup(fingerprint: string): Promise<ShownGroup | undefined>;
-  /** Returns at most two fingerprints with this prefix. */
+  /** Returns up to `MOST_FOUND` fingerprints with this prefix. */
   findGroups(beginning: string): Promise<readonly string[]>;
 
   /** Counts the matching dead letters and returns the id of the newest. */
@@ -128,7 +128,7 @@ export interface Backend {
 
   /**
    * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws
-   * when the connection fails; what was found before remains.
+   * when the connection fails, after the findings that it made before.
    */
   examine(expected: ExpectedStage | undefined): AsyncIterable<Finding>;
 }

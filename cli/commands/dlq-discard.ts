@@ -28,7 +28,7 @@ import {
   printHint,
   printMessage,
   printPairs,
-  printRows,
+  printTable,
   suggest,
   warn,
 } from '../screen/terminal.ts';
@@ -100,7 +100,7 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   );
   const leftJobs = await explainJobs(backend, left);
   printAnswer({ discarded, left: leftJobs, skipped }, json);
-  for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was left`);
+  for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was not discarded`);
   if (stopped) {
     printError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; these cannot be restored`);
     return EXIT.interrupted;
@@ -149,7 +149,7 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
     print(toJson({ dry_run: true, matched: count, groups: rows }));
     return;
   }
-  printRows(
+  printTable(
     ['GROUP', 'JOBS', 'HANDLER', 'ERROR'],
     rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
   );

@@ -67,7 +67,7 @@ export function shownPayload(payload: string | null | undefined): string | null 
   return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
-/** Entries of the history that count as no attempt. */
+/** Entries of the history that do not count as an attempt. */
 const OTHER_ENTRIES: Readonly<Record<string, string>> = {
   snoozed: 'snooze',
   lost: 'lost message',
@@ -91,7 +91,7 @@ export function attemptLine(attempt: ShownAttempt): string {
 }
 
 function suggestion({ id, status }: SeenJob['job']): string {
-  if (status === 'dead_letter') return `npx millrace redrive --id ${id}`;
+  if (status === 'dead_letter') return `npx millrace jobs retry ${id}`;
   const live = ['pending', 'failed', 'dispatched', 'running'].includes(status);
   return live ? `npx millrace jobs cancel ${id}` : 'npx millrace jobs list';
 }

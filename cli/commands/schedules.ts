@@ -126,7 +126,7 @@ function printSchedules(found: readonly (Schedule | SeenSchedule)[], options: Li
   printList(options, items, () => {
     if (found.length === 0)
       printMessage('no schedules exist: declare one in a handler file, or see schedules create --help');
-    else printTable(HEADINGS, found.map(toRow), ['ZONE']);
+    else printTable(HEADINGS, found.map(toRow));
   });
   const faulty = found.find(({ fault }) => fault !== null);
   if (faulty && !options.json && !options.jsonl) printMessage(`${faulty.schedule} has no ticks: ${faulty.fault}`);

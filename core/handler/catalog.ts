@@ -1,11 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { PayloadInvalid, SettingError } from '../errors.ts';
+import { SettingError } from '../errors.ts';
+import { scheduleFault } from './declared-schedules.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
 import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
-import { parsePayload } from './payload.ts';
-import { EXAMPLE_TICK, readSchedule, tickPayload } from './schedule.ts';
 
 export interface HandlerEntry {
   readonly definition: HandlerDefinition;
@@ -15,7 +14,7 @@ export interface HandlerEntry {
   readonly name: string;
 }
 
-/** Why a file defines no handler: one sentence for its author, and the line if it is known. */
+/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
 export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
@@ -35,22 +34,57 @@ export interface Catalog {
 /** Returns why a file (absolute path) must not be imported; undefined when it may be. */
 export type Probe = (file: string) => Promise<{ message: string; line?: number } | undefined>;
 
+/** A handler file while it is imported. */
+export interface LoadingHandler {
+  /** Absolute path. */
+  readonly file: string;
+  readonly loaded: Promise<HandlerEntry | CatalogFailure>;
+}
+
+/** A folder of handlers whose files are imported independently of each other. */
+export interface LoadingCatalog {
+  readonly files: readonly LoadingHandler[];
+  /** Files that define a handler in the wrong place. */
+  readonly misplaced: readonly CatalogFailure[];
+}
+
 /**
- * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
- * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
- * not.
- * @param refuse returns why a file must not be imported, before each import: a file that ends the process or never ends
- *   would do so to the caller.
+ * Begins to import all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a
+ * handler is a failure and does not affect the others. A file changed since the last call is imported again; its
+ * imports are not.
+ * @param refuse returns why a file must not be imported, before each import: a file that ends the process, or never
+ *   finishes importing, would also end or block the caller.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
+export async function beginCatalog(folder: string, refuse: Probe): Promise<LoadingCatalog> {
+  const names = await listFiles(folder);
+  const misplaced = await findMisplaced(folder);
+  const files = names.map((name) => resolve(folder, name));
+  return { files: files.map((file) => ({ file, loaded: loadHandler(file, names, refuse) })), misplaced };
+}
+
+/** Imports all handlers of a folder, as `beginCatalog` does, and waits for the slowest file. */
 export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
-  const files = await listFiles(folder);
-  const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
+  const { files, misplaced } = await beginCatalog(folder, refuse);
+  const loaded = await Promise.all(files.map((file) => file.loaded));
   const found = refuseTaken(loaded.filter((result) => 'definition' in result));
   return {
     handlers: found.filter((result) => 'definition' in result),
-    failures: [...loaded, ...found].filter((result) => 'message' in result),
+    failures: [...[...loaded, ...found].filter((result) => 'message' in result), ...misplaced],
   };
+}
+
+/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
+async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const others = found
+    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
+    .map(({ parentPath, name }) => resolve(parentPath, name))
+    .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
+  const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
+  return texts
+    .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
+    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**
@@ -142,20 +176,6 @@ function faultOf(definition: HandlerDefinition): string | undefined {
   } catch (error) {
     return error instanceof SettingError ? error.of(definition.jobType).message : String(error);
   }
-}
-
-/** Returns why the schema would refuse the jobs of a schedule. */
-async function scheduleFault(definition: HandlerDefinition): Promise<string | undefined> {
-  for (const [schedule, options] of Object.entries(definition.schedules ?? {})) {
-    const { payload, tickKey } = readSchedule(schedule, definition, options);
-    try {
-      await parsePayload(tickPayload(payload, tickKey, EXAMPLE_TICK), definition.payload);
-    } catch (error) {
-      if (error instanceof PayloadInvalid) return `schedules.${schedule}.${error.message}`;
-      throw error;
-    }
-  }
-  return undefined;
 }
 
 async function describe(file: string, error: unknown): Promise<CatalogFailure> {

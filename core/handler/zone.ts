@@ -6,7 +6,7 @@ export interface Zone {
   offsetAt(instant: number): number;
   /** Returns the first instant at which the wall shows this time, or the end of the gap that skips it. */
   instantOf(wall: number): number;
-  /** Returns the first instant after `from`, up to `to`, with another offset than the one before it. */
+  /** Returns the first instant after `from`, up to `to`, at which the offset changes. */
   changeBetween(from: number, to: number): number | undefined;
 }
 

@@ -36,7 +36,7 @@ const REGISTER_SCHEDULES = `
       returning s.name, s.cron, s.every_seconds, s.zone
   ), removed as (
     delete from millrace.schedules s
-      where s.declared and not exists (select from input i where i.schedule = s.name)
+      where s.declared and not $2 and not exists (select from input i where i.schedule = s.name)
       returning s.name
   )
   select 'added' as change, w.name from written w where not exists (select from before b where b.name = w.name)
@@ -75,11 +75,16 @@ export function declaredSchedules(handlers: readonly HandlerDefinition[]): Sched
 
 /**
  * Makes the declared schedules equal to those of the handlers, and returns what changed.
+ * @param isPartial whether `specs` lacks schedules of handlers that are still being read: none is removed then.
  * @throws RegistryError when a schedule of that name was created at run time.
  */
-export async function registerSchedules(tx: Queryable, specs: readonly ScheduleSpec[]): Promise<ScheduleChange[]> {
+export async function registerSchedules(
+  tx: Queryable,
+  specs: readonly ScheduleSpec[],
+  isPartial: boolean,
+): Promise<ScheduleChange[]> {
   type Row = { change: ScheduleChange['change'] | 'taken'; name: string };
-  const { rows } = await tx.query<Row>(REGISTER_SCHEDULES, [JSON.stringify(specs)]);
+  const { rows } = await tx.query<Row>(REGISTER_SCHEDULES, [JSON.stringify(specs), isPartial]);
   refuseTaken(rows.filter(({ change }) => change === 'taken'));
   return rows.filter((row): row is ScheduleChange => row.change !== 'taken');
 }

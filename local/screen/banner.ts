@@ -16,6 +16,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
     `  Database   ${withoutPassword(stack.databaseUrl)}     npx millrace psql`,
+    '             its URL with the password: npx millrace url',
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
@@ -28,7 +29,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     '  Next, in a second terminal:',
     ...next(samples).map((line) => `    ${line}`),
     '',
-    '  Ctrl-C lets running jobs finish, then stops all; a second one stops at once.',
+    '  Ctrl-C lets running jobs finish, then exits; a second Ctrl-C exits at once.',
     '',
   ];
   return ['\n  ', { style: 'bold', text: 'Millrace' }, lines.join('\n')];

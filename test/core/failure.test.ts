@@ -70,6 +70,38 @@ it('stops at an error that is its own cause', () => {
   expect(describeFailure(error).stack?.split('caused by').length).toBe(5);
 });
 
+const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+
+it.each([
+  ['a cause', new TypeError('fetch failed', { cause: refused }), 'fetch failed: connect ECONNREFUSED 127.0.0.1:1'],
+  [
+    'a cause of a cause',
+    new Error('sync', { cause: new TypeError('fetch failed', { cause: refused }) }),
+    'sync: fetch failed: connect ECONNREFUSED 127.0.0.1:1',
+  ],
+  [
+    'members of a cause without a message, as in fetch to localhost',
+    new TypeError('fetch failed', { cause: new AggregateError([new Error('connect ::1'), refused]) }),
+    'fetch failed: connect ::1; connect ECONNREFUSED 127.0.0.1:1',
+  ],
+  [
+    'its own members',
+    new AggregateError(
+      [1, 2, 3, 4].map((n) => new Error(`e${n}`)),
+      'many',
+    ),
+    'many: e1; e2; e3',
+  ],
+  [
+    'a cause that it quotes',
+    new Error(`no partner: ${refused.message}`, { cause: refused }),
+    `no partner: ${refused.message}`,
+  ],
+  ['a cause that is not an error', new Error('no', { cause: 'x' }), 'no'],
+])('the message of an error contains %s', (_what, error, expected) => {
+  expect(describeFailure(error).message).toBe(expected);
+});
+
 it('cuts a message and a stack of five megabytes with a mark', () => {
   const error = new Error('m'.repeat(5_000_000));
   error.stack = 's'.repeat(5_000_000);

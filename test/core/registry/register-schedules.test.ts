@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ScheduleOptions } from '../../../core/handler/schedule.ts';
 import { writeRegistry } from '../../../core/registry/prepare.ts';
+import { registerHandlers } from '../../../core/registry/register-handlers.ts';
 import { checkSchedules } from '../../../core/registry/register-schedules.ts';
 import { deploy, recordLog, registrationsOf } from '../../support/runtime-engine.ts';
 import { openScheduleWorld } from '../schedules/schedule-world.ts';
@@ -144,6 +145,19 @@ it('a deployment logs what it added, changed and removed', async () => {
     'hourly was added, nightly was added',
     'nightly was changed: its ticks begin now',
     'nightly was removed',
+  ]);
+});
+
+it('a registration of a part of the handlers removes no schedule of the others', async () => {
+  await world.declare({ nightly: NIGHTLY });
+  await pool.query(`select millrace.pause_schedule('nightly')`);
+
+  const mail = registrationsOf([{ jobType: 'mail', schedules: { hourly: { every: '1h' } } }]);
+  await registerHandlers({ db, stage: 'local', isPartial: true }, mail);
+
+  expect((await rows()).map(({ name, paused }) => [name, paused])).toEqual([
+    ['hourly', false],
+    ['nightly', true],
   ]);
 });
 
