@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
-import { scheduleFault } from './declared-schedules.ts';
+import { claimSchedules, scheduleFault } from './declared-schedules.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
 import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
 
@@ -126,14 +126,8 @@ async function loadHandler(
 function refuseTaken(handlers: readonly HandlerEntry[]): (HandlerEntry | CatalogFailure)[] {
   const owners = new Map<string, string>();
   return handlers.map((entry) => {
-    const schedules = Object.keys(entry.definition.schedules ?? {});
-    const taken = schedules.find((schedule) => owners.has(schedule));
-    if (taken !== undefined) {
-      const message = `declares the schedule ${taken}, as ${owners.get(taken)} does: give it another name`;
-      return { file: entry.file, message };
-    }
-    for (const schedule of schedules) owners.set(schedule, basename(entry.file));
-    return entry;
+    const message = claimSchedules(owners, entry.definition, basename(entry.file));
+    return message === undefined ? entry : { file: entry.file, message };
   });
 }
 

@@ -16,3 +16,18 @@ export async function scheduleFault(definition: HandlerDefinition): Promise<stri
   }
   return undefined;
 }
+
+/**
+ * Adds the schedules of a handler to `owners`, or returns why it may not declare them: another handler declares one.
+ * @param owner the name of the handler in messages.
+ */
+export function claimSchedules(
+  owners: Map<string, string>,
+  { schedules = {} }: HandlerDefinition,
+  owner: string,
+): string | undefined {
+  const taken = Object.keys(schedules).find((schedule) => owners.has(schedule));
+  if (taken !== undefined) return `declares the schedule ${taken}, as ${owners.get(taken)} does: give it another name`;
+  for (const schedule of Object.keys(schedules)) owners.set(schedule, owner);
+  return undefined;
+}

@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../core/failure.ts';
+import { claimSchedules } from '../../core/handler/declared-schedules.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
 import { changeText } from '../../core/registry/register-schedules.ts';
@@ -156,18 +157,10 @@ function refuseTaken(
 ): [string, ReadFile][] {
   const read = new Set(files.map(([name]) => name));
   const owners = new Map<string, string>();
-  for (const [name, { definition }] of deployed) {
-    if (!read.has(name)) for (const schedule of Object.keys(definition.schedules ?? {})) owners.set(schedule, name);
-  }
+  for (const [name, { definition }] of deployed) if (!read.has(name)) claimSchedules(owners, definition, name);
   return files.map(([name, file]) => {
-    if (typeof file === 'string') return [name, file];
-    const schedules = Object.keys(file.definition.schedules ?? {});
-    const taken = schedules.find((schedule) => owners.has(schedule));
-    if (taken === undefined) {
-      for (const schedule of schedules) owners.set(schedule, name);
-      return [name, file];
-    }
-    const reason = `declares the schedule ${taken}, as ${owners.get(taken)} does: give it another name`;
+    const reason = typeof file === 'string' ? undefined : claimSchedules(owners, file.definition, name);
+    if (typeof file === 'string' || reason === undefined) return [name, file];
     return [name, `${relative(project, file.file)}: ${reason}`];
   });
 }
