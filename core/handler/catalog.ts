@@ -38,7 +38,7 @@ export type Probe = (file: string) => Promise<{ message: string; line?: number }
 export interface LoadingHandler {
   /** Absolute path. */
   readonly file: string;
-  readonly loaded: Promise<HandlerEntry | CatalogFailure>;
+  readonly loaded: Promise<Loaded>;
 }
 
 /** A folder of handlers whose files are imported independently of each other. */
@@ -91,11 +91,7 @@ async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
  * Imports the file of one handler, as `loadCatalog` does. Returns undefined when the folder has no such file.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export async function loadOne(
-  folder: string,
-  address: HandlerAddress,
-  refuse: Probe,
-): Promise<HandlerEntry | CatalogFailure | undefined> {
+export async function loadOne(folder: string, address: HandlerAddress, refuse: Probe): Promise<Loaded | undefined> {
   const files = await listFiles(folder);
   const file = handlerFile(address);
   return files.includes(file) ? loadHandler(resolve(folder, file), files, refuse) : undefined;
@@ -105,11 +101,7 @@ async function listFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
 }
 
-async function loadHandler(
-  file: string,
-  siblings: readonly string[],
-  refuse: Probe,
-): Promise<HandlerEntry | CatalogFailure> {
+async function loadHandler(file: string, siblings: readonly string[], refuse: Probe): Promise<Loaded> {
   try {
     const refused = await refuse(file);
     if (refused) return { file, ...refused };
@@ -122,8 +114,10 @@ async function loadHandler(
   }
 }
 
+type Loaded = HandlerEntry | CatalogFailure;
+
 /** Replaces a handler that declares a schedule of an earlier file by a failure. */
-function refuseTaken(handlers: readonly HandlerEntry[]): (HandlerEntry | CatalogFailure)[] {
+function refuseTaken(handlers: readonly HandlerEntry[]): Loaded[] {
   const owners = new Map<string, string>();
   return handlers.map((entry) => {
     const message = claimSchedules(owners, entry.definition, basename(entry.file));
@@ -131,18 +125,14 @@ function refuseTaken(handlers: readonly HandlerEntry[]): (HandlerEntry | Catalog
   });
 }
 
-async function checkHandler(
-  file: string,
-  exported: unknown,
-  siblings: readonly string[],
-): Promise<HandlerEntry | CatalogFailure> {
+async function checkHandler(file: string, exported: unknown, siblings: readonly string[]): Promise<Loaded> {
   if (exported === undefined) {
     return { file, message: 'has no default export; write `export default defineHandler({ … })`' };
   }
   if (!isDefinition(exported))
     return { file, message: 'its default export is not a handler: create it with defineHandler' };
-  const fault = faultOf(exported) ?? (await scheduleFault(exported));
-  if (fault !== undefined) return { file, message: fault };
+  const message = faultOf(exported) ?? (await scheduleFault(exported));
+  if (message !== undefined) return { file, message };
   const name = handlerName(exported);
   const expected = handlerFile(exported);
   if (basename(file) === expected) return { definition: exported, file, name };
