@@ -1,5 +1,6 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
 import type { PayloadSchema } from './payload.ts';
 import { checkPolicy, type RetryPolicy } from './policy-fields.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
@@ -38,7 +39,7 @@ export const TIMEOUT_BOUNDS = [1, 880] as const;
 export const CONCURRENCY_BOUNDS = [2, 1000] as const;
 export const SIZE_BOUNDS = [1, 10_000] as const;
 export const WINDOW_BOUNDS = [0, 300] as const;
-const NAME = /^[a-z][a-z0-9_]*$/;
+const ROUTING_KEY = /^[a-z][a-z0-9_]*$/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
@@ -48,8 +49,10 @@ const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
  */
 export function checkDefinition(definition: HandlerDefinition): void {
   const { jobType, routingKey, batch, nativeModules = [] } = definition;
-  checkName('jobType', jobType);
-  if (routingKey !== '') checkName('routingKey', routingKey);
+  checkName('jobType', jobType, JOB_TYPE, JOB_TYPE_EXPECTED);
+  if (routingKey !== '') {
+    checkName('routingKey', routingKey, ROUTING_KEY, 'lower-case letters, digits and _, a letter first');
+  }
   if (jobType.length + routingKey.length > 60) {
     throw new SettingError('jobType and routingKey', 'at most 60 characters together', `${jobType}.${routingKey}`);
   }
@@ -78,9 +81,9 @@ function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): 
   if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
 }
 
-function checkName(field: string, name: string): void {
-  if (typeof name === 'string' && NAME.test(name)) return;
-  throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
+function checkName(field: string, name: string, form: RegExp, expected: string): void {
+  if (typeof name === 'string' && form.test(name)) return;
+  throw new SettingError(field, expected, name);
 }
 
 /** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */

@@ -19,7 +19,7 @@ export type { HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {
-  /** The kind of work, `[a-z][a-z0-9_]*`, such as `send_reminder`. Stored in rows: never rename. */
+  /** The kind of work, `[a-z][a-z0-9_]*` without `__`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
   /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
   routingKey?: string;
