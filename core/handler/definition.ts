@@ -17,6 +17,10 @@ export interface RunContext<Payload> {
   readonly log: Log<string>;
 }
 
+/** An option whose default the environment may set. */
+export const UNSET_OPTIONS = ['timeout', 'maxAttempts', 'retry'] as const;
+export type UnsetOption = (typeof UNSET_OPTIONS)[number];
+
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
 export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
   readonly jobType: string;
@@ -31,10 +35,13 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
   readonly nativeModules?: readonly string[];
+  /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
+  readonly unset?: readonly UnsetOption[];
   run(context: RunContext<never>): Promise<unknown>;
 }
 
 export const MOST_IN_FLIGHT = 100_000;
+export const ATTEMPTS_BOUNDS = [1, 1000] as const;
 export const TIMEOUT_BOUNDS = [1, 880] as const;
 export const CONCURRENCY_BOUNDS = [2, 1000] as const;
 export const SIZE_BOUNDS = [1, 10_000] as const;
@@ -59,7 +66,7 @@ export function checkDefinition(definition: HandlerDefinition): void {
   checkCode(definition);
   whole('timeout', definition.timeoutSeconds, ...TIMEOUT_BOUNDS);
   whole('memory', definition.memoryMb, 128, 10_240);
-  whole('maxAttempts', definition.maxAttempts, 1, 1000);
+  whole('maxAttempts', definition.maxAttempts, ...ATTEMPTS_BOUNDS);
   checkPolicy(definition.retry);
   whole('concurrency', definition.concurrency, ...CONCURRENCY_BOUNDS);
   whole('batch.size', batch?.size, ...SIZE_BOUNDS);

@@ -8,6 +8,7 @@ import {
   type RunContext,
   SIZE_BOUNDS,
   TIMEOUT_BOUNDS,
+  UNSET_OPTIONS,
   WINDOW_BOUNDS,
   whole,
 } from './definition.ts';
@@ -77,6 +78,7 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
     batch: { size, windowSeconds: wholeSeconds('batch.window', batch.window ?? 0, WINDOW_BOUNDS) },
     maxInFlight: options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * size),
     ...(nativeModules !== undefined && { nativeModules }),
+    unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     run: options.run as HandlerDefinition['run'],
   };
 }
