@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { allSettings } from '../core/config.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
@@ -8,7 +9,7 @@ import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
-import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
+import { type DeployedHandlers, type HandlerSettings, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
@@ -85,13 +86,11 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
-  // Read again at each reload, so that a saved .env file applies.
-  const readDotEnv = openDotEnv(project, printLine);
-  const ofHandlers = async () => ({ ...environment, ...(await readDotEnv()), ...fixed });
+  const settings = openSettings(openDotEnv(project, printLine), environment, fixed);
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, environment: ofHandlers });
+  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, settings });
   await handlers.sync(bundled.handlers);
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -101,6 +100,18 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
+  };
+}
+
+type Strings = Readonly<Record<string, string>>;
+
+/** Returns a function that reads the `.env` file again at each reload, so that a saved file applies. */
+function openSettings(readDotEnv: () => Promise<Strings>, environment: Strings, fixed: Strings) {
+  return async (): Promise<HandlerSettings> => {
+    const ofProject = await readDotEnv();
+    // As with other programs, a variable of the process overrides the file.
+    const variables = { ...ofProject, ...allSettings() };
+    return { environment: { ...environment, ...ofProject, ...fixed }, variables };
   };
 }
 

@@ -16,6 +16,12 @@ export function handlerName({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType}.${routingKey}`;
 }
 
+/** Returns the address of the handler with this name. */
+export function toAddress(name: string): HandlerAddress {
+  const [jobType = '', routingKey = ''] = name.split('.');
+  return { jobType, routingKey };
+}
+
 /** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */
 export function queueName(stage: string, address: HandlerAddress): string {
   return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;

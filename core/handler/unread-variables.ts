@@ -49,7 +49,7 @@ export function unreadVariables(variables: Variables, handlers: readonly Handler
 }
 
 function unread(name: string, read: readonly string[], suffixes: readonly string[]): string {
-  const similar = misnamed(name, suffixes) ?? nearest(name, read);
+  const similar = misnamed(name, suffixes) ?? (isVariable(name) ? otherHandler(name, suffixes) : nearest(name, read));
   if (similar !== undefined) return `${name} has no effect; did you mean ${similar}?`;
   return `${name} has no effect: ${isVariable(name) ? 'no handler has this name' : 'Millrace reads no such variable'}`;
 }
@@ -59,6 +59,13 @@ function misnamed(name: string, suffixes: readonly string[]): string | undefined
   const suffix = suffixes.find((one) => name.endsWith(one)) ?? '';
   const stem = name.slice(PREFIX.length, name.length - suffix.length);
   return Object.hasOwn(MISNAMED, stem) ? `${MISNAMED[stem]}${suffix}` : undefined;
+}
+
+/** Compares only the suffix, because the rest of the name is right. */
+function otherHandler(name: string, suffixes: readonly string[]): string | undefined {
+  const stem = Object.values(VARIABLES).find((one) => name.startsWith(`${one}_`)) ?? '';
+  const similar = closest(name.slice(stem.length), suffixes);
+  return similar === undefined ? undefined : `${stem}${similar}`;
 }
 
 /** Compares without our prefix, which would make any two names similar, and without case. */
