@@ -7,11 +7,11 @@ import { SettingError } from '../errors.ts';
 export type RetryPolicy = RetryShape & {
   /** Largest random addition, as a fraction of the delay: 0.2 spreads a delay of 60 s over 60 to 72 s. */
   readonly jitter: number;
-  /** If set, only errors with one of these class names or codes are retried. */
+  /** If set, only errors with one of these class names or codes are retried; the errors behind an error count too. */
   readonly retryOn?: readonly string[];
   /**
-   * Errors with one of these class names or codes make the job a dead letter at once. A crash counts as `LeaseExpired`,
-   * and is retried regardless of `retryOn`.
+   * Errors with one of these class names or codes, themselves or as a cause, make the job a dead letter at once. A crash
+   * counts as `LeaseExpired`, and is retried regardless of `retryOn`.
    */
   readonly deadLetterOn?: readonly string[];
 };
