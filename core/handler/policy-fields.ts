@@ -6,18 +6,18 @@ import { SettingError } from '../errors.ts';
  */
 export type RetryPolicy = RetryShape & {
   readonly jitter: Jitter;
-  /** If set, only errors with one of these class names or codes are retried; the errors behind an error count too. */
+  /** If set, only errors with one of these class names or codes, themselves or as a cause, are retried. */
   readonly retryOn?: readonly string[];
   /**
-   * Errors with one of these class names or codes, themselves or as a cause, make the job a dead letter at once. A crash
-   * counts as `LeaseExpired`, and is retried regardless of `retryOn`.
+   * Errors with one of these class names or codes, themselves or as a cause, make the job a dead letter at once. A
+   * crash counts as `LeaseExpired`, and is retried regardless of `retryOn`.
    */
   readonly deadLetterOn?: readonly string[];
 };
 
 /**
- * How delays are spread. A number is the largest random addition, as a fraction of the delay: 0.2 spreads a delay of 60 s
- * over 60 to 72 s. `full` spreads it over 0 to 60 s, `equal` over 30 to 60 s, and `none` is 0.
+ * How delays are spread. A number is the largest random addition, as a fraction of the delay: 0.2 spreads a delay of
+ * 60 s over 60 to 72 s. `full` spreads it over 0 to 60 s, `equal` over 30 to 60 s, and `none` is 0.
  */
 export type Jitter = number | 'full' | 'equal' | 'none';
 const JITTERS: readonly unknown[] = ['full', 'equal', 'none'];

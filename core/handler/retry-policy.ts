@@ -71,7 +71,7 @@ export const retry = {
     };
   },
   /**
-   * Lists the delays of a policy after each of the first failed attempts, in seconds, for a look at a policy or a test.
+   * Lists the delays of a policy after each of the first failed attempts, in seconds, without running a job.
    * @param attempts default 5, or the length of a longer schedule.
    */
   preview(policy: RetryPolicy, attempts?: number): RetryPreview[] {

@@ -21,7 +21,7 @@ export const VARIABLES = {
 } as const;
 
 /** The first delay of an exponential policy if only its cap is set. */
-export const FIRST_DELAY_SECONDS = 60;
+const FIRST_DELAY_SECONDS = 60;
 
 const NAME = new RegExp(`^(?:${Object.values(VARIABLES).join('|')})(?:_[a-z][a-z0-9_]*)?$`);
 

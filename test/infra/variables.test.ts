@@ -27,7 +27,7 @@ describe('a synth with variables in its environment', async () => {
     expect(queue).toMatchObject({ VisibilityTimeout: 780 });
   });
 
-  it('passes to each handler the variables that it reads, to the registry those of all, and to no other function', () => {
+  it('passes to each handler the variables that it reads, and to the registry those of all', () => {
     expect(variablesIn(deployed, 'make_thumbnail')).toEqual({ ...general, ...own });
     expect(variablesIn(deployed, 'send_reminder')).toEqual(general);
     expect(variablesIn(deployed, 'registry')).toEqual({ ...general, ...own });
@@ -36,7 +36,7 @@ describe('a synth with variables in its environment', async () => {
   });
 });
 
-it('a variable in the setting `settings` has the same effect, overrides the environment, and is no secret', async () => {
+it('a variable in the setting `settings` overrides the environment, and is no secret', async () => {
   const settings = {
     MILLRACE_JOB_TIMEOUT_send_reminder: '40',
     MILLRACE_MAX_ATTEMPTS_send_api_key: '3',
