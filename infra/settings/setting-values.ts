@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { expandScopes } from '../../core/access/scopes.ts';
 import { SettingError } from '../../core/errors.ts';
-import { isVariable } from '../../core/handler/variables.ts';
+import { isVariable, VARIABLES } from '../../core/handler/variables.ts';
 import { type Context, optional } from './context.ts';
 
 /** The pattern of a value, and its description for error messages. */
@@ -69,6 +69,12 @@ const RESERVED = /^(AWS_|LAMBDA_|MILLRACE_|_|NODE_OPTIONS$)/;
 /** Lambda allows 4 KB of environment variables, and Millrace uses some of it. */
 const MOST_BYTES = 3072;
 
+function unreserved(key: string): string {
+  const names = Object.values(VARIABLES);
+  const ours = key.startsWith('MILLRACE_') ? `, except ${names.join(', ')}, alone or with the name of a handler` : '';
+  return `a name that neither Lambda nor Millrace uses${ours}`;
+}
+
 /** Returns the environment of handlers. Refuses secrets: templates and function settings are readable. */
 export function checkEnvironment(name: string, texts: Record<string, unknown>): Record<string, string> {
   const example = '{"SMTP_FROM": "jobs@example.com"}';
@@ -76,8 +82,7 @@ export function checkEnvironment(name: string, texts: Record<string, unknown>): 
     const field = `${name}.${key}`;
     if (!/^[A-Za-z_]\w+$/.test(key)) throw new SettingError(field, 'a name of at least two letters, digits or _', key);
     const isOurs = isVariable(key);
-    if (RESERVED.test(key) && !isOurs)
-      throw new SettingError(field, 'a name that neither Lambda nor Millrace uses', key);
+    if (RESERVED.test(key) && !isOurs) throw new SettingError(field, unreserved(key), key);
     if (typeof value !== 'string') throw new SettingError(field, `a string, as in ${example}`, JSON.stringify(value));
     const secret = (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value);
     // The name of a handler can contain such a word.
