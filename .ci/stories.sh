@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the stories with everything that some of them need and would be skipped without.
+# Runs the stories with PgBouncer, without which some of them would be skipped.
 set -euo pipefail
 
 .ci/apt-install.sh /usr/sbin/pgbouncer:pgbouncer

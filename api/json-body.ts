@@ -8,7 +8,7 @@ import { invalidBody, Problem } from './problem.ts';
 const MOST_BODY_BYTES = 2_097_152;
 /** The objects and arrays around a payload: the body, and for several jobs their array and the job. */
 const AROUND_PAYLOAD = 3;
-/** The longest array outside a payload. A schema would make an error for each invalid element. */
+/** The longest array outside a payload. A schema would report an error for each invalid element. */
 export const MOST_ELEMENTS = 1000;
 
 /** A parsed body: as a JavaScript value, and as JSON text with every digit. */

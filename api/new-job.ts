@@ -10,7 +10,7 @@ import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
 import type { JsonBody } from './json-body.ts';
-import { type Fault, faultAt } from './problem.ts';
+import { type Fault, type Faults, faultAt, oneFault } from './problem.ts';
 import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from './schemas.ts';
 
 const Key = Words.meta({ description: '1 to 500 characters.' });
@@ -34,7 +34,7 @@ export const NewJobBody = z
     max_attempts: wholeNumber(1, 1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
     unique_key: Key.optional().meta({
-      description: 'While a job with this key is not finished, no other job with it is inserted.',
+      description: 'While an unfinished job has this key, no other job with the key is inserted.',
     }),
     group_key: Key.optional().meta({
       description: 'Jobs with different group keys share the handler fairly (the SQS message group).',
@@ -57,11 +57,11 @@ export async function readKnownHandlers(db: Queryable, catalog: readonly Handler
   return { names, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
 }
 
-/** A job that can be inserted, or its fault. `unknown`: no handler for the job is deployed. */
+/** A job that can be inserted, or what is wrong with it. `unknown`: no handler for the job is deployed. */
 export type CheckedJob =
   | { readonly kind: 'valid'; readonly job: NewJob }
   | { readonly kind: 'unknown'; readonly fault: Fault }
-  | { readonly kind: 'invalid'; readonly fault: Fault };
+  | { readonly kind: 'invalid'; readonly faults: Faults };
 
 /**
  * Checks a job that matches the body's schema as the handler will, every digit of its payload included.
@@ -88,9 +88,9 @@ export async function checkNewJob(
     checkOptions(job, '');
     return { kind: 'valid', job };
   } catch (error) {
-    const fault = toFault(error, place);
-    if (fault === undefined) throw error;
-    return { kind: 'invalid', fault };
+    const faults = refusal(error, place);
+    if (faults === undefined) throw error;
+    return { kind: 'invalid', faults };
   }
 }
 
@@ -111,15 +111,15 @@ function toNewJob(
   };
 }
 
-/** Returns the engine's refusal with a pointer into the body; undefined for any other error. */
-function toFault(error: unknown, place: string): Fault | undefined {
+/** Returns the engine's refusal with pointers into the body; undefined for any other error. */
+function refusal(error: unknown, place: string): Faults | undefined {
   if (error instanceof PayloadInvalid) {
-    const detail = error.message.slice(`payload${error.field}: `.length);
-    return faultAt('body', `${place}/payload${error.field}`, detail);
+    const shown = error.faults.map(({ field, message }) => faultAt('body', `${place}/payload${field}`, message));
+    return { shown, total: shown.length + error.more };
   }
   if (error instanceof SettingError) {
     const field = error.field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2));
+    return oneFault(faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2)));
   }
   return undefined;
 }

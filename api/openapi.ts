@@ -95,7 +95,7 @@ function header(name: string, description: string, pattern?: string): Json {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...(pattern && { pattern }) } };
 }
 
-/** Answers of every authenticated operation, besides its own. */
+/** Responses of every authenticated operation, in addition to its own. */
 const GATE = {
   401: { description: 'The credential is missing or invalid.' },
   403: { description: 'The credential lacks the scope.' },

@@ -53,7 +53,7 @@ export function readCursor(cursor: string, question: unknown): string {
     const detail =
       hash === undefined || hash === fingerprint(question)
         ? 'send next_cursor of a response unchanged, or omit it to start from the first page'
-        : 'the cursor belongs to another filter: keep the filter, or omit the cursor to start from the first page';
+        : 'the cursor belongs to a different filter: keep the filter, or omit the cursor to start from the first page';
     throw new Problem('bad-cursor', detail, { errors: [{ in: 'query', pointer: '/cursor', detail }] });
   }
   return id;

@@ -69,7 +69,7 @@ function repeatedParameters(shape: z.ZodRawShape, query: RawRequest['query']): F
 }
 
 /**
- * Converts query values to the schema's type: all of a list, otherwise the first. A value of another form stays text,
+ * Converts query values to the schema's type: all of a list, otherwise the first. A value in another format stays text,
  * and the schema refuses it.
  */
 function fromText(schema: unknown, values: readonly string[]): unknown {

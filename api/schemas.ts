@@ -129,7 +129,7 @@ export const JobDetail = z
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),
     payload_too_large: z.boolean().optional().meta({
-      description: 'True when the payload has more than 1 MiB: it is not shown, and the job does not run.',
+      description: 'True when the payload is larger than 1 MiB: it is not shown, and the job does not run.',
     }),
     attempt_history: z
       .array(Attempt)
@@ -176,9 +176,9 @@ export const RedriveFilter = z
     ...{ id: z.array(Id).optional(), since: z.string().optional(), until: z.string().optional() },
     ...{ error: z.string().optional(), group: z.string().optional() },
     ...{ limit: z.number().int().optional(), all: z.boolean().optional() },
-    too_large: z
-      .boolean()
-      .optional()
-      .meta({ description: 'True when the filter has more than 16 KiB in a list, or 4 MiB: its parts are left out.' }),
+    too_large: z.boolean().optional().meta({
+      description:
+        'True when the filter is larger than 16 KiB (in a list) or 4 MiB (elsewhere): its parts are omitted.',
+    }),
   })
-  .meta({ id: 'RedriveFilter', description: 'What the redrive was started for, as its request had it.' });
+  .meta({ id: 'RedriveFilter', description: 'The filter of the redrive, as in its request.' });

@@ -5,7 +5,7 @@ export interface ProcessStat {
   readonly pid: string;
   readonly parent: number;
   readonly cpuMs: number;
-  /** Of ended child processes that this one waited for. */
+  /** Processor time of the ended child processes for which this process waited. */
   readonly reapedCpuMs: number;
 }
 

@@ -28,7 +28,7 @@ const HANDLERS = [4, 8];
 const CONTENDERS: readonly Contender[] = [...HANDLERS.map(millrace), graphileWorker, ...HANDLERS.map(pgBoss)];
 const DATABASE = 'millrace_bench';
 
-/** Measures all contenders in turns on the same server, so that a slow minute of the machine affects all of them. */
+/** Measures the contenders alternately on the same server, so that a slow minute of the machine affects all of them. */
 export async function runBench(options: BenchOptions): Promise<void> {
   const { print, jobs, runs } = options;
   const server = await startServer();

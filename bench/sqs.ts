@@ -7,7 +7,7 @@ import { buildEmulator, type Emulator, endedCpuMs, startEmulator, startNode } fr
 const CLIENTS = 4;
 const BATCH = 10;
 const STARTS = 15;
-/** With the length of a message of Millrace: a job's id, claim and epoch. */
+/** Has the length of a Millrace message: a job's id, claim and epoch. */
 const BODY = 'x'.repeat(170);
 
 export interface SqsOptions {
@@ -74,7 +74,7 @@ async function measureRates(kept: string, emulator: Emulator, messages: number):
 
 interface Cost {
   readonly seconds: number;
-  /** Of the emulator. */
+  /** Processor time of the emulator. */
   readonly cpuSeconds: number;
 }
 

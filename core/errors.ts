@@ -31,15 +31,37 @@ export class SettingError extends MillraceError {
   }
 }
 
-/** `MILLRACE_PAYLOAD`: a payload cannot be stored or violates its handler's schema; `field` is a JSON pointer. */
+/** One fault of a payload; `field` is a JSON pointer. */
+export interface PayloadFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** An error lists up to this number of faults: an array in a payload can have thousands. */
+export const MOST_FAULTS = 20;
+
+/**
+ * `MILLRACE_PAYLOAD`: a payload cannot be stored or violates its handler's schema. The message lists every fault with
+ * its path.
+ */
 export class PayloadInvalid extends MillraceError {
   override readonly name = 'PayloadInvalid';
   readonly code = 'MILLRACE_PAYLOAD';
+  /** JSON pointer of the first fault. */
   readonly field: string;
+  /** The first 20 faults. */
+  readonly faults: readonly PayloadFault[];
+  /** Number of faults beyond those. */
+  readonly more: number;
 
-  constructor(field: string, message: string) {
-    super(`payload${field}: ${message}`);
+  constructor(field: string, message: string, others: readonly PayloadFault[] = [], further = 0) {
+    const faults = [{ field, message }, ...others].slice(0, MOST_FAULTS);
+    const more = 1 + others.length + further - faults.length;
+    const told = faults.map((fault) => `payload${fault.field}: ${fault.message}`);
+    super([...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '));
     this.field = field;
+    this.faults = faults;
+    this.more = more;
   }
 }
 
@@ -48,9 +70,9 @@ export class TimedOut extends MillraceError {
   override readonly name = 'TimedOut';
   readonly code = 'MILLRACE_TIMEOUT';
 
-  constructor(timeoutSeconds: number, busySeconds?: number) {
-    const busy = busySeconds === undefined ? '' : `: it kept the processor busy for ${busySeconds} s`;
-    super(`timed out after ${timeoutSeconds} s${busy}`);
+  constructor(timeoutSeconds: number, blockedSeconds?: number) {
+    const blocked = blockedSeconds === undefined ? '' : `: it blocked the event loop for ${blockedSeconds} s`;
+    super(`timed out after ${timeoutSeconds} s${blocked}`);
   }
 }
 

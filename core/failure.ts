@@ -14,10 +14,12 @@ export interface StoredError {
 const LONGEST_MESSAGE = 8_000;
 const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
-/** An error and the causes that are read; more would be a circle. */
+/** How many errors of a chain of causes are read: a longer chain is probably a cycle. */
 const MOST_CAUSES = 5;
-/** The members of an AggregateError that are read. */
-const MOST_MEMBERS = 100;
+/** Members of an AggregateError that a retry policy compares. */
+const MOST_COMPARED = 100;
+/** Members of an AggregateError that its message contains. */
+const MOST_MEMBERS = 3;
 
 /** Describes a thrown value of any kind; never throws itself. */
 export function describeFailure(thrown: unknown): StoredError {
@@ -27,7 +29,7 @@ export function describeFailure(thrown: unknown): StoredError {
   const stack = stackOf(chain);
   return {
     name: storable(name, LONGEST_NAME),
-    message: storable(message, LONGEST_MESSAGE),
+    message: storable(withCauses(message, chain), LONGEST_MESSAGE),
     stack: stack === null ? null : storable(stack, LONGEST_STACK),
     fingerprint: fingerprint([first, ...chain.slice(1).map(traitsOf)], stack),
   };
@@ -55,7 +57,7 @@ function errorsBehind(thrown: unknown): unknown[] {
   let level: unknown[] = [thrown];
   for (let depth = 1; depth < MOST_CAUSES; depth++) {
     const next = level.flatMap(heldBy).filter((error) => !seen.has(error));
-    level = [...new Set(next)].slice(0, MOST_MEMBERS);
+    level = [...new Set(next)].slice(0, MOST_COMPARED);
     for (const error of level) seen.add(error);
   }
   seen.delete(thrown);
@@ -68,7 +70,7 @@ function heldBy(holder: unknown): object[] {
   const read = (field: string) => attempt(() => (holder as unknown as Record<string, unknown>)[field]);
   const members = attempt(() => {
     const errors = read('errors');
-    return Array.isArray(errors) ? errors.slice(0, MOST_MEMBERS) : [];
+    return Array.isArray(errors) ? errors.slice(0, MOST_COMPARED) : [];
   });
   const held = [
     read('cause'),
@@ -113,6 +115,28 @@ function chainOf(thrown: unknown): readonly Error[] {
     current = attempt(() => holder.cause);
   }
   return chain;
+}
+
+/**
+ * Returns a message, followed by the messages of members and causes that it does not contain, such as `fetch failed:
+ * connect ECONNREFUSED 127.0.0.1:5432`: lists and filters show only the message, and the message of a wrapper does not
+ * name the cause.
+ */
+function withCauses(message: string, chain: readonly Error[]): string {
+  const inner = chain.flatMap((error, depth) => [
+    ...(depth === 0 ? [] : [text(() => error.message)]),
+    membersOf(error),
+  ]);
+  return inner.reduce((all, part) => (part === '' || all.includes(part) ? all : `${all}: ${part}`), message);
+}
+
+function membersOf(error: Error): string {
+  const members = attempt(() => (error as { errors?: unknown }).errors);
+  if (!isInstance(error, AggregateError) || !Array.isArray(members)) return '';
+  return members
+    .slice(0, MOST_MEMBERS)
+    .map((member) => traitsOf(member).message)
+    .join('; ');
 }
 
 function stackOf(chain: readonly Error[]): string | null {

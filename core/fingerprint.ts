@@ -12,12 +12,12 @@ export interface Traits {
 /** Characters of a message that are read, and characters of the masked message that count. */
 const READ = 8_000;
 const COUNTED = 1_000;
-/** Characters of a stack, after its message, in which a frame of the user is searched. */
+/** Characters of a stack, after its message, that are searched for a frame of user code. */
 const FRAMES = 8_000;
 
 /**
  * Returns a hash that is equal for errors of one kind: it covers the name, the code and the message without its values,
- * of the error and of its causes, and the function of the user in which the error began.
+ * of the error and of its causes, and the function of user code that raised the error.
  */
 export function fingerprint(errors: readonly Traits[], stack: string | null): string {
   const parts = errors.map(({ name, code, message }) => [
@@ -31,7 +31,18 @@ export function fingerprint(errors: readonly Traits[], stack: string | null): st
 }
 
 /**
- * Returns function and file of the first frame that belongs to the user. Lines, columns and folders move with a
+ * Returns the fingerprint of an error that Millrace itself raised about an attempt. User code did not throw it: the
+ * handler replaces the function. A stack, if any, shows where the code happened to be.
+ */
+export function fingerprintInHandler({ name, message }: Omit<Traits, 'code'>, handler: string): string {
+  const words = maskValues(message.slice(0, READ)).slice(0, COUNTED);
+  return createHash('md5')
+    .update(JSON.stringify([name, words, handler]))
+    .digest('hex');
+}
+
+/**
+ * Returns function and file of the first frame of user code. Lines, columns and folders move with a
  * deployment, and frames of Node, of packages and of Millrace differ between two errors of one kind.
  */
 export function placeOf(stack: string): string {

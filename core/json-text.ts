@@ -55,7 +55,7 @@ function memberOf(json: string, open: readonly Open[], end: number): Member {
   return { key: String(key), depth: open.length, isDuplicate, path, text: () => json.slice(start, end).trim() };
 }
 
-/** Passes a key or a text; returns where it ends. */
+/** Skips a key or a string; returns where it ends. */
 function passString(json: string, top: Open, start: number): number {
   const end = endOfString(json, start);
   if (!top.isKeyNext) return end;
@@ -145,13 +145,13 @@ function plainNumber(source: string): string {
   return length === 0 ? '0' : `${sign}${digits.slice(0, length)}e${exponent + digits.length - length}`;
 }
 
-/** Returns the number of values in JSON text: objects, arrays, texts, numbers, booleans and nulls, but not keys. */
+/** Returns the number of values in JSON text: objects, arrays, strings, numbers, booleans and nulls, but not keys. */
 export function countValues(json: string): number {
   let count = 1;
   for (let at = 0; at < json.length; at++) {
     const sign = json[at];
     if (sign === '"') {
-      // Unlike endOfString, this ends with a text that is not JSON.
+      // Unlike endOfString, this also ends with text that is not JSON.
       while (++at < json.length && json[at] !== '"') at += json[at] === '\\' ? 1 : 0;
     } else if (sign === ',') count += 1;
     else if (sign === '[' || sign === '{') {

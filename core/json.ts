@@ -1,6 +1,6 @@
 /**
  * The deepest JSON that is accepted in a payload, stored as a result and nested in a document. Node reads and writes
- * JSON by recursion and overflows its stack near 2,500 levels; Postgres stores some thousands.
+ * JSON by recursion and overflows its stack near 2,500 levels; Postgres stores several thousand.
  */
 export const DEEPEST_JSON = 500;
 

@@ -89,7 +89,7 @@ export const LOG_EVENTS = {
   job_snoozed: [...ENDING, 'retry_delay_s'],
   job_skipped: ENDING,
   job_cancelled: ENDING,
-  attempt_rescued: [...LOST, 'attempt', 'attempt_number', 'max_attempts', 'status'],
+  attempt_rescued: [...LOST, 'attempt', 'attempt_number', 'max_attempts', 'status', 'reason'],
   message_not_started: [...MESSAGE, 'job_id', 'dispatch_id', 'step'],
   message_unexpected: [...MESSAGE, 'job_id', 'dispatch_id', 'step', 'reason'],
   message_unreadable: [...MESSAGE, 'reason'],

@@ -21,6 +21,12 @@ const LONGEST_FIELD = 8_000;
 const LONGEST_MESSAGE = 1_000;
 const LONGEST_STACK = 4_000;
 
+/** Fields that the engine sets on a line of a handler. */
+export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
+  ...['level', 'timestamp', 'service', 'event', 'function_name', 'function_request_id', 'cold_start', 'xray_trace_id'],
+  ...['job_id', 'attempt', 'attempt_number', 'max_attempts'],
+]);
+
 /** Opens a log. `read` returns fields that change from line to line. */
 export function openLog(write: (line: string) => void, bound: LogFields = {}, read?: () => LogFields): Log {
   const line = (level: Level) => (event: string, fields?: LogFields) => {

@@ -15,7 +15,7 @@ export interface OriginHeaders {
 
 /**
  * Returns `host` if a request is not addressed to a loopback address (an attacker can point a host name at this
- * machine), `site` if a page of another site or port sent it, and undefined for all other requests. Current browsers
+ * machine), `site` if a page from another site or port sent it, and undefined for all other requests. Current browsers
  * send Sec-Fetch-Site, and older browsers send at least Origin with requests that change something; other programs send
  * neither.
  */

@@ -71,7 +71,7 @@ const TELLING_KEY = /"(?:message|error|code|reason|type|expected|path|title|deta
 const NAME = /^[@\p{L}_$][\p{L}_$@./*()[\]-]{0,62}$/u;
 const AROUND = 40;
 
-/** Keeps a quoted name, a URL and what a JSON key announces as an explanation; replaces any other quoted text. */
+/** Keeps a quoted name, a URL and the value of a JSON key such as `message`; replaces any other quoted text. */
 function maskQuoted(quoted: string, ...groups: unknown[]): string {
   const offset = groups.findIndex((group) => typeof group === 'number');
   const at = groups[offset] as number;
@@ -129,7 +129,7 @@ function isConstant(word: string): boolean {
   );
 }
 
-/** Returns whether upper and lower case alternate as in no name: a base 62 id can lack digits. */
+/** Returns whether upper and lower case alternate as they do in no name: a base 62 id can lack digits. */
 function hasRandomCase(word: string): boolean {
   const humps = word.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? [];
   if (word.length < 6 || humps.length < 3) return false;

@@ -26,7 +26,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Calls `work` until it returns true, with pauses that double from 50 ms to 2 s. Returns false when it is not done and
- * there is no time for another pause of so many milliseconds.
+ * there is no time for another pause.
  */
 export async function retryUntilDone(
   time: Time,

@@ -123,7 +123,7 @@ function linksTo(traceparent: string | null): Link[] {
   return context === undefined ? [] : [{ context }];
 }
 
-/** Parses a header; undefined if W3C calls it invalid: another format, or an id of zeros only. */
+/** Parses a header; undefined if the standard calls it invalid: another format, or an id of zeros only. */
 function parseTraceparent(text: string): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(text) ?? [];
   if (version === '00' && more !== undefined) return undefined;

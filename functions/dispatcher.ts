@@ -5,6 +5,8 @@ import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatc
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
+import { type LogsEvent, processEnds } from '../core/run/process-end.ts';
+import { rescueEnded } from '../core/run/rescue-lost.ts';
 import { systemTime } from '../core/time.ts';
 
 const settings: DispatcherSettings = {
@@ -12,8 +14,9 @@ const settings: DispatcherSettings = {
   pollIntervalMs: durationSetting('MILLRACE_POLL_INTERVAL', '1s') * 1000,
   windowMs: durationSetting('MILLRACE_DISPATCH_WINDOW', '125s') * 1000,
 };
+const connection = { max: 1, name: 'millrace-dispatcher', log: processLog };
 const deps = {
-  db: openConfiguredDatabase({ max: 1, name: 'millrace-dispatcher', log: processLog }),
+  db: openConfiguredDatabase(connection),
   queues: openQueues(serviceAddress('SQS')),
   log: processLog,
   time: systemTime,
@@ -26,8 +29,21 @@ interface DispatcherEvent {
   readonly again?: boolean;
 }
 
-/** The Lambda that the schedule invokes every minute. A nudge runs one or two rounds beside the current run. */
-export const handler = (event: DispatcherEvent | null, context: LambdaContext): Promise<Dispatched | undefined> => {
+/**
+ * The Lambda that the schedule invokes every minute. A nudge runs one or two rounds beside the current run. The log
+ * groups of the handlers invoke it when a process has ended without an outcome.
+ */
+export const handler = (
+  event: DispatcherEvent | LogsEvent | null,
+  context: LambdaContext,
+): Promise<Dispatched | undefined> => {
   nameInvocation(context);
+  if (event && 'awslogs' in event) return rescueLogged(event);
   return event?.nudge ? runOnce(deps, event.again) : runDispatcher(deps, settings).then(() => undefined);
 };
+
+/** Closes its connection: one is open for each process that has just lost its own, and none afterwards. */
+async function rescueLogged(event: LogsEvent): Promise<undefined> {
+  const db = openConfiguredDatabase(connection);
+  await rescueEnded({ ...deps, db }, processEnds(event)).finally(() => db.close());
+}

@@ -15,12 +15,12 @@ export interface Mail {
 const TIMEOUTS_MS = { dnsTimeout: 5_000, connectionTimeout: 8_000, greetingTimeout: 8_000, socketTimeout: 15_000 };
 
 /**
- * Sends one mail from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
+ * Sends one email from `SMTP_FROM` through the server of `SMTP_URL` (`smtp://` or `smtps://` with user and password).
  * `smtp://` requires STARTTLS, because an attacker on the network could remove the server's offer and read the
  * password. A server on this machine and a URL with `?requireTLS=false` are exempt.
  *
- * Every mail opens its own connection. Lambda freezes the process between two invocations, and a pooled connection that
- * the server closed meanwhile would fail the next mail, which then waits a minute for its second attempt.
+ * Each email opens its own connection. Lambda freezes the process between two invocations, and a pooled connection that
+ * the server closed meanwhile would fail the next email, which then waits a minute for its second attempt.
  * @throws DeadLetter when the server refuses the recipient permanently (5xx); Error otherwise, which can be retried.
  */
 export async function sendMail(mail: Mail, messageId: string, signal: AbortSignal): Promise<string> {
@@ -51,9 +51,9 @@ export async function sendMail(mail: Mail, messageId: string, signal: AbortSigna
 }
 
 /**
- * Returns the Message-ID of a job's mail, the same in every attempt. The digest distinguishes mails from two
+ * Returns the Message-ID of a job's email, the same in every attempt. The digest distinguishes emails from two
  * installations, which both count jobs from 1; otherwise a mailbox that drops duplicates would drop one of the two
- * mails.
+ * emails.
  */
 export function messageIdOf(jobId: string, { to, subject, text }: Mail): string {
   const digest = createHash('sha256')

@@ -35,8 +35,9 @@ const FOLDERS = ['mail', 'files', 'bundles'];
 const FILES = ['sqs.sqlite'];
 
 /**
- * Closes everything in the data folder to other accounts, but what Postgres owns: its account can enter the folder, and
- * with it every account of its group. Creates what would be created open later.
+ * Closes everything in the data folder to other accounts, except what Postgres owns: the account of Postgres, and every
+ * account of its group, can enter the folder. Creates the files that would otherwise be created later with open
+ * permissions.
  */
 export async function closeContents(data: string): Promise<void> {
   // A file instead of a folder, or a folder instead of a file, is reported by the part that reads it.

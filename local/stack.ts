@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { allSettings } from '../core/config.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
+import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
@@ -11,6 +12,7 @@ import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
 import { type DeployedHandlers, type HandlerSettings, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
+import { openEndSubscription } from './functions/end-subscription.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
@@ -19,7 +21,7 @@ import type { Children } from './processes/children.ts';
 import { startOnUsualPort } from './processes/ports.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
-import { REGION } from './state.ts';
+import { REGION, STAGE } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;
@@ -54,6 +56,8 @@ const RUNTIME_LOGIN = 'millrace_functions';
 /** Longer than the timeout of the slowest handler in this repository, and short enough for an interactive Ctrl-C. */
 const DRAIN_MS = 35_000;
 
+const DISPATCHER = functionName(STAGE, 'dispatcher');
+
 const silent = openLog(() => undefined);
 
 /**
@@ -61,7 +65,7 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, onEvent, printLine, stop } = options;
+  const { children, project, printLine, stop } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
@@ -75,18 +79,18 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
-  const startLambda = (port: number) =>
-    startRunner({ children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, port, region: REGION, onEvent });
+  const onEvent = subscribe(options, () => runner);
+  const common = { children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, region: REGION, onEvent };
+  const startLambda = (port: number) => startRunner({ ...common, port });
   const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const fixed = {
-    ...functionEnvironment({ sqsEndpoint, smtpUrl, lambdaEndpoint: runner.endpoint }),
-    DATABASE_URL: await runtimeUrl(db, databaseUrl),
-  };
+  const urls = { sqsEndpoint, lambdaEndpoint: runner.endpoint };
+  const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
-  const settings = openSettings(openDotEnv(project, printLine), environment, fixed);
+  const readDotEnv = openDotEnv({ project, fixed, printLine });
+  const settings = openSettings(readDotEnv, { ...environment, ...ofSamples(smtpUrl) });
   const bundled = await bundling.first;
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
   const bundle = () => bundling.again().finally(api.deploy);
@@ -106,12 +110,23 @@ export async function openStack(options: StackOptions): Promise<Stack> {
 type Strings = Readonly<Record<string, string>>;
 
 /** Returns a function that reads the `.env` file again at each reload, so that a saved file applies. */
-function openSettings(readDotEnv: () => Promise<Strings>, environment: Strings, fixed: Strings) {
+function openSettings(readDotEnv: () => Promise<Strings>, environment: Strings) {
   return async (): Promise<HandlerSettings> => {
     const ofProject = await readDotEnv();
     // As with other programs, a variable of the process overrides the file.
     const variables = { ...ofProject, ...allSettings() };
-    return { environment: { ...environment, ...ofProject, ...fixed }, variables };
+    return { environment: { ...environment, ...ofProject }, variables };
+  };
+}
+
+/** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */
+function subscribe({ onEvent }: StackOptions, runner: () => Runner): (event: RunnerEvent) => void {
+  const invoke = (payload: unknown) => runner().invoke(DISPATCHER, payload, 'Event');
+  // Before the dispatcher is deployed, and while the stack stops, the lease ends these attempts.
+  const send = openEndSubscription((payload) => void invoke(payload).catch(() => undefined));
+  return (event) => {
+    onEvent(event);
+    send(event);
   };
 }
 
@@ -127,16 +142,19 @@ function closeApi(api: Api): Promise<void> {
   return api.close();
 }
 
-function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string; smtpUrl: string }) {
+function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string }) {
   return {
     ...bundleEnvironment,
     // Each address is set twice: for the function itself, and for clients that a handler opens.
     ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
-    SMTP_URL: urls.smtpUrl,
-    THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost',
     MILLRACE_DISPATCH_MODE: 'loop',
   };
+}
+
+/** Returns the settings of the sample handlers, which `.env` can replace. */
+function ofSamples(smtpUrl: string) {
+  return { SMTP_URL: smtpUrl, THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost' };
 }
 
 async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {

@@ -13,7 +13,7 @@ export class UntrustedError extends Error {
 const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 
 /**
- * Judges the root of a project, the files there that decide which code runs, and everything in `functions` except
+ * Checks the root of a project, the files there that decide which code runs, and everything in `functions` except
  * packages.
  * @throws UntrustedError if another account could have written one of them
  */
@@ -23,11 +23,11 @@ export function assertTrustedCode(project: string): void {
   assertTrustedFolder(join(project, 'functions'));
 }
 
-/** Judges a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */
+/** Checks a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */
 export function assertTrustedFolder(folder: string, seen: Set<string> = new Set()): void {
   if (assertTrusted(folder)?.isDirectory() !== true) return;
   const real = realpathSync(folder);
-  // Links can form a circle.
+  // Links can form a cycle.
   if (seen.has(real)) return;
   seen.add(real);
   for (const name of namesIn(folder)) if (name !== 'node_modules') assertTrustedFolder(join(folder, name), seen);
@@ -82,7 +82,10 @@ function trustedAccounts(): number[] {
   return [0, process.getuid?.() ?? 0, ...sudo('SUDO_UID')];
 }
 
-/** Returns the primary groups of these accounts. If new files are writable for the group, each account has its own. */
+/**
+ * Returns the primary groups of these accounts. On systems where new files are group-writable, each account has a group
+ * of its own.
+ */
 function trustedGroups(): number[] {
   return [0, primaryGroup(), ...sudo('SUDO_GID')];
 }

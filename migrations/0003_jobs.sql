@@ -120,7 +120,7 @@ create function millrace.slot_of(at timestamptz) returns smallint
 revoke execute on function millrace.slot_of(timestamptz) from public;
 grant execute on function millrace.slot_of(timestamptz) to millrace_runtime, millrace_operator;
 
--- The text of a payload for those who read it; null when it is too large for them. The constraint prevents such rows,
+-- The text of a payload for its readers; null when it is too large to read. The constraint prevents such rows,
 -- except where an administrator has dropped it.
 create function millrace.payload_text(payload jsonb) returns text
   language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp

@@ -56,6 +56,8 @@ create index dead_letters_open on millrace.dead_letters (job_type, routing_key, 
   where status = 'open';
 -- A redrive reads the open ones in the order of their ids.
 create index dead_letters_open_id on millrace.dead_letters (id) where status = 'open';
+-- Queries of failed_jobs by time, of all handlers.
+create index dead_letters_open_died on millrace.dead_letters (died_at) where status = 'open';
 create index dead_letters_open_fingerprint on millrace.dead_letters (fingerprint, died_at) where status = 'open';
 -- The mirror closes the strays of a queue that it no longer finds there.
 create index dead_letters_open_strays on millrace.dead_letters (queue_name, id)
@@ -83,8 +85,8 @@ create table millrace.dead_letter_queues (
 grant select, insert, update, delete on millrace.dead_letter_queues to millrace_runtime;
 grant select on millrace.dead_letter_queues to millrace_operator;
 
--- Requests to cancel jobs that a handler has. Start, settle, rescue and maintain read them; a row is deleted when it is
--- applied.
+-- Requests to cancel jobs that are dispatched or running. Start, settle, rescue and maintain read them; a row is
+-- deleted when it is applied.
 create table millrace.cancel_requests (
   job_id bigint primary key,
   requested_at timestamptz not null default millrace.clock(),

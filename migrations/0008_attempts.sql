@@ -4,7 +4,7 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
--- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, also with a plan
+-- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
@@ -12,7 +12,7 @@ create function millrace.start_jobs(
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 begin
@@ -22,7 +22,8 @@ begin
       from (select * from unnest(job_ids, claim_nos, message_ids, start_jobs.sent_ms, epochs)
               with ordinality as i(job_id, claim_no, message_id, sent_ms, epoch, ord)
               where i.epoch = (select n.epoch from millrace.installation n where n.only_row)
-                and not exists (select from millrace.cancel_requests c where c.job_id = i.job_id)
+                and i.job_id <> all(array(select c.job_id from millrace.cancel_requests c
+                                            where c.job_id = any(job_ids)))
               order by job_id) i
       cross join lateral (
         select k.id from millrace.jobs_live k
@@ -41,19 +42,21 @@ begin
       from locked l, millrace.handlers h
       where j.id = l.id and j.id = any(array(select k.id from locked k))
         and h.job_type = of_type and h.routing_key = of_key
-      returning l.ord, j.payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
+      returning l.ord, j.payload::text as payload, j.attempts, j.max_attempts, j.claim_no, h.retry_policy,
                 left(j.traceparent, 55) as traceparent,
                 extract(epoch from j.started_at - greatest(j.run_at, j.next_retry_at))::float8 as wait_seconds
   ), seen as (
-    -- Only if it rises, and only if no other transaction has the row: it distinguishes a lost message from a slow
-    -- queue.
+    -- Only if it rises, and only if no other transaction has locked the row: it distinguishes a lost message from a
+    -- slow queue.
     update millrace.handler_starts s set claim_no = (select max(claim_no) from started)
       where s.ctid = (select t.ctid from millrace.handler_starts t
                         where t.job_type = of_type and t.routing_key = of_key
                           and t.claim_no < (select max(claim_no) from started)
                         for update skip locked)
   )
-  select s.ord::integer, millrace.payload_text(s.payload), s.attempts, s.max_attempts, s.retry_policy, s.wait_seconds, s.traceparent
+  -- The same rule as in millrace.payload_text: a call would take a tenth of the time.
+  select s.ord::integer, case when octet_length(s.payload) <= 1048576 then s.payload end, s.attempts, s.max_attempts,
+         s.retry_policy, s.wait_seconds, s.traceparent
     from started s;
 end $$;
 
@@ -75,7 +78,7 @@ create function millrace.settle(
   error_stacks text[], fingerprints text[], delays double precision[], suspects boolean[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
   language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -105,7 +108,7 @@ begin
             and (k.request_id = request or request is null and k.lease_expires_at < millrace.clock())
           for update skip locked
       ) j
-      left join millrace.cancel_requests c on c.job_id = j.id);
+      left join (select r.job_id from millrace.cancel_requests r where r.job_id = any(job_ids)) c on c.job_id = j.id);
   perform millrace.finish(array_agg(e.id), null, array_agg(e.status), array_agg(e.result), array_agg(e.error_message),
       array_agg(e.kind in ('failed', 'dead_letter')), null)
     from unnest(ended) e where e.status in ('succeeded', 'skipped', 'cancelled') having count(*) > 0;
@@ -124,13 +127,13 @@ end $$;
 -- own).
 create function millrace.wait_again(ended millrace.ended_attempt[]) returns void
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   with waiting as (
     update millrace.jobs_live j
       set status = e.status, lease_expires_at = null, updated_at = millrace.clock(), suspect = e.suspect,
-          -- A snooze is no failure: its reason is in job_attempts, and the last failure stays.
+          -- A snooze is not a failure: its reason is in job_attempts, and the last failure stays.
           last_error = case when e.status = 'failed' then e.error_message else j.last_error end,
           attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
           run_at = case when e.status = 'pending' then millrace.clock() + make_interval(secs => e.delay)

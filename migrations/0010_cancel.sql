@@ -1,10 +1,10 @@
 -- How a job is cancelled, and how a dead one is discarded.
 
--- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (a handler has it: start, settle or rescue
--- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a row that a handler uses.
+-- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (it is in flight: start, settle or rescue
+-- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a lock on the row of the job.
 create function millrace.cancel(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   perform from millrace.jobs_live j
@@ -28,19 +28,21 @@ begin
   return 'not_found';
 end $$;
 
--- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job.
+-- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job. `created_at`
+-- is the time of the death, because queries for the failures of the last hour, or deletes of those older than 30 days,
+-- filter by created_at. `job_created_at` is the time of the insert.
 create view millrace.failed_jobs as
   select d.id, d.job_id, d.job_type, coalesce(j.status, 'dead_letter') as status, coalesce(j.attempts, 0) as attempts,
          coalesce(j.max_attempts, 0) as max_attempts, d.last_error, d.error_stacktrace,
-         coalesce(j.payload, to_jsonb(d.raw_body)) as input_data, coalesce(j.created_at, d.died_at) as created_at,
-         d.died_at as updated_at
+         coalesce(j.payload, to_jsonb(d.raw_body)) as input_data, d.died_at as created_at, d.died_at as updated_at,
+         j.created_at as job_created_at
     from millrace.dead_letters d
     left join millrace.jobs_live j on j.id = d.job_id
     where d.status = 'open';
 
 create function millrace.discard_failed_job() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 begin
   if old.job_id is null then

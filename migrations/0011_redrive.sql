@@ -5,7 +5,7 @@
 -- process once may do so again, and fail the other jobs of the batch.
 create function millrace.redrive(job_ids bigint[], claim_nos bigint[], door text) returns setof bigint
   language sql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
   with wanted as materialized (
     select j.id, j.claim_no, j.job_type, j.attempts
@@ -42,7 +42,7 @@ $$;
 -- waits), 'busy' (another transaction has locked its row: call again), 'not_dead' (any other state) or 'not_found'.
 create function millrace.retry(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
 declare
   found_type text;
@@ -77,7 +77,7 @@ create table millrace.operations (
   filter jsonb not null,
   rate_per_second double precision check (rate_per_second > 0),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
-  -- The present walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
+  -- The current walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
   -- because their rows were locked.
   cursor_id bigint not null default 0,
   walk_locked bigint not null default 0,
@@ -93,9 +93,9 @@ create table millrace.operations (
   finished_at timestamptz
 );
 
--- Redrive by filter: what matches, and a redrive that the dispatcher works off step by step.
+-- Redrive by filter: what matches, and a redrive that the dispatcher processes step by step.
 
--- The open dead letters that match a filter, for every door. Its keys, all optional: job_types, routing_key, job_ids,
+-- The open dead letters that match a filter, for all methods. Its keys, all optional: job_types, routing_key, job_ids,
 -- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
@@ -124,8 +124,8 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key);
   end;
 
--- Returns whether a text is a valid time with its zone: the cast of an invalid one fails, and each session reads one
--- without a zone in its own.
+-- Returns whether text is a valid time with a time zone: the cast of an invalid time fails, and each session reads a
+-- time without a zone in its own.
 create function millrace.is_time(value text) returns boolean
   language plpgsql stable set search_path = pg_catalog, pg_temp
   as $$
@@ -153,13 +153,13 @@ begin
     expected := case key
       when 'job_types' then 'an array of job types, at most 1000'
       when 'job_ids' then 'an array of jobs'' ids, at most 100000'
-      when 'routing_key' then 'a text of at most 60 characters'
-      when 'error' then 'a part of the error''s text, of 1 to 500 characters'
+      when 'routing_key' then 'a string of at most 60 characters'
+      when 'error' then 'a part of the error text, of 1 to 500 characters'
       when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
-      when 'since' then 'a time with its zone, such as "2026-01-31T12:00:00Z"'
-      when 'until' then 'a time with its zone, such as "2026-01-31T12:00:00Z"'
+      when 'since' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
+      when 'until' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
-      when 'all' then 'true, or leave it out' end;
+      when 'all' then 'true, or omit the key' end;
     if expected is null then
       return format('%s: unknown key; the keys are job_types, job_ids, routing_key, error, group, since, until, limit and all',
         key);
@@ -184,11 +184,11 @@ begin
     end if;
   end loop;
   if filter ? 'all' and (filter - 'all' - 'limit') <> '{}' then
-    return format('all: this means every dead letter; leave it out, or %s',
+    return format('all: selects every dead letter; omit it, or omit %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
   end if;
   if not filter ?| array['job_types', 'job_ids', 'routing_key', 'error', 'group', 'since', 'until', 'all'] then
-    return 'filter: this means every dead letter; if that is wanted, say so with {"all": true}';
+    return 'filter: selects every dead letter; to confirm this, use {"all": true}';
   end if;
   return null;
 end $$;
@@ -223,7 +223,7 @@ end $$;
 
 -- Moves the next jobs of a redrive: up to `most`, as its rate and limit allow, among the next 20,000 open dead letters,
 -- so that a step is short even if nothing matches. Returns its row. Does not wait for a step that another transaction
--- is making.
+-- is running.
 create function millrace.step_redrive(operation_id bigint, most integer) returns setof millrace.operations
   -- A kept plan would read the ids of a filter again for each dead letter.
   language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
@@ -296,7 +296,7 @@ create function millrace.cancel_redrive(operation_id bigint) returns boolean
 declare
   outcome text;
 begin
-  -- One that has moved everything is done: only the step that finds nothing more has not been made.
+  -- One that has moved everything is done: only the step that finds nothing more has not run.
   update millrace.operations o
     set status = case when o.done_count >= o.expected_count and o.done_count > 0 then 'done' else 'cancelled' end,
         finished_at = millrace.clock(), updated_at = millrace.clock()
@@ -322,3 +322,31 @@ grant execute on function millrace.matching_dead_letters(jsonb), millrace.redriv
   millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;
+
+-- Refuses an update by hand of what the engine decides, also by an owner or superuser. A statement trigger fires for the
+-- table that the statement names. The engine names jobs_live, so this costs it nothing; people name jobs.
+create function millrace.refuse_update() returns trigger
+  language plpgsql set search_path = pg_catalog, pg_temp
+  as $$
+begin
+  raise exception 'the status, attempts, claim and times of a job are changed by functions only'
+    using errcode = 'object_not_in_prerequisite_state',
+      hint = 'select millrace.retry(id) makes a failed or dead job due now, select millrace.cancel(id) cancels a job. '
+        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of a waiting job.';
+end $$;
+revoke execute on function millrace.refuse_update() from public;
+create trigger refuse_update
+  before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
+    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect
+  on millrace.jobs for each statement execute function millrace.refuse_update();
+
+-- A finished job does not change.
+do $$
+declare
+  leaf regclass;
+begin
+  for leaf in select relid from pg_catalog.pg_partition_tree('millrace.jobs_finished') loop
+    execute format('create trigger refuse_update before update on %s
+                      for each statement execute function millrace.refuse_update()', leaf);
+  end loop;
+end $$;

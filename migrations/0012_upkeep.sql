@@ -48,7 +48,7 @@ exception when lock_not_available then
 end $$;
 
 -- Analyses the partitioned parent: autovacuum analyses leaves only, and only the owner may. Gives up while a vacuum or
--- an index build holds a leaf: statistics that are an hour older will do.
+-- an index build holds a leaf: statistics that are an hour older suffice.
 create function millrace.analyze_jobs() returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
   as $$

@@ -51,7 +51,7 @@ const EXCEPTIONS: { readonly rule: string; readonly path: string; readonly reaso
   {
     rule: terminalWriter.name,
     path: 'cli/millrace.js',
-    reason: 'is plain JavaScript for any Node, and writes its own sentences before it can load other modules',
+    reason: 'is plain JavaScript for any Node, and prints its own messages before it can load other modules',
   },
   {
     rule: terminalWriter.name,

@@ -8,7 +8,7 @@ const REFUSED = {
 } as const;
 
 /**
- * Grants every scope to requests from programs on this machine, and refuses requests from pages of other sites in a
+ * Grants every scope to requests from programs on this machine, and refuses requests from pages from other sites in a
  * browser on it.
  */
 export function loopbackAuthentication(): Authenticate {

@@ -19,7 +19,7 @@ const SCOPES: Readonly<Record<keyof typeof ACTIONS, Scope>> = {
   cancel: 'jobs:operate',
   delete: 'jobs:delete',
 };
-/** Answers of jobs that were changed. */
+/** Outcomes of the jobs that were changed. */
 const CHANGES = new Set(['redriven', 'due', 'cancelled', 'requested', 'deleted']);
 const MOST_JOBS = 1000;
 /** The function has 29 s, and each locked job can take one second. */

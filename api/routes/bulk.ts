@@ -81,7 +81,8 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
       continue;
     }
     const verdict = await checkNewJob(known, parsed.data, json, path);
-    checked.push(verdict.kind === 'valid' ? { job: verdict.job } : { errors: oneFault(verdict.fault) });
+    if (verdict.kind === 'valid') checked.push({ job: verdict.job });
+    else checked.push({ errors: verdict.kind === 'invalid' ? verdict.faults : oneFault(verdict.fault) });
   }
   return checked;
 }

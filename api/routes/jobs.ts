@@ -7,7 +7,7 @@ import type { Queryable } from '../../core/postgres/database.ts';
 import { Cancelled, Enqueued, TrackedJob } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';
 import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
-import { invalid, oneFault, Problem } from '../problem.ts';
+import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams } from '../schemas.ts';
 
@@ -33,7 +33,7 @@ export const enqueueJob = defineRoute({
     if (checked.kind === 'unknown') {
       throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
     }
-    if (checked.kind === 'invalid') throw invalid(oneFault(checked.fault));
+    if (checked.kind === 'invalid') throw invalid(checked.faults);
     const { id, deduplicated } = await insertJob(db, { ...checked.job, traceparent });
     const job = await readLiveJob(db, id);
     return {

@@ -55,7 +55,7 @@ export interface Overview {
   readonly redrives: readonly RedriveOperation[];
 }
 
-/** The operations that commands perform, by the database or by the API. */
+/** The operations that commands perform, through the database or the API. */
 export interface Backend {
   readOverview(): Promise<Overview>;
 
@@ -111,7 +111,7 @@ export interface Backend {
 
   /**
    * Finds what keeps jobs from running, and compares the registry with the code where it can read the registry. Throws
-   * when the connection fails; what was found before remains.
+   * when the connection fails, after the findings that it made before.
    */
   examine(expected: ExpectedStage | undefined): AsyncIterable<Finding>;
 }

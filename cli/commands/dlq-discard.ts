@@ -100,7 +100,7 @@ async function discardMany(backend: Backend, filter: PinnedFilter, options: Opti
   );
   const leftJobs = await explainJobs(backend, left);
   printAnswer({ discarded, left: leftJobs, skipped }, json);
-  for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was left`);
+  for (const { id } of leftJobs) printError(`job ${id} is locked by another transaction and was not discarded`);
   if (stopped) {
     printError(`interrupted: discarded ${discarded} of ${counted(count, 'dead letter')}; these cannot be restored`);
     return EXIT.interrupted;

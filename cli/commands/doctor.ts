@@ -14,7 +14,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description(
       'find what keeps jobs from running, and which deployed resources differ from the code; exit code 8 if a check ' +
-        'fails or cannot be made',
+        'fails or cannot run',
     )
     .option('--stage <name>', 'check this stage on AWS, with the AWS credentials in the environment')
     .option(

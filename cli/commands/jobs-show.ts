@@ -67,7 +67,7 @@ export function shownPayload(payload: string | null | undefined): string | null 
   return isTable() ? indentJson(payload) : toJson(exactJson(payload));
 }
 
-/** Entries of the history that count as no attempt. */
+/** Entries of the history that do not count as an attempt. */
 const OTHER_ENTRIES: Readonly<Record<string, string>> = {
   snoozed: 'snooze',
   lost: 'lost message',

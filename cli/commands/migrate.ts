@@ -33,7 +33,7 @@ async function runMigrate(options: GlobalOptions): Promise<undefined> {
   if (options.json) print(toJson(result));
   else for (const name of result.applied) print(name);
   if (result.applied.length === 0) printMessage('nothing to apply');
-  if (result.ahead.length > 0) warn(`the database has migrations of a newer release: ${result.ahead.join(', ')}`);
+  if (result.ahead.length > 0) warn(`the database has migrations from a newer release: ${result.ahead.join(', ')}`);
   suggest('npx millrace migrate status');
   return undefined;
 }

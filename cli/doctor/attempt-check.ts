@@ -16,7 +16,7 @@ const BY_EXIT_CODE: Readonly<Record<number, string>> = {
   [EXIT.refused]: `use credentials with this permission, ${AGAIN}`,
 };
 
-/** Returns the finding of a check that could not be made. */
+/** Returns the finding of a check that could not run. */
 export function failedCheck(check: string, error: unknown): Finding {
   const state = errorCode(error instanceof Error ? (error.cause ?? error) : error) ?? '';
   const code = error instanceof CommandFailure ? error.exitCode : EXIT.failed;
@@ -25,7 +25,7 @@ export function failedCheck(check: string, error: unknown): Finding {
 }
 
 /**
- * Returns the findings of one check, or that it could not be made, so that the other checks continue.
+ * Returns the findings of one check, or that it could not run, so that the other checks continue.
  * @throws the errors for which `endsAll` returns true: by default, those with which every other statement would fail
  * too.
  */

@@ -55,11 +55,11 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
 
 interface Comparison<T> {
   readonly look: (one: T) => Promise<string[]>;
-  /** What repairs a difference. */
+  /** What a person does to remove a difference. */
   readonly deploy: string;
 }
 
-/** Compares all resources of one kind. The finding names one that cannot be read beside the others' differences. */
+/** Compares all resources of one kind. The finding also names a resource that cannot be read. */
 async function compare<T>(check: string, of: readonly T[], { look, deploy }: Comparison<T>): Promise<Finding> {
   const failures: unknown[] = [];
   const found = await inParallel(of, WIDTH, async (one) => {

@@ -36,7 +36,7 @@ const MIRROR_LATE_SECONDS = 20 * 60;
 export async function* examineDatabase(db: Database, expected: ExpectedStage | undefined): AsyncGenerator<Finding> {
   const schema = await attemptCheck('schema', () => checkSchema(db));
   yield* schema;
-  // The other checks would fail at what is not there.
+  // The other checks would fail because tables are missing.
   if (schema.some(({ next }) => next === MIGRATE)) return;
   for (const [check, look] of checksOf(db, expected)) yield* await attemptCheck(check, look);
 }

@@ -87,7 +87,7 @@ function findCode(): string | undefined {
   return found?.path;
 }
 
-/** Returns a sentence for each file that defines no handler. */
+/** Returns a sentence for each file that does not define a handler. */
 export function brokenFiles({ failures }: Catalog): string[] {
   return failures.map((failure) => failureLine(failure, dirname(dirname(dirname(failure.file)))));
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 
-/** By group. Commander does not expose which command of a group is the default one. */
+/** The default command of each group, which Commander does not expose. */
 const DEFAULTS = new WeakMap<Command, Command>();
 
-/** Adds the command that a group stands for when no other of its commands is named. */
+/** Adds the command that a group runs when no subcommand is named. */
 export function addDefault(group: Command, name: string): Command {
   const added = group.command(name, { isDefault: true });
   DEFAULTS.set(group, added);

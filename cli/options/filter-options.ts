@@ -84,5 +84,5 @@ export async function findGroup(backend: Backend, beginning: string): Promise<st
     throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
   }
   if (second === undefined) return first;
-  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: give more characters`);
+  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: specify more characters`);
 }

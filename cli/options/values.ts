@@ -15,7 +15,7 @@ export function jobId(text: string): string {
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
 }
 
-/** Returns a parser for the number of another row than a job; `expected` describes it, with an example. */
+/** Returns a parser for the number of a row that is not a job; `expected` describes it, with an example. */
 export function rowNumber(expected: string): (text: string) => string {
   return (text) => {
     if (/^[1-9]\d{0,17}$/.test(text)) return text;

@@ -37,7 +37,7 @@ function moreOf(ids: readonly string[]): string {
   return `,… (${counted(ids.length, 'job')})`;
 }
 
-/** Quotes a text for a shell. */
+/** Quotes text for a shell. */
 function quoted(text: string): string {
   return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -106,7 +106,10 @@ async function start(queues: DeadLetterQueues, queue: SeenQueue, rate: number | 
   }
 }
 
-/** Updates the state of a task. A task loses its handle when it ends; it is then the newest task that is new. */
+/**
+ * Updates the state of a task. A task loses its handle when it ends; it is then the newest task that started after the
+ * move.
+ */
 async function refresh(queues: DeadLetterQueues, move: Move): Promise<void> {
   const tasks = await queues.moveTasks(move.queue.arn).catch((error: unknown) => {
     throw sqsFailure(error, `${move.queue.name} (its move task continues)`);

@@ -35,8 +35,8 @@ export function refuseJsonLines(command: Command): void {
 }
 
 /**
- * Prints a list as one JSON document with `more` beside the items, as one line per item, or by `show`. A list that has
- * its `total` in `more` reports itself what it leaves out.
+ * Prints a list as one JSON document with `more` beside the items, as one line per item, or by `show`. A list with a
+ * `total` in `more` itself reports what it omits.
  */
 export function printList(
   options: ListOptions,

@@ -11,7 +11,7 @@ export interface Progress {
 const EVERY_MS = 10_000;
 
 /**
- * @param inFile whether standard error that is no terminal gets a line every 10 s: for work that takes minutes.
+ * @param inFile whether standard error gets a line every 10 s if it is not a terminal: for work that takes minutes.
  */
 export function openProgress({ inFile = false, everyMs = EVERY_MS } = {}): Progress {
   let shown = false;

@@ -4,13 +4,13 @@ import { isTerminal } from '../../local/screen/writers.ts';
 export type Cell = string | number | Date | null | undefined;
 
 const GAP = '  ';
-/** Least width of a column: a narrower one is unreadable. */
+/** Minimum width of a column: a narrower one is unreadable. */
 const LEAST_WIDTH = 12;
 
 interface Limits {
   /** Columns of the terminal; undefined for no limit. */
   readonly columns: number | undefined;
-  /** Headings of the columns that a narrow terminal does without, the first one first. */
+  /** Headings of the columns to omit on a narrow terminal, in this order. */
   readonly optional: readonly string[];
 }
 
@@ -38,14 +38,14 @@ export function fitted(headings: readonly string[], rows: readonly (readonly Cel
   );
 }
 
-/** Returns a time without its milliseconds, and without the parts that are those of now. */
+/** Returns a time without its milliseconds, and without the year or the date if it is the current one. */
 export function shortTime(time: Date, now = new Date()): string {
   const [text, today] = [time.toISOString(), now.toISOString()];
   if (text.slice(0, 10) === today.slice(0, 10)) return `${text.slice(11, 19)}Z`;
   return text.slice(0, 4) === today.slice(0, 4) ? `${text.slice(5, 10)} ${text.slice(11, 16)}Z` : text.slice(0, 10);
 }
 
-/** Returns a time in a sentence: short for a person, whole for a program. */
+/** Returns a time in a sentence: short on a terminal, complete in a pipe. */
 export function timeText(time: Date): string {
   return isTerminal('stdout') ? shortTime(time) : time.toISOString();
 }
@@ -63,7 +63,7 @@ export function plain(cell: Cell): string {
   return visible(escaped);
 }
 
-/** Takes what is too much from the widest column, then from the next. */
+/** Removes the excess width from the widest column, then from the next. */
 function narrowed(widths: readonly number[], columns: number): number[] {
   const narrow = [...widths];
   for (const index of widths.map((_, at) => at).sort((one, other) => (widths[other] ?? 0) - (widths[one] ?? 0))) {

@@ -93,7 +93,7 @@ export function printPairs(pairs: readonly (readonly [string, Cell])[]): void {
   }
 }
 
-/** Indents the further lines of a text, so that none reads as a message, or as a name with a value of its own. */
+/** Indents the further lines of a value, so that none reads as a message, or as another name with its value. */
 function indented(value: string, columns: number): string {
   return value.replaceAll(/\r?\n(?!$)/g, `\n${' '.repeat(columns)}`);
 }

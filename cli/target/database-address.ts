@@ -49,7 +49,7 @@ function readServer(address: string, refuse: (message: string) => CommandFailure
   }
 }
 
-/** Made from what the connection uses: the parameters of an address can name another server than its authority. */
+/** Derived from the connection: the parameters of an address can name a different server from its authority. */
 function labelOf({ host, port, database }: Server, namesPort: boolean): string {
   const name = host.includes(':') ? `[${host}]` : host;
   return oneLine(`${name}${namesPort ? `:${port}` : ''}/${database}`, LONGEST_LABEL);

@@ -47,7 +47,7 @@ export function databaseFailure(error: unknown, { label }: DatabaseAddress): unk
   if (isSchemaMissing(cause)) {
     return new CommandFailure(
       EXIT.failed,
-      `${label} has no Millrace schema, or the schema of another release: ${MIGRATE}`,
+      `${label} has no Millrace schema, or a schema from another release: ${MIGRATE}`,
     );
   }
   return error;

@@ -47,14 +47,14 @@ export interface DispatcherTarget {
 
 /**
  * Returns the dispatcher of the running stack.
- * @throws CommandFailure when the options name another database than the stack's, whose dispatcher is unknown.
+ * @throws CommandFailure when the options name a database that is not the stack's, because its dispatcher is unknown.
  */
 export async function findStacksDispatcher(database: DatabaseAddress): Promise<DispatcherTarget> {
   const found = await findStack(', or name a dispatcher on AWS with --function');
   if (!isDatabaseOf(found, database)) {
     throw new CommandFailure(
       EXIT.usage,
-      `the stack of this folder uses another database than ${database.label}: name the dispatcher with --function`,
+      `the stack of this folder does not use ${database.label}: name the dispatcher with --function`,
     );
   }
   return { functionName: functionName(STAGE, 'dispatcher'), address: addressesOf(found.state).lambda };

@@ -5,7 +5,7 @@ import { optionalSetting } from '../../core/config.ts';
 import type { Server } from '../../core/postgres/address.ts';
 
 const FIELD = /((?:\\.|[^\\:])*)(?::|$)/g;
-/** The permissions of other accounts. libpq also ignores a file that has any of them. */
+/** Permission bits for other accounts. libpq also ignores a file that has any of them. */
 const OTHERS = 0o077;
 
 /**

@@ -60,7 +60,7 @@ function needsDatabase({ label }: ApiAddress): CommandFailure {
   );
 }
 
-/** Returns the running stack of this folder or above it; `otherwise` is an alternative for a person without one. */
+/** Returns the running stack of this folder or above it; `otherwise` is an alternative to name if none runs. */
 export async function findStack(otherwise = ''): Promise<FoundState> {
   const found = await findState().catch((error: unknown) => {
     refuseHiddenStack();

@@ -11,7 +11,7 @@ export interface AwsAddress {
 
 /**
  * The settings that a client would otherwise read from variables such as AWS_USE_FIPS_ENDPOINT or from ~/.aws/config,
- * which are meant for AWS.
+ * which apply to AWS only.
  */
 const OUTSIDE_AWS = {
   ...{ useFipsEndpoint: false, useDualstackEndpoint: false, authSchemePreference: ['sigv4'], userAgentAppId: '' },

@@ -10,14 +10,14 @@ export interface JobMessage {
 const VERSION = 1;
 /** The largest bigint has 19 digits. */
 const ID = /^[1-9]\d{0,18}$/;
-/** The database draws hex digits. Other texts are refused, because a NUL would fail the statement of a whole batch. */
+/** The database draws hex digits. Other text is refused, because a NUL would fail the statement of a whole batch. */
 const EPOCH = /^[\w-]{1,64}$/;
 
 export function encodeMessage({ epoch, jobId, claimNo }: JobMessage): string {
   return JSON.stringify({ v: VERSION, epoch, job: jobId, claim: claimNo });
 }
 
-/** Decodes a body; undefined if it is no Millrace message. Never throws. */
+/** Decodes a body; undefined if it is not a Millrace message. Never throws. */
 export function decodeMessage(body: string): JobMessage | undefined {
   let value: unknown;
   try {

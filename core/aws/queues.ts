@@ -12,7 +12,7 @@ import { type AwsAddress, openSqs } from './clients.ts';
 export interface Outgoing {
   readonly id: string;
   readonly body: string;
-  /** Message group, with which a standard queue is fair between groups; at most 128 characters. */
+  /** Message group: a standard queue serves its groups fairly; at most 128 characters. */
   readonly groupId?: string;
 }
 
@@ -28,7 +28,7 @@ export type SendResult =
   /** The queue does not exist. */
   | 'no_queue';
 
-/** The result of the send of one message. */
+/** The result of sending one message. */
 export interface SendVerdict {
   readonly id: string;
   readonly kind: SendResult;

@@ -22,7 +22,7 @@ const MOST = 1000;
 /**
  * Sends a carrier for every dead job whose message is missing: the handler bounces it, and SQS moves it to the
  * dead-letter queue. A carrier that is lost too is replaced by a later run.
- * @param until time at which no part begins any more; the next run continues.
+ * @param until time after which no part begins; the next run continues.
  */
 export async function carry(deps: CarryDeps, until: number): Promise<void> {
   while (deps.time.now() < until) {

@@ -34,7 +34,7 @@ export interface RedriveOperation {
   readonly finishedAt: Date | null;
 }
 
-/** An operation as the table has it: the filter is that of `millrace.matching_dead_letters`. */
+/** An operation as stored in the table: its filter has the format of `millrace.matching_dead_letters`. */
 interface OperationRow extends Omit<RedriveOperation, 'filter'> {
   readonly filter: Omit<RedriveFilter, 'job_type' | 'id'> & {
     readonly job_types?: RedriveFilter['job_type'];

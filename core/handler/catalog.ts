@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
@@ -13,7 +13,7 @@ export interface HandlerEntry {
   readonly name: string;
 }
 
-/** Why a file defines no handler: one sentence for its author, and the line if it is known. */
+/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
 export interface CatalogFailure {
   readonly file: string;
   readonly line?: number;
@@ -36,18 +36,30 @@ export type Probe = (file: string) => Promise<{ message: string; line?: number }
 /**
  * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
  * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
- * not.
- * @param refuse returns why a file must not be imported, before each import: a file that ends the process or never ends
- *   would do so to the caller.
- * @throws an Error with code `ENOENT` when the folder does not exist.
+ * not. @param refuse returns why a file must not be imported, before each import: a file that ends the process, or
+ * never finishes importing, would also end or block the caller. @throws an Error with code `ENOENT` when the folder
+ * does not exist.
  */
 export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
   const files = await listFiles(folder);
   const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
-    failures: loaded.filter((result) => 'message' in result),
+    failures: [...loaded.filter((result) => 'message' in result), ...(await findMisplaced(folder))],
   };
+}
+
+/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
+async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const others = found
+    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
+    .map(({ parentPath, name }) => resolve(parentPath, name))
+    .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
+  const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
+  return texts
+    .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
+    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**

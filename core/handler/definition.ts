@@ -10,8 +10,8 @@ export interface RunContext<Payload> {
   readonly payload: Payload;
   /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
   readonly jobId: string;
-  /** Number of this attempt and largest number of attempts: attempt 2 of 3. */
-  readonly attempt: { readonly number: number; readonly max: number };
+  /** Number of this attempt and maximum number of attempts: attempt 2 of 3. If the last attempt fails, the job dies. */
+  readonly attempt: { readonly number: number; readonly max: number; readonly isLast: boolean };
   /** Aborts at the handler's timeout; pass it to every call that waits. */
   readonly signal: AbortSignal;
   readonly log: Log<string>;

@@ -1,4 +1,4 @@
-import { PayloadInvalid } from '../errors.ts';
+import { MOST_FAULTS, type PayloadFault, PayloadInvalid } from '../errors.ts';
 import { DEEPEST_JSON, jsonDepth, jsonPointer } from '../json.ts';
 import { countValues, keepsDigits, printedBytes, walkMembers } from '../json-text.ts';
 import { isStorable } from '../text.ts';
@@ -37,7 +37,7 @@ export async function checkPayloadText(json: string, schema?: PayloadSchema): Pr
   if (schema !== undefined) await matchSchema(value, schema);
 }
 
-/** Counts what Postgres prints, as the constraint of the table does: every door refuses the same payloads. */
+/** Counts what Postgres prints, as the constraint of the table does: all interfaces refuse the same payloads. */
 function checkSize(json: string): void {
   const bytes = printedBytes(json);
   if (bytes <= LARGEST_PAYLOAD_BYTES) return;
@@ -97,7 +97,7 @@ export function isOpaque(value: unknown): value is object {
   return prototype !== null && prototype !== Object.prototype && Object.keys(value).length === 0;
 }
 
-/** Returns whether an object is a number, a text or a boolean, which JSON writes as such. */
+/** Returns whether an object is a number, a string or a boolean, which JSON writes as such. */
 function isBoxed(value: object): boolean {
   return value instanceof Number || value instanceof String || value instanceof Boolean;
 }
@@ -116,9 +116,9 @@ async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unkno
   // Without a wait, the issues of one payload are garbage before the next one is validated.
   const result = answer instanceof Promise ? await answer : answer;
   if (result.issues === undefined) return result.value;
-  const [first] = result.issues;
-  const more = result.issues.length > 1 ? ` (and ${result.issues.length - 1} more)` : '';
-  throw invalidAt(pathOf(first), `${first?.message ?? 'does not fit the schema'}${more}`);
+  const shown = result.issues.slice(0, MOST_FAULTS).map(faultIn);
+  const [first = { field: '', message: 'does not fit the schema' }, ...others] = shown;
+  throw new PayloadInvalid(first.field, first.message, others, result.issues.length - shown.length);
 }
 
 /**
@@ -136,8 +136,8 @@ function readJson(json: string): unknown {
   }
 }
 
-function pathOf(issue: SchemaIssue | undefined): PropertyKey[] {
-  return (issue?.path ?? []).map((part) => (typeof part === 'object' ? part.key : part));
+function faultIn({ path = [], message }: SchemaIssue): PayloadFault {
+  return { field: jsonPointer(path.map((part) => (typeof part === 'object' ? part.key : part))), message };
 }
 
 /**

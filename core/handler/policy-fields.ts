@@ -57,7 +57,7 @@ const NUMBERS: Record<RetryPolicy['kind'], readonly string[]> = {
 };
 
 /**
- * Checks a policy that was perhaps written without the builders above.
+ * Checks a policy that may have been written without the builders above.
  * @throws SettingError that names the field which the registry or a retry could not use.
  */
 export function checkPolicy(policy: RetryPolicy): void {

@@ -14,7 +14,7 @@ export interface ProbeLimits {
 
 /** An ordinary import uses half a second. */
 const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
-/** A file that passes a limit beside others is imported again alone, with limits that are this much higher. */
+/** A file that exceeds a limit beside others is imported again alone, with limits that are this much higher. */
 const ALONE = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;

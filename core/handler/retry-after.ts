@@ -19,7 +19,7 @@ function read(time: RetryTime, now: number): number | undefined {
   if (typeof time !== 'string') return undefined;
   const text = time.trim();
   if (/^[+-]?\d{1,20}(?:\.\d{1,20})?$/.test(text)) return Number(text);
-  // Digits without end are more than any number.
+  // JavaScript reads hundreds of digits as Infinity.
   if (DURATION.test(text)) return text.length > 300 ? Number.POSITIVE_INFINITY : seconds(text, 'RetryAfter(delay)');
   const date = httpDate(text, now);
   return date === undefined ? undefined : (date - now) / 1000;
@@ -27,7 +27,7 @@ function read(time: RetryTime, now: number): number | undefined {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const CLOCK = '(?<clock>\\d{2}:\\d{2}:\\d{2})';
-/** The three forms of RFC 9110, section 5.6.7; the second and third are obsolete, and still to be accepted. */
+/** The three forms of RFC 9110, section 5.6.7; the second and third are obsolete, and must still be accepted. */
 const HTTP_DATES = [
   new RegExp(`^[A-Z][a-z]{2}, (?<day>\\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${CLOCK} GMT$`),
   new RegExp(`^[A-Z][a-z]{5,8}, (?<day>\\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\\d{2}) ${CLOCK} GMT$`),

@@ -20,8 +20,8 @@ export const OVERRUN_SECONDS = 2;
 /** Time that is reserved at the end of an invocation to store the outcomes. */
 export const SETTLE_RESERVE_SECONDS = 5;
 /**
- * Longest wait of a handler for a connection and for a statement, in milliseconds. A sign of life of the old
- * connection, a new connection and a statement fit into the reserve together.
+ * Longest wait of a handler for a connection and for a statement, in milliseconds. The reserve has room for a check of
+ * the old connection, a new connection and a statement.
  */
 export const HANDLER_WAIT_MS = 2000;
 /** SQS keeps a message of a source queue this long: 4 days. */

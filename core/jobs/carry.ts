@@ -52,7 +52,7 @@ export interface CarriedPart extends Part {
 }
 
 /**
- * Looks at the next `limit` dead letters, and assigns a new claim number to each dead job without a message; the caller
+ * Checks the next `limit` dead letters, and assigns a new claim number to each dead job without a message; the caller
  * sends the messages.
  */
 export async function carryMissing(tx: Queryable, position: string | null, limit: number): Promise<CarriedPart> {

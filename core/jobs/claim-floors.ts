@@ -47,7 +47,7 @@ export function openFloors(time: Pick<Time, 'now'>): ClaimFloors {
   let measuring = false;
   return {
     begin() {
-      // A claim without floors that failed was perhaps too slow.
+      // A claim without floors that failed may have been too slow.
       if (measuring) cost = LONGEST_MS;
       measuring = time.now() - ignoredAt >= Math.min(cost * SHARE, LONGEST_MS);
       if (measuring) ignoredAt = time.now();

@@ -141,7 +141,9 @@ export interface ClaimOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** A dispatcher that vanishes keeps its locks of handlers, which stop every other one, for at most ten seconds. */
+/**
+ * A dispatcher that vanishes keeps its locks on handlers, which block all other dispatchers, for at most ten seconds.
+ */
 const LIMITS = { statementMs: 5000, idleMs: 5000 };
 
 /**

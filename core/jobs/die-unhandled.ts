@@ -94,8 +94,8 @@ const DIE_UNHANDLED = `
     from (select job_type, routing_key from looked order by job_type desc, routing_key desc limit 1) last`;
 
 /**
- * Makes dead letters of jobs that waited too long for a handler, and returns the addresses without one among those
- * that this part looked at. The position is an address: the job type and the routing key, separated by a space.
+ * Ends jobs that waited too long for a handler as dead letters, and returns the addresses without one among those that
+ * this part checked. The position is an address: the job type and the routing key, separated by a space.
  */
 export async function dieUnhandled(
   tx: Queryable,

@@ -54,6 +54,18 @@ function checkKey(field: string, key: unknown): void {
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }
 
+/** Rejects a value that is not a connection, such as a handler in its place, which JavaScript accepts. */
+export function checkClient(client: unknown): void {
+  if (typeof (client as { query?: unknown } | null | undefined)?.query === 'function') return;
+  throw new SettingError('client', 'a connection or a pool of pg, with its function query(text, values)', client);
+}
+
+/** Rejects the arguments of `enqueue` in place of items, which JavaScript accepts. */
+export function checkItems(items: unknown): void {
+  if (Array.isArray(items)) return;
+  throw new SettingError('items', 'an array such as [{ handler, payload }]', items);
+}
+
 /** Rejects a job type in place of a definition, which JavaScript accepts. */
 export function checkHandler(handler: unknown, place: string): void {
   const { jobType, payload } = (handler ?? {}) as Partial<HandlerDefinition>;

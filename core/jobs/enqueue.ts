@@ -5,7 +5,14 @@ import type { HandlerAddress } from '../handler/naming.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { parsePayload, payloadJson } from '../handler/payload.ts';
 import { readTraceparent, traceCreate } from '../tracing.ts';
-import { checkHandler, checkNames, checkOptions, type EnqueueOptions } from './enqueue-options.ts';
+import {
+  checkClient,
+  checkHandler,
+  checkItems,
+  checkNames,
+  checkOptions,
+  type EnqueueOptions,
+} from './enqueue-options.ts';
 
 /**
  * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted in the client's current
@@ -55,6 +62,7 @@ export async function enqueue<Schema extends PayloadSchema>(
   payload: PayloadInput<Schema>,
   options: EnqueueOptions = {},
 ): Promise<Enqueued> {
+  checkClient(client);
   const job = await newJob({ ...options, handler, payload }, '');
   return traceCreate([job.jobType], (traceparent) => insertJob(client, withTrace(job, traceparent)));
 }
@@ -95,6 +103,8 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   client: EnqueueClient,
   items: readonly [...{ [Index in keyof Schemas]: EnqueueItem<Schemas[Index]> }],
 ): Promise<Enqueued[]> {
+  checkClient(client);
+  checkItems(items);
   const jobs: NewJob[] = [];
   for (const [index, item] of (items as readonly EnqueueItem[]).entries()) {
     const made = newJob(item, `items[${index}].`);
@@ -124,7 +134,7 @@ async function newJob({ handler, payload, ...options }: EnqueueItem, place: stri
   return { ...options, jobType: handler.jobType, routingKey: handler.routingKey, payload: json };
 }
 
-/** Returns the job with its own trace, or else the given one; the header of another format is left out. */
+/** Returns the job with its own trace, or else the given one; a header in another format is omitted. */
 function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
   return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };
 }
@@ -132,7 +142,9 @@ function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
 /** Returns the same error with the index of its item. */
 function placed(error: unknown, index: number): unknown {
   if (!(error instanceof PayloadInvalid)) return error;
-  return new PayloadInvalid(`[${index}]${error.field}`, error.message.slice(`payload${error.field}: `.length));
+  const faults = error.faults.map((fault) => ({ ...fault, field: `[${index}]${fault.field}` }));
+  const [first, ...others] = faults;
+  return first === undefined ? error : new PayloadInvalid(first.field, first.message, others, error.more);
 }
 
 /** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '../handler/retry-policy.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** A running job with an expired lease, and the columns that determine its next attempt. */
-export interface ExpiredAttempt {
+/** A running job whose process is lost, and the columns that determine its next attempt. */
+export interface LostAttempt {
   readonly jobId: string;
   readonly claimNo: string;
   readonly jobType: string;
@@ -16,7 +16,7 @@ export interface ExpiredAttempt {
   readonly retryPolicy: RetryPolicy | null;
 }
 
-// Both statements read the index of jobs in flight, in its own order.
+// All statements of this file read the index of jobs in flight, in its own order.
 const FIND_EXPIRED_ATTEMPTS = `
   select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
          j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
@@ -29,16 +29,38 @@ const FIND_EXPIRED_ATTEMPTS = `
     order by j.job_type, j.routing_key, j.claim_no limit $1`;
 
 /** Returns running jobs with an expired lease. Changes nothing: settle checks the lease again under the row's lock. */
-export async function findExpiredAttempts(db: Database, limit: number): Promise<ExpiredAttempt[]> {
-  const { rows } = await db.keyed.query<ExpiredAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
+export async function findExpiredAttempts(db: Database, limit: number): Promise<LostAttempt[]> {
+  const { rows } = await db.keyed.query<LostAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
   return rows;
 }
 
-/** A job becomes a dead letter after so many lost messages, counted only while messages of later jobs arrived. */
+const FIND_ATTEMPTS_OF_REQUEST = `
+  select j.id as "jobId", j.claim_no as "claimNo", j.job_type as "jobType",
+         j.routing_key as "routingKey", j.attempts, j.max_attempts as "maxAttempts",
+         extract(epoch from j.lease_expires_at - j.started_at)::float8 as "leaseSeconds",
+         j.request_id as "requestId",
+         h.retry_policy as "retryPolicy"
+    from millrace.handlers h
+    join millrace.jobs_live j using (job_type, routing_key)
+    where h.function_name = $1 and j.in_flight and j.status = 'running' and j.request_id = $2
+    order by j.job_type, j.routing_key, j.claim_no`;
+
+/** Returns the jobs that this request of a function runs. Changes nothing: settle checks the request again. */
+export async function findAttemptsOfRequest(
+  db: Database,
+  { functionName, requestId }: { readonly functionName: string; readonly requestId: string },
+): Promise<LostAttempt[]> {
+  const { rows } = await db.keyed.query<LostAttempt>(FIND_ATTEMPTS_OF_REQUEST, [functionName, requestId]);
+  return rows;
+}
+
+/**
+ * A job becomes a dead letter after this number of lost messages, counted only while messages of later jobs arrived.
+ */
 const MOST_LOSSES = 10;
 
 // A lost message costs no attempt. It counts as a loss only when a job dispatched later has started: a disabled
-// mapping or a long queue delays all jobs, so it is no evidence against this one.
+// mapping or a long queue delays all jobs, which says nothing about this one.
 const RELEASE_EXPIRED_DISPATCHED = `
   with expired as materialized (
     select j.id, j.claim_no, j.attempts, j.losses + case when s.claim_no > j.claim_no then 1 else 0 end as losses,

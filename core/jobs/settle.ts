@@ -119,7 +119,7 @@ async function settleOne(db: Database, settlement: Settlement, options: SettleOp
   return [];
 }
 
-/** Returns whether Postgres refused a value (classes 22, 23, 54), and not a lock or the statement. */
+/** Returns whether Postgres refused a value (classes 22, 23, 54) rather than a lock or the statement. */
 function isUnstorable(error: unknown): boolean {
   return /^(22|23|54)/.test(errorCode(error) ?? '');
 }

@@ -29,7 +29,7 @@ export interface SessionParameters {
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type Mode = (typeof MODES)[number];
 
-/** An address with everything that it leaves open decided. */
+/** An address with a value for everything that it omits. */
 export interface ParsedAddress {
   /** The connection without TLS. */
   readonly plain: Server;
@@ -66,7 +66,7 @@ export function parseAddress(connectionString: string): ParsedAddress {
   const url = URL.parse(connectionString);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) throw malformed();
   const given = url.searchParams;
-  // For libpq, the machine to connect to: the name of the host would be shown and verified, and not be used.
+  // libpq connects to this address: the host name would be shown and verified, but not used.
   if (given.has('hostaddr')) throw new SettingError('hostaddr', 'no such parameter (use host)', given.get('hostaddr'));
   const host = given.get('host') || decode(url.hostname.replace(/^\[(.+)\]$/, '$1')) || 'localhost';
   const user = given.get('user') || decode(url.username) || userInfo().username;

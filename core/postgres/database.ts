@@ -24,7 +24,7 @@ export interface Database extends Queryable {
 }
 
 const TRIES = 5;
-/** Limit of the time between two statements of a transaction, in milliseconds: its client is gone. */
+/** Longest time between two statements of a transaction, in milliseconds; after that, its client counts as gone. */
 const IDLE_TIMEOUT_MS = 10_000;
 
 /** Opens a pool of connections; each is opened at its first use. */

@@ -3,9 +3,9 @@ import type { Database, Queryable } from './database.ts';
 import { errorCode, Undo } from './statement-errors.ts';
 
 const WAIT_FOR_LOCK = `select pg_catalog.set_config('lock_timeout', $1, true)`;
-// A row lock is in the row and not in pg_locks, but its transaction has a lock of the table and a number. The oldest
-// number is the transaction that waits longest for its end; the first modes conflict with every writer. `xact_start`
-// would be null for a login that may not see the other session.
+// A row lock is in the row and not in pg_locks, but its transaction has a lock on the table and a transaction id. The
+// oldest id belongs to the transaction that has been open longest; the first modes conflict with every writer.
+// `xact_start` would be null for a login that may not see the other session.
 const FIND_HOLDER = `
   select a.pid, a.usename as "user", a.application_name as application
     from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
@@ -22,7 +22,7 @@ const LOCK_TIMEOUT = '55P03';
 export interface Patience {
   /** Longest wait for one lock, in milliseconds. The transaction keeps what it has locked before. */
   readonly waitMs: number;
-  /** Time between two tries, in milliseconds, in which it has no locks. */
+  /** Pause between two attempts, in milliseconds, during which it has no locks. */
   readonly pauseMs: number;
   readonly tries: number;
 }
@@ -37,7 +37,7 @@ export interface Holder {
 
 export interface LockWait {
   readonly patience: Patience;
-  /** The tables whose locks, or the locks of whose rows, the transaction waits for. */
+  /** The tables on which, or on whose rows, the transaction waits for locks. */
   readonly tables: readonly string[];
   /** Called after each wait. */
   readonly onWait: (holder: Holder) => void;
@@ -51,7 +51,7 @@ class Busy extends Undo {
   override readonly name = 'Busy';
 }
 
-/** Runs one transaction, and runs it again while `waitingForLocks` in it meets locks of other sessions. */
+/** Runs one transaction, and repeats it while `waitingForLocks` in it fails because other sessions hold the locks. */
 export async function repeatWhileLocked<T>(
   db: Database,
   { patience, tables, onWait, refuse, time = systemTime }: LockWait,
@@ -80,7 +80,7 @@ function unlessBusy(error: unknown): undefined {
   if (!(error instanceof Busy)) throw error;
 }
 
-/** Returns a session in words, for a log or an error. */
+/** Describes a session, for a log or an error. */
 export function sessionText({ pid, user, application }: Holder): string {
   return `session ${pid ?? 'unknown'} (user ${user ?? 'unknown'}, application ${application || 'unknown'})`;
 }

@@ -44,7 +44,7 @@ const REFUSED = new Set(['28P01', '28000']);
 export const STATEMENT_TIMEOUT_MS = 10_000;
 /** Default for the longest wait for a connection, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 30_000;
-/** By how much the client waits longer than the server, in milliseconds. */
+/** How much longer the client waits than the server, in milliseconds. */
 const GRACE_MS = 500;
 const RESTED_MS = 5000;
 export const SIGN_OF_LIFE_MS = 1000;

@@ -13,7 +13,7 @@ const OWN_SESSION = 'select pg_backend_pid() as pid';
 const CANCEL_SESSION = `
   select pg_cancel_backend(pid) from pg_stat_activity where pid = $1 and application_name = $2 and state = 'active'`;
 
-/** The result of one statement: cells are Postgres' text, so that no digit is lost. */
+/** The result of one statement: cells are the text from Postgres, so that no digit is lost. */
 export interface StatementResult {
   /** `SELECT`, `INSERT` …; empty without a statement. */
   readonly command: string;

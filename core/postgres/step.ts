@@ -26,8 +26,8 @@ const STORE_POSITION = `
     where step = $1`;
 
 /**
- * Does the next part of a step and stores its position, in one transaction. Returns undefined when another process
- * does a part of it now, or when its next pass is not due.
+ * Runs the next part of a step and stores its position, in one transaction. Returns undefined when another process is
+ * running a part of it, or when its next pass is not due.
  */
 export async function advance<P extends Part>(
   db: Database,

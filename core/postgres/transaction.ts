@@ -10,15 +10,15 @@ export interface Queryable {
   ): Promise<{ rows: Row[]; rowCount: number }>;
 }
 
-/** What the server itself ends, since a client that vanished cannot, and how it plans. */
+/** The limits that the server enforces, since a client that vanished cannot, and how the server plans. */
 export interface TransactionSettings {
   /** Longest time for one statement, in milliseconds. */
   readonly statementMs: number;
   /** Longest time between two statements of a transaction, in milliseconds. */
   readonly idleMs: number;
   /**
-   * Whether Postgres plans no sequential scan, for statements that find their rows by keys. With statistics of another
-   * moment, it would read the whole table of jobs instead.
+   * Whether Postgres plans no sequential scan, for statements that find their rows by keys. With outdated statistics,
+   * it would read the whole table of jobs instead.
    */
   readonly keyed?: boolean;
 }

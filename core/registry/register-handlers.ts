@@ -66,7 +66,7 @@ const TABLES = ['millrace.installation', 'millrace.handlers', 'millrace.handler_
 
 /**
  * The dispatcher claims nothing for the handlers whose rows the transaction has locked, so a wait is short, and a pause
- * follows it. Two minutes in all: a lock that lasts longer is a transaction that was forgotten.
+ * follows it. Two minutes in all: a lock that lasts longer belongs to a forgotten transaction.
  */
 const PATIENCE: Patience = { waitMs: 300, pauseMs: 1700, tries: 60 };
 
@@ -74,7 +74,7 @@ export interface Registry {
   readonly db: Database;
   /** The stage of the deployment. A database belongs to the stage of its first one. */
   readonly stage: string;
-  /** Called with a sentence after each wait for a lock of another session. */
+  /** Called with a sentence after each wait for a lock that another session holds. */
   readonly onWaiting?: (reason: string) => void;
   readonly patience?: Patience;
 }
@@ -89,7 +89,7 @@ export async function registerHandlers(
   { db, stage, onWaiting, patience = PATIENCE }: Registry,
   handlers: readonly Registration[],
 ): Promise<void> {
-  const onWait = (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock of the registry`);
+  const onWait = (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock on the registry`);
   await repeatWhileLocked(db, { patience, tables: TABLES, onWait, refuse }, (tx) =>
     waitingForLocks(tx, patience, async () => {
       await assignStage(tx, stage);
@@ -100,7 +100,7 @@ export async function registerHandlers(
 
 function refuse(holder: Holder): RegistryError {
   return new RegistryError(
-    `${sessionText(holder)} keeps a lock of the registry, such as that of a handler that it pauses: commit its ` +
+    `${sessionText(holder)} keeps a lock on the registry, such as that on a handler that it pauses: commit its ` +
       `transaction, or ${endingText(holder)}, then deploy again`,
   );
 }

@@ -19,7 +19,7 @@ export async function assignStage(tx: Queryable, stage: string): Promise<void> {
 }
 
 /**
- * Changes nothing, and works with a database without migrations.
+ * Checks the stage of a database, which may lack migrations; changes nothing.
  * @throws RegistryError when the database belongs to another stage; MigrationError when it cannot be read.
  */
 export async function checkStage(db: Queryable, stage: string): Promise<void> {

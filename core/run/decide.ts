@@ -17,7 +17,7 @@ export interface Delivery {
 
 /** What to do with a message that did not start its job. */
 export type Step =
-  /** Deletes the message, which has nothing left to do. */
+  /** Deletes the message, which is no longer required. */
   | 'acknowledge'
   /** Reports the message as failed and changes nothing, so that SQS delivers it again. */
   | 'leave'

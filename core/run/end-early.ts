@@ -35,9 +35,9 @@ export interface EarlyEnd {
 
 /**
  * Returns an outcome for every open job of a process that has to end. The job at fault fails with the error. The others
- * keep the outcome that they have, or are due again at once without using an attempt. Without a job to charge, all that
- * run are charged, as for any other crash; but if the owner is a job that is already settled, and several run, each of
- * these gets a chance to run alone first.
+ * keep the outcome that they have, or are due again at once without using an attempt. If no job can be charged, all
+ * running jobs are, as after any other crash. If the owner is already settled and several jobs run, none is charged,
+ * and each runs alone in its next attempt.
  */
 export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, error }: EarlyEnd): SettledRun[] {
   const guilty = open.find(({ attempt }) => attempt === owner);
@@ -49,8 +49,9 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
     if (one === guilty) return charged(one, () => failedOutcome(deps, one.attempt, error));
     if (one.result) return one.result.outcome;
     if (spared || !one.entered) return interrupted(guilty, words);
-    const message = `the process ended because of an error of no known job: ${words}`;
-    return crashOutcome(deps.policy, one.attempt.number, message, deps.random());
+    const message = `the process ended because of an error that no known job raised: ${words}`;
+    const attempt = { ...deps.definition, attempts: one.attempt.number };
+    return crashOutcome(deps.policy, attempt, { message }, deps.random());
   };
   return open.map((one) => ({
     delivery: one.job.delivery,

@@ -1,12 +1,18 @@
 import { handlerName } from '../handler/naming.ts';
 import { DEFAULT_RETRY_POLICY } from '../handler/retry-policy.ts';
-import { type ExpiredAttempt, findExpiredAttempts, releaseExpiredDispatched } from '../jobs/rescue.ts';
+import {
+  findAttemptsOfRequest,
+  findExpiredAttempts,
+  type LostAttempt,
+  releaseExpiredDispatched,
+} from '../jobs/rescue.ts';
 import { settle } from '../jobs/settle.ts';
 import type { Log } from '../log.ts';
-import type { Outcome, Settled, Settlement } from '../outcome.ts';
+import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { crashOutcome } from './crash-outcome.ts';
+import { type Crash, crashOutcome } from './crash-outcome.ts';
 import { attemptFields, handlerFields } from './log-fields.ts';
+import type { ProcessEnd } from './process-end.ts';
 
 const LIMIT = 1000;
 
@@ -17,39 +23,71 @@ export interface Rescued {
   readonly releases: number;
 }
 
-/** Ends every claim whose lease has expired. Its job is a suspect from then on. */
-export async function rescue(deps: { db: Database; random: () => number; log?: Log }): Promise<Rescued> {
-  const { db, random, log } = deps;
-  const expired = await findExpiredAttempts(db, LIMIT);
-  const settlements = expired.map(
-    (attempt): Settlement => ({
-      ...attempt,
-      outcome: toEnding(attempt, random()),
-      suspect: true,
-    }),
-  );
-  const settled = await settle(db, settlements, { requestId: null, ...(log && { log }) });
-  settled.forEach((one, index) => {
-    if (log && one.status !== null) logRescue(log, expired[index] as ExpiredAttempt, one);
-  });
-  const releases = await releaseExpiredDispatched(db, LIMIT);
-  return { attempts: settled.filter(({ status }) => status !== null).length, releases };
+interface RescueDeps {
+  readonly db: Database;
+  readonly random: () => number;
+  readonly log?: Log;
 }
 
-function toEnding({ attempts, leaseSeconds, retryPolicy }: ExpiredAttempt, chance: number): Outcome {
+/** Ends every claim whose lease has expired. Its job is a suspect from then on. */
+export async function rescue(deps: RescueDeps): Promise<Rescued> {
+  const expired = await findExpiredAttempts(deps.db, LIMIT);
+  const attempts = await endAttempts(deps, expired, { requestId: null, crashOf: unknownCrash });
+  const releases = await releaseExpiredDispatched(deps.db, LIMIT);
+  return { attempts, releases };
+}
+
+/**
+ * Ends the attempts of processes whose end Lambda has logged, with its cause and before their leases expire. Returns
+ * how many attempts it ended; none remain of a process that stored its outcomes first.
+ */
+export async function rescueEnded(deps: RescueDeps, ends: readonly ProcessEnd[]): Promise<number> {
+  let ended = 0;
+  for (const end of ends) {
+    const running = await findAttemptsOfRequest(deps.db, end);
+    ended += await endAttempts(deps, running, { requestId: end.requestId, crashOf: () => end });
+  }
+  return ended;
+}
+
+interface Ending {
+  /** Ends only attempts of this Lambda request; null: only those whose lease has expired. */
+  readonly requestId: string | null;
+  readonly crashOf: (attempt: LostAttempt) => Crash;
+}
+
+async function endAttempts(
+  { db, random, log }: RescueDeps,
+  lost: readonly LostAttempt[],
+  { requestId, crashOf }: Ending,
+): Promise<number> {
+  const settlements = lost.map((attempt): Settlement => {
+    const policy = attempt.retryPolicy ?? DEFAULT_RETRY_POLICY;
+    return { ...attempt, outcome: crashOutcome(policy, attempt, crashOf(attempt), random()), suspect: true };
+  });
+  const settled = await settle(db, settlements, { requestId, ...(log && { log }) });
+  lost.forEach((attempt, index) => {
+    const one = settled[index] as Settled;
+    if (log && one.status !== null) logRescue(log, attempt, { ...one, reason: crashOf(attempt).message });
+  });
+  return settled.filter(({ status }) => status !== null).length;
+}
+
+function unknownCrash({ leaseSeconds }: LostAttempt): Crash {
   const message = `its process did not report back within ${Math.round(leaseSeconds)} s: search the function's log for the request id of the attempt`;
-  return crashOutcome(retryPolicy ?? DEFAULT_RETRY_POLICY, attempts, message, chance);
+  return { message };
 }
 
 /** Logs the end of the attempt, because its own process can no longer log it. */
-function logRescue(log: Log, attempt: ExpiredAttempt, { jobId, status, dueAt }: Settled): void {
+function logRescue(log: Log, attempt: LostAttempt, one: Settled & { readonly reason: string }): void {
+  const { jobId, status, dueAt, reason } = one;
   const fields = attemptFields({ number: attempt.attempts, max: attempt.maxAttempts });
   const request = attempt.requestId ?? 'unknown';
   const lost = `the process of request ${request} did not report back on attempt ${fields.attempt}`;
   log.warn('attempt_rescued', {
-    message: `${handlerName(attempt)}: ${lost}. The job is now ${status}.`,
+    message: `${handlerName(attempt)}: ${lost}: ${reason}. The job is now ${status}.`,
     attempt_request_id: request,
-    ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status },
+    ...{ job_id: jobId, ...handlerFields(attempt), dispatch_id: attempt.claimNo, ...fields, status, reason },
     ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),
   });
 }

@@ -1,7 +1,10 @@
 import { PayloadInvalid, TimedOut } from '../errors.ts';
 import { describeFailure, failureLabels, isInstance } from '../failure.ts';
+import { fingerprintInHandler } from '../fingerprint.ts';
 import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
+import { openHandlerLog } from '../handler/handler-log.ts';
+import { type HandlerAddress, handlerName } from '../handler/naming.ts';
 import { parsePayload } from '../handler/payload.ts';
 import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
 import { OVERRUN_SECONDS } from '../handler/timing.ts';
@@ -87,18 +90,29 @@ function contextOf(
   return {
     payload: given.payload as never,
     jobId: attempt.jobId,
-    attempt: { number: attempt.number, max: attempt.max },
+    attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
-    log: deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) }),
+    log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
   };
 }
 
 /** Returns the outcome of an attempt that threw this. */
 export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
-  const error = describeFailure(thrown);
+  const error = { ...describeFailure(thrown), ...ownPrint(thrown, deps.definition) };
   const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
   if (!retryable) return { kind: 'dead_letter', error };
   return { kind: 'failed', error, delaySeconds: policyDelay(deps, attempt) };
+}
+
+/** Returns the fingerprint of an error that Millrace itself raised; nothing for an error of the handler. */
+function ownPrint(thrown: unknown, handler: HandlerAddress): { fingerprint?: string } {
+  const isPayload = isInstance(thrown, PayloadInvalid);
+  if (!isPayload && !isInstance(thrown, TimedOut)) return {};
+  // The faults after the first differ from payload to payload.
+  const message = isPayload
+    ? new PayloadInvalid(thrown.field, thrown.faults[0]?.message ?? '').message
+    : thrown.message;
+  return { fingerprint: fingerprintInHandler({ name: thrown.name, message }, handlerName(handler)) };
 }
 
 /** Returns the outcome that the handler chose by throwing or returning `value`; undefined if it chose none. */

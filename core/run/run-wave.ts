@@ -33,7 +33,7 @@ export interface WaveRun {
   readonly disposal: Disposal;
   /** Whether a handler still runs after its timeout; set even when a later step fails. */
   overstayed: boolean;
-  /** The first error that no code awaited or caught: no job runs on after it. */
+  /** The first error that no code awaited or caught: no job continues after it. */
   uncaught: UncaughtError | undefined;
   /** Aborts when the present wave has nothing to wait for. */
   over: AbortController;
@@ -51,7 +51,7 @@ export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promis
   const own = { ...deps, policy: wave.policy ?? DEFAULT_RETRY_POLICY };
   const open: Open = new Map(wave.jobs.map((job) => [job.delivery, openJob(own, job)]));
   run.over = new AbortController();
-  watchWave(own, run, open);
+  const unwatch = watchWave(own, run, open);
   const durations: number[] = [];
   const attempts = runInTurn(own, run, [...open.values()], durations);
   const { over } = run;
@@ -63,7 +63,8 @@ export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promis
   await wave.decided;
   const left = [...open.values()].filter(({ entered }) => !entered);
   const ends = run.uncaught ? endEarly(own, [...open.values()], run.uncaught) : [...ended(open), ...postpone(left)];
-  await settleBatch(deps, run, ends);
+  // What a job that has ended left behind can block the thread until here.
+  await settleBatch(deps, run, ends).finally(unwatch);
   if (!run.uncaught) await attempts;
   return durations;
 }
@@ -139,12 +140,13 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
 }
 
 /**
- * Watches a wave with several jobs: if a job blocks the thread past its timeout, another thread stores the outcomes.
+ * Watches a wave: if a job blocks the thread past its timeout, another thread stores the outcomes.
+ * Returns a function that ends the watch.
  */
-function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): void {
-  if (open.size < 2 || run.uncaught) return;
+function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): (() => void) | undefined {
+  if (open.size === 0 || run.uncaught) return undefined;
   const { timeoutSeconds } = deps.definition;
-  const stop = deps.watchdog?.watch((busySeconds): TakeOverReport => {
+  return deps.watchdog?.watch((busySeconds): TakeOverReport => {
     // This runs in the middle of the code that blocks the thread, so the error has the stack of that code, and
     // `currentOwner` returns its attempt.
     const error = new TimedOut(timeoutSeconds, busySeconds);
@@ -156,5 +158,4 @@ function watchWave(deps: AttemptDeps & BatchDeps, run: WaveRun, open: Open): voi
       runs: endEarly(deps, [...open.values()], { owner: currentOwner(), error }),
     };
   });
-  if (stop) run.over.signal.addEventListener('abort', stop, { once: true });
 }

@@ -47,7 +47,7 @@ export async function settleBatch(
 /** Returns the fields of one line for all jobs of a batch: an outage concerns all, and its cause is the same. */
 function givenUpFields(open: readonly SettledRun[], refusal: unknown): LogFields {
   const jobs = jobsFields(open.map(({ delivery }) => delivery.message.jobId));
-  if (refusal === undefined) return { ...jobs, reason: 'other transactions lock the rows of these jobs' };
+  if (refusal === undefined) return { ...jobs, reason: 'other transactions have locked the rows of these jobs' };
   return { ...jobs, reason: messageOf(refusal), sqlstate: errorCode(refusal), error: refusal };
 }
 

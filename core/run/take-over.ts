@@ -22,7 +22,7 @@ export interface TakeOverReport {
 export async function takeOver(given: BatchDeps, report: TakeOverReport | undefined): Promise<void> {
   const log = given.log.child({ ...batchFields(given), ...(report && { function_request_id: report.requestId }) });
   if (report === undefined) return log.error('batch_blocked', { reason: 'a call of native code does not return' });
-  log.error('batch_blocked', { reason: `a job kept the processor busy for ${report.busySeconds} s` });
+  log.error('batch_blocked', { reason: `a job blocked the event loop for ${report.busySeconds} s` });
   try {
     await store({ ...given, log }, report);
   } finally {

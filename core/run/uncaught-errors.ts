@@ -35,11 +35,13 @@ export function currentOwner(): Owner | undefined {
 /** The part of `process` that matters here. */
 export interface ErrorSource extends EventEmitter {
   exit: (code?: number) => never;
+  abort: () => never;
 }
 
 /**
  * Receives the uncaught errors of a process. The runtime ends the process in its own listeners, so at the first `watch`
- * they are replaced, and called only when an error is passed on. A call of `process.exit` is such an error too.
+ * they are replaced, and called only when an error is passed on. Calls of `process.exit` and `process.abort` are such
+ * errors too.
  */
 export function openUncaughtErrors(source: ErrorSource): UncaughtErrors {
   let listener: ((uncaught: UncaughtError) => void) | undefined;
@@ -60,14 +62,16 @@ export function openUncaughtErrors(source: ErrorSource): UncaughtErrors {
         else passTo(exceptions, error, 'unhandledRejection');
       }),
     );
-    const exit = source.exit.bind(source);
-    source.exit = (code) => {
-      if (!listener) return exit(code);
-      const error = new Error(`process.exit(${code ?? ''}) was called`);
-      receive(error, () => exit(code));
+    const [exit, abort] = [source.exit.bind(source), source.abort.bind(source)];
+    const end = (call: string, really: () => never) => {
+      if (!listener) return really();
+      const error = new Error(`process.${call} was called`);
+      receive(error, really);
       // The caller expects that nothing after the call runs.
       throw error;
     };
+    source.exit = (code) => end(`exit(${code ?? ''})`, () => exit(code));
+    source.abort = () => end('abort()', abort);
   };
   return {
     watch(given) {

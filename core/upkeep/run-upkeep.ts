@@ -22,7 +22,7 @@ export interface UpkeepDeps {
 /**
  * Runs the parts of all steps in turn until each step is at the end of its pass, or until `until`. A step that fails
  * is logged and repeated by the next run; the others continue.
- * @param until time at which no part begins any more, by `time`.
+ * @param until time after which no part begins, by `time`.
  * @returns the rows of each step that reached the end of its pass or did a part of it.
  */
 export async function runUpkeep(

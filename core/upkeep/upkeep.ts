@@ -20,7 +20,7 @@ async function analyzeJobs(db: Queryable) {
 }
 
 /**
- * Returns the steps that run beside the dispatch: prunes, statistics, and the count of unfinished jobs.
+ * Returns the steps that run separately from dispatching: prunes, statistics, and the count of unfinished jobs.
  * @param retentionSeconds retention of finished jobs and of their attempts.
  * @throws SettingError unless the retention is an hour to 30 days, because finished jobs are in a ring of 32 days.
  */

@@ -15,7 +15,7 @@ const address = z.string().check((context) => {
  * Sends a reminder by mail through the server of `SMTP_URL`.
  *
  * Idempotent as far as SMTP allows. When the process dies after the server accepted the mail and before the job is
- * recorded as succeeded, the next attempt sends the same mail again with the same Message-ID. Most mailboxes show it
+ * recorded as succeeded, the next attempt sends the same email again with the same Message-ID. Most mailboxes show it
  * once. After the job is recorded as succeeded, the mail is never sent again.
  */
 export default defineHandler({

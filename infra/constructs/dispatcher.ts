@@ -1,7 +1,12 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
+import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
+import { LambdaDestination } from 'aws-cdk-lib/aws-logs-destinations';
 import type { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import type { Construct } from 'constructs';
 import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { END_WORDS } from '../../core/run/process-end.ts';
 import type { FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 import { ScheduledFunction } from './scheduled-function.ts';
@@ -24,5 +29,29 @@ export class Dispatcher extends ScheduledFunction {
       environment: { MILLRACE_DISPATCH_MODE: mode },
     });
     for (const { queue } of handlers) queue.grantSendMessages(this.function.lambda);
+    this.receiveEnds(surroundings.stage, handlers);
+  }
+
+  /** Subscribes to the log lines that report the end of a handler's process (docs/decisions/0053). */
+  private receiveEnds(stage: string, handlers: readonly DeployedHandler[]): void {
+    // One permission for all log groups of the stage: a function's policy has room for about fifty.
+    const permission = new CfnPermission(this, 'LogsPermission', {
+      action: 'lambda:InvokeFunction',
+      functionName: this.function.lambda.functionArn,
+      principal: 'logs.amazonaws.com',
+      sourceAccount: Stack.of(this).account,
+      sourceArn: Stack.of(this).formatArn({
+        ...{ service: 'logs', resource: 'log-group', resourceName: `/aws/lambda/millrace-${stage}-*` },
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      }),
+    });
+    for (const { plan, function: deployed } of handlers) {
+      const filter = new SubscriptionFilter(this, `Ends-${plan.name}`, {
+        logGroup: deployed.logGroup,
+        destination: new LambdaDestination(this.function.lambda, { addPermissions: false }),
+        filterPattern: FilterPattern.anyTerm(...END_WORDS),
+      });
+      filter.node.addDependency(permission);
+    }
   }
 }

@@ -15,7 +15,7 @@ export interface AlarmSpec {
   readonly name: string;
   /** `page` requires action at once; `ticket` can wait until working hours. */
   readonly severity: 'page' | 'ticket';
-  /** By their names in `expression`; a single metric without one. */
+  /** The metrics, by their names in `expression`; a single metric if there is no expression. */
   readonly metrics: Readonly<Record<string, MetricSpec>>;
   readonly expression?: string;
   readonly comparison: '>' | '>=' | '<';

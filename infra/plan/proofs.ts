@@ -69,18 +69,16 @@ function sharedNames({ stage, handlers }: DeploymentPlan): string[] {
   );
 }
 
-/** A batch of several jobs whose thread is blocked opens a second connection (docs/decisions/0042). */
+/** A batch whose thread is blocked opens a second connection (docs/decisions/0042). */
 function connections({ handlers, apiConcurrency, maxConnections }: DeploymentPlan): string[] {
   if (maxConnections === undefined) return [];
   const concurrency = handlers.reduce((sum, handler) => sum + handler.concurrency, 0);
-  const watched = handlers.filter(({ batchSize }) => batchSize > 1);
-  const blocked = watched.reduce((sum, handler) => sum + handler.concurrency, 0);
   const rest = DISPATCHER_CONNECTIONS + apiConcurrency + OTHER_CONNECTIONS;
-  const needed = DEPLOY_FACTOR * concurrency + blocked + rest;
+  const needed = (DEPLOY_FACTOR + 1) * concurrency + rest;
   const most = maxConnections - KEPT_CONNECTIONS;
   if (needed <= most) return [];
   const widest = handlers.toSorted((one, other) => other.concurrency - one.concurrency)[0];
   return [
-    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${blocked} for batches whose thread is blocked, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
+    `maxConnections: up to ${needed} connections can be open at once (2 × ${concurrency} for handlers, ${concurrency} for batches whose thread is blocked, ${apiConcurrency} for the API, the rest for other functions), and ${maxConnections} leaves ${most}; lower concurrency, first that of ${widest?.name ?? 'no handler'} (${widest?.concurrency ?? 0}), or raise max_connections`,
   ];
 }

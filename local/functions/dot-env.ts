@@ -3,22 +3,32 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { withoutMark } from '../../core/text.ts';
 
+export interface DotEnvOptions {
+  readonly project: string;
+  /** Variables of the stack, which the file cannot replace. */
+  readonly fixed: Readonly<Record<string, string>>;
+  readonly printLine: (line: string) => void;
+}
+
 /**
  * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json,
- * if it exists. If other users on the machine can read the file, the function prints a line once, and still reads the
- * file.
+ * if it exists. It prints a line when other users on the machine can read the file, which it still reads, and when the
+ * file sets a variable of the stack; each line is printed again only if it has not applied in between.
  */
-export function openDotEnv(project: string, printLine: (line: string) => void): () => Promise<Record<string, string>> {
+export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => Promise<Record<string, string>> {
   const path = join(project, '.env');
-  let warned = false;
+  let printed = new Set<string>();
   return async () => {
     const text = await readFile(path, 'utf8').catch(() => undefined);
     if (text === undefined) return {};
+    const set = Object.entries(parseEnv(withoutMark(text))).filter((pair): pair is [string, string] => !!pair[1]);
     const isOpen = ((await stat(path)).mode & 0o044) !== 0;
-    if (isOpen && !warned) printLine(`other users on this machine can read ${path}: run chmod 600 .env`);
-    warned = isOpen;
-    return Object.fromEntries(
-      Object.entries(parseEnv(withoutMark(text))).filter((pair): pair is [string, string] => !!pair[1]),
-    );
+    const lines = [
+      ...(isOpen ? [`other users on this machine can read ${path}: run chmod 600 .env`] : []),
+      ...set.filter(([name]) => name in fixed).map(([name]) => `.env: ${name} is ignored: npm start sets it itself`),
+    ];
+    for (const line of lines) if (!printed.has(line)) printLine(line);
+    printed = new Set(lines);
+    return Object.fromEntries(set.filter(([name]) => !(name in fixed)));
   };
 }

@@ -13,7 +13,10 @@ export interface VariablesRequest {
   own: Readonly<Record<string, string>>;
 }
 
-/** Returns the environment of a function's process: Lambda's variables and the function's own, none of this process. */
+/**
+ * Returns the environment of a function's process: Lambda's variables and the function's own, but none from this
+ * process.
+ */
 export function environmentVariables(request: VariablesRequest): Record<string, string> {
   const { functionName, bundle, memoryMb, region, runtimeApi, own } = request;
   return {

@@ -146,7 +146,7 @@ export class Environment {
     if (!phase) return;
     clearTimeout(phase.timer);
     phase.stopWatching();
-    // Stopped before the result is returned, so that no timer or promise of the handler runs on.
+    // Stopped before the result is returned, so that no timer or promise of the handler continues.
     if (!this.#gone) this.#child?.kill('SIGSTOP');
     phase.resolve(result);
   }

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { decodeMessage } from '../../core/aws/message.ts';
 import type { Children } from '../processes/children.ts';
 import { Environment } from './environment.ts';
-import { type InvocationResult, summarize } from './invocation-result.ts';
+import { endLines, type InvocationResult, summarize } from './invocation-result.ts';
 import { parseJson } from './parse-json.ts';
 import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
@@ -143,7 +143,9 @@ export class FunctionPool {
       'init-failed': () => summarize(result.error),
     };
     const message = messages[result.kind]();
-    this.#options.onEvent({ kind: result.kind, functionName, message, requestId, jobIds: jobIdsOf(payload) });
+    const { kind, error } = result;
+    const lines = endLines({ kind, requestId, errorMessage: error.errorMessage }, this.spec);
+    this.#options.onEvent({ kind, functionName, message, requestId, jobIds: jobIdsOf(payload), lines });
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseJson } from './parse-json.ts';
+import type { FunctionSpec, RunnerEvent } from './specs.ts';
 
 /** The result of an invocation. `body` is the JSON text that the function sent. */
 export type InvocationResult =
@@ -31,10 +32,19 @@ export function outOfMemory(requestId: string): FunctionError {
   };
 }
 
+/** The names that Lambda logs. */
+const SIGNALS: Partial<Record<NodeJS.Signals, string>> = {
+  SIGKILL: 'killed',
+  SIGABRT: 'aborted',
+  SIGSEGV: 'segmentation fault',
+  SIGBUS: 'bus error',
+  SIGTERM: 'terminated',
+};
+
 export function exited(requestId: string, exit: { code: number | null; signal: NodeJS.Signals | null }): FunctionError {
   const how =
     exit.signal !== null
-      ? ` with error: signal: ${exit.signal === 'SIGKILL' ? 'killed' : exit.signal}`
+      ? ` with error: signal: ${SIGNALS[exit.signal] ?? exit.signal}`
       : exit.code === 0
         ? ' without providing a reason'
         : ` with error: exit status ${exit.code}`;
@@ -43,6 +53,28 @@ export function exited(requestId: string, exit: { code: number | null; signal: N
 
 export function throttled(): InvocationResult {
   return { kind: 'throttled', error: { errorType: 'TooManyRequestsException', errorMessage: 'Rate Exceeded.' } };
+}
+
+type End = Pick<RunnerEvent, 'kind'> & { readonly requestId: string; readonly errorMessage: string };
+
+/** Returns the lines that Lambda writes to the log of a function when the process of an invocation ends. */
+export function endLines(
+  { kind, requestId, errorMessage }: End,
+  { timeoutSeconds, memoryMb }: FunctionSpec,
+): readonly string[] {
+  switch (kind) {
+    case 'timeout':
+      return [`${new Date().toISOString()} ${requestId} Task timed out after ${timeoutSeconds.toFixed(2)} seconds`];
+    case 'exit':
+      return [`${errorMessage}\nRuntime.ExitError`];
+    case 'out-of-memory': {
+      const memory = `Memory Size: ${memoryMb} MB\tMax Memory Used: ${memoryMb} MB`;
+      const report = `REPORT RequestId: ${requestId}\t${memory}\tStatus: error\tError Type: Runtime.OutOfMemory`;
+      return [`${errorMessage}\nRuntime.ExitError`, report];
+    }
+    default:
+      return [];
+  }
 }
 
 /** Parses the error that a runtime posted; any text results in an error. */

@@ -1,4 +1,4 @@
-/** Returns the value of a JSON text, or undefined (which is no JSON value) if the text is invalid. */
+/** Returns the value of JSON text, or undefined (which is not a JSON value) if the text is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

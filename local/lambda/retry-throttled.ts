@@ -28,7 +28,7 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }
 
-/** Returns the delay after so many failures: 50, 100, 200 … 2,000 ms. */
+/** Returns the delay after this number of failures: 50, 100, 200 … 2,000 ms. */
 export function retryDelayMs(failures: number): number {
   return Math.min(LONGEST_DELAY_MS, 25 * 2 ** Math.min(failures, 10));
 }

@@ -34,5 +34,7 @@ export interface RunnerEvent {
   requestId?: string;
   /** Ids of the jobs whose messages the invocation received, when it did not end by itself. */
   jobIds?: readonly string[];
+  /** The lines that Lambda writes to the function's log for the end of a process. */
+  lines?: readonly string[];
   stream?: 'stdout' | 'stderr';
 }

@@ -17,11 +17,11 @@ export interface LoopbackServer {
 
 const REFUSED = {
   host: 'this server answers only requests to 127.0.0.1 or localhost: use one of them in the address',
-  site: 'this server answers programs on this machine, but not pages of other sites',
+  site: 'this server answers programs on this machine, but not pages from other sites',
 } as const;
 
 /**
- * Serves HTTP on 127.0.0.1 to programs on this machine. A page of another site in a browser receives 403, even if its
+ * Serves HTTP on 127.0.0.1 to programs on this machine. A page from another site in a browser receives 403, even if its
  * host name points at 127.0.0.1. This function opens every HTTP server of a stack.
  * @throws Error with code EADDRINUSE if the port is in use
  */

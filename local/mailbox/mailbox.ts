@@ -12,7 +12,7 @@ export interface Mailbox {
   readonly port: number;
   /** Value for `SMTP_URL`. */
   readonly url: string;
-  /** Waits up to one second for mails that are being received. */
+  /** Waits up to one second for emails that are being received. */
   close(): Promise<void>;
 }
 
@@ -20,8 +20,8 @@ const MAX_BYTES = 25_000_000;
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Starts an SMTP server on 127.0.0.1 that accepts every mail for any recipient, with or without a login, and delivers
- * none. It uses the next free port if `port` is in use. A mail is on disk before it is accepted.
+ * Starts an SMTP server on 127.0.0.1 that accepts every email for any recipient, with or without a login, and delivers
+ * none. It uses the next free port if `port` is in use. An email is on disk before it is accepted.
  */
 export async function startMailbox({ port, folder }: { port: number; folder: string }): Promise<Mailbox> {
   await mkdir(folder, { recursive: true });
@@ -45,7 +45,7 @@ export async function startMailbox({ port, folder }: { port: number; folder: str
       receive(folder, stream, session).then((id) => callback(null, `stored as ${id}`), callback);
     },
   });
-  // A client that closes its connection during a mail requires no handling.
+  // A client that closes its connection during an email requires no handling.
   server.on('error', () => undefined);
   const bound = await freePort(port);
   const listener = server.listen(bound, '127.0.0.1');
@@ -68,7 +68,7 @@ function refusal(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Deletes mails that were being written when an earlier run was killed; they were not accepted. */
+/** Deletes emails that were being written when an earlier run was killed; they were not accepted. */
 async function removeDrafts(folder: string): Promise<void> {
   const drafts = (await readdir(folder)).filter((name) => name.startsWith('.') && name.endsWith('.new'));
   for (const name of drafts) await rm(join(folder, name), { force: true });

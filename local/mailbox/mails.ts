@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, readFile, rename } from 'node:fs/promis
 import { join } from 'node:path';
 import { type AddressObject, simpleParser } from 'mailparser';
 
-/** A received mail. A mail sent twice is stored as two mails. */
+/** A received email. An email sent twice is stored as two emails. */
 export interface Mail {
   /** Sorts by arrival; also the file name without `.eml`. */
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Mail {
   readonly subject: string;
 }
 
-/** A mail with its content. */
+/** An email with its content. */
 export interface OpenedMail extends Mail {
   readonly text: string;
   /** The headers `From` and `To`, with names. */
@@ -36,7 +36,7 @@ const READERS = 32;
 let sequence = 0;
 
 /**
- * Writes a mail as `<id>.eml`, which mail programs can open. Its summary is the first header line, so a listing reads
+ * Writes an email as `<id>.eml`, which mail programs can open. Its summary is the first header line, so a listing reads
  * only the first bytes of each file. When the promise resolves, the mail survives a power failure.
  */
 export async function storeMail(folder: string, envelope: Envelope, raw: Buffer): Promise<Mail> {
@@ -85,7 +85,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Reads every mail in the folder, oldest first; an empty list if the folder does not exist. */
+/** Reads every email in the folder, oldest first; an empty list if the folder does not exist. */
 export async function readMails(folder: string): Promise<Mail[]> {
   const names = (await listFolder(folder)).filter((name) => name.endsWith('.eml') && !name.startsWith('.')).sort();
   const mails: (Mail | undefined)[] = new Array(names.length);
@@ -97,7 +97,7 @@ export async function readMails(folder: string): Promise<Mail[]> {
   return mails.filter((mail) => mail !== undefined);
 }
 
-/** Reads one mail with its text; undefined if the id is unknown. */
+/** Reads one email with its text; undefined if the id is unknown. */
 export async function readMail(folder: string, id: string): Promise<OpenedMail | undefined> {
   if (!/^[\w-]+$/.test(id)) return undefined;
   const path = join(folder, `${id}.eml`);
@@ -114,7 +114,7 @@ function addresses(header: AddressObject | AddressObject[] | undefined): string 
     .join(', ');
 }
 
-/** Reads the summary of a mail; undefined if the file was deleted or was not written by `storeMail`. */
+/** Reads the summary of an email; undefined if the file was deleted or was not written by `storeMail`. */
 async function readSummary(path: string): Promise<Mail | undefined> {
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return undefined;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 
 const MARK = '.stopped';
 
-/** Makes the mailbox refuse every connection with 421, also after a restart, until `startAgain`. */
+/** Makes the mailbox refuse every connection with 421, even after a restart, until `startAgain`. */
 export async function stopMailbox(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, MARK), '');
 }
 
-/** Makes the mailbox accept mails again. Does nothing if it was not stopped. */
+/** Makes the mailbox accept emails again. Does nothing if it was not stopped. */
 export async function startAgain(folder: string): Promise<void> {
   await rm(join(folder, MARK), { force: true });
 }

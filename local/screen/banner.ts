@@ -28,7 +28,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     '  Next, in a second terminal:',
     ...next(samples).map((line) => `    ${line}`),
     '',
-    '  Ctrl-C lets running jobs finish, then stops all; a second one stops at once.',
+    '  Ctrl-C lets running jobs finish, then exits; a second Ctrl-C exits at once.',
     '',
   ];
   return ['\n  ', { style: 'bold', text: 'Millrace' }, lines.join('\n')];

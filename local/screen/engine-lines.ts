@@ -8,7 +8,7 @@ const REPEATED = 'retried when the lease expires';
 
 /** What happened to a message that started no attempt, by its step. */
 const STEPS: Readonly<Record<string, string>> = {
-  acknowledge: 'deleted a message of an earlier attempt: the job has moved on',
+  acknowledge: 'deleted a message from an earlier attempt: the job has moved on',
   leave: 'left a message in its queue: the job is in use',
   bounce: 'moves its message to the dead-letter queue',
   adopt: 'moves its message to the dead-letter queue',
@@ -41,7 +41,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   round_failed: (log) => `a round failed: ${error(log)}`,
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
   no_handler: (log) => reason(log),
-  unhandled_jobs_dead: (log) => `${jobs(log)} died without a handler for 24 hours`,
+  unhandled_jobs_dead: (log) => `${jobs(log)} died after 24 hours without a handler`,
   upkeep_failed: (log) => `upkeep step ${log.upkeep_step} failed, and runs again: ${error(log)}`,
   request_failed: (log) => `request ${log.request_id} failed: ${error(log)}`,
   nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
@@ -88,7 +88,7 @@ function error(log: LogLine): string {
 /** Messages that were not sent, by how SQS answered. */
 const UNSENT = {
   refused: 'refused',
-  rejected: 'rejected for good',
+  rejected: 'rejected permanently',
   unknown: 'unanswered',
   no_queue: 'without a queue',
 };

@@ -99,7 +99,7 @@ function sentence(log: LogLine): string {
     case 'job_dead_letter':
       return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job_id})`;
     case 'attempt_rescued':
-      return `lost         ${attempt}  request ${log.attempt_request_id} did not report back`;
+      return `lost         ${attempt}  ${log.reason}  (request ${log.attempt_request_id})`;
     case 'job_snoozed':
       return `snoozed      ${error}  (retry in ${roughly(log.retry_delay_s)})`;
     case 'job_skipped':

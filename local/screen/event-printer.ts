@@ -6,7 +6,7 @@ import type { Part } from './writers.ts';
 
 /** Returns a function that prints events of a stack, and folds those about the same thing into a line and a count. */
 export function openEventPrinter(printLine: (...parts: readonly Part[]) => void): (event: RunnerEvent) => void {
-  /** Number of further events, by what they are about. */
+  /** Number of further events, by subject. */
   const counts = new Map<string, number>();
   return (event) => {
     const log = event.kind === 'log' ? parseLogLine(event.message) : undefined;

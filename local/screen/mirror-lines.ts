@@ -22,7 +22,7 @@ export function errorText({ error }: LogLine): string {
   return name === undefined ? String(error ?? '') : `${name}: ${message}`;
 }
 
-/** Describes the other log events of the mirror; undefined for an event of another part. */
+/** Describes the other log events of the mirror; undefined for any other event. */
 export function mirrorSentence(log: LogLine): string | undefined {
   const error = oneLine(errorText(log), LONGEST_REASON);
   switch (log.event) {

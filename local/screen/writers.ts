@@ -23,7 +23,7 @@ export function isTerminal(stream: Stream): boolean {
   return process[stream].isTTY === true;
 }
 
-/** Returns the width of a terminal in characters; undefined when it is unknown or no terminal. */
+/** Returns the width of a terminal in characters; undefined when it is unknown or the stream is not a terminal. */
 export function columnsOf(stream: Stream): number | undefined {
   return isTerminal(stream) ? process[stream].columns : undefined;
 }
@@ -61,7 +61,7 @@ export async function readAnswer(question: string, onInterrupt: () => void): Pro
   return answer;
 }
 
-/** Stored text could control the terminal. In a pipe, standard output is data, which the reader gets as it is. */
+/** Stored text could control the terminal. In a pipe, standard output is data, which the reader gets unchanged. */
 function rendered(stream: Stream, part: Part): string {
   const { style, text } = typeof part === 'string' ? { style: undefined, text: part } : part;
   const shown = stream === 'stdout' && !isTerminal(stream) ? text : visible(text);

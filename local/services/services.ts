@@ -73,7 +73,7 @@ async function openPostgres({ children, data, printLine, halt }: ServicesOptions
   return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt });
 }
 
-/** Adds the command that solves a failure caused by damaged data; the server's own message does not name it. */
+/** Adds the command that resolves a failure caused by damaged data; the server's own message does not name it. */
 function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const isDamage = 'code' in error && DAMAGE.test(String(error.code));

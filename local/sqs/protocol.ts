@@ -80,7 +80,7 @@ function queryProtocol({ headers, url = '/' }: IncomingMessage): Protocol {
   return {
     contentType: 'text/xml',
     read: (body) => {
-      // A page of another site can send a form and parameters, but cannot send this header without a preflight request.
+      // A page from another site can send a form and parameters, but needs a preflight request to send this header.
       if (!/^AWS/.test(headers.authorization ?? '')) {
         throw new SqsError('MissingAuthenticationToken', 'Request is missing Authentication Token');
       }

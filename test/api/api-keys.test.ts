@@ -22,7 +22,7 @@ const works = async (secret: string) => (await askApp(app, '/admin/api-keys', be
 describe('a key that another key creates', () => {
   it.each([
     ['without its own end', {}],
-    ['that asks for more', { expires_in: '90d' }],
+    ['that requests a longer lifetime', { expires_in: '90d' }],
   ])('expires with its maker: %s', async (_name, more) => {
     const maker = await admin(60);
 

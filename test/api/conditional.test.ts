@@ -54,7 +54,7 @@ describe('If-None-Match', () => {
     expect(status).toBe(expected);
   });
 
-  it('gets no 304 for a document that the caller may not read', async () => {
+  it('does not get 304 for a document that the caller may not read', async () => {
     const id = await insertInState(pool, 'pending');
     const headers = { 'if-none-match': tagOf(await ask(`/jobs/${id}`)) };
 

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const URL_COMMAND = 'cli/commands/url.ts';
 
-/** A clone with what the command line is made of, in which nothing was run yet. */
+/** A clone with the sources of the command line, in which no command has run yet. */
 async function makeClone() {
   const folder = await temporaryFolder();
   for (const name of ['api', 'cli', 'core', 'local', 'migrations', 'package.json']) {
@@ -26,7 +26,7 @@ async function makeClone() {
 }
 
 describe('the bundle of a clone', () => {
-  it('is made whole by several first calls at once', async () => {
+  it('is complete after several concurrent first calls', async () => {
     const { folder, run } = await makeClone();
 
     const answers = await Promise.all([1, 2, 3].map(() => run(['url', '--help'])));
@@ -53,7 +53,7 @@ describe('the bundle of a clone', () => {
     expect(await bundle()).not.toBe(first);
   });
 
-  it('is done without, with a warning, where it cannot be written', async () => {
+  it('is not used, with a warning, where it cannot be written', async () => {
     const { folder, run } = await makeClone();
     await writeFile(join(folder, '.millrace'), '');
 
@@ -75,7 +75,7 @@ describe('the bundle of a clone', () => {
   });
 });
 
-/** Replaces the first match in a file; answers its line. */
+/** Replaces the first match in a file; returns its line. */
 async function change(file: string, found: string | RegExp, by: string): Promise<number> {
   const text = await readFile(file, 'utf8');
   await writeFile(file, text.replace(found, by));

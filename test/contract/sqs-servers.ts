@@ -4,7 +4,7 @@ import { KNOWN_FAULTS, UNSETTLED } from './sqs-known-faults.ts';
 /** The name under which the behaviours run against our emulator. */
 export const OURS = 'the SQS emulator';
 /** The same server, through the query protocol of older SDKs. */
-export const OURS_BY_QUERY = 'the SQS emulator by the query protocol';
+export const OURS_BY_QUERY = 'the SQS emulator through the query protocol';
 export const AWS = 'aws';
 
 /** Returns the name of the setting with the address of a server, such as SQS_CONTRACT_MOTO=http://127.0.0.1:5000. */

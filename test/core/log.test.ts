@@ -40,7 +40,7 @@ it('logs an error as an object with the stack of its cause, and cuts long texts'
   log.error('round_failed', { error, bytes: 5n, words: 'y'.repeat(9_000) });
 
   expect(lines[0]).toMatchObject({
-    error: { name: 'RangeError', message: expect.stringMatching(/^x{1000}… \(5000 characters\)$/) },
+    error: { name: 'RangeError', message: expect.stringMatching(/^x{1000}… \(5011 characters\)$/) },
     bytes: '5',
     words: expect.stringMatching(/^y{8000}… \(9000 characters\)$/),
   });

@@ -47,7 +47,7 @@ describe('text', () => {
 
 describe('oneLine', () => {
   it.each([
-    ['what drives a terminal', '\u001b[2Ja\u009bb\u0007', '\ufffd[2Ja\ufffdb\ufffd'],
+    ['what controls a terminal', '\u001b[2Ja\u009bb\u0007', '\ufffd[2Ja\ufffdb\ufffd'],
     ['what changes the direction of text', 'a\u202eb\u2066c\u200fd', 'a\ufffdb\ufffdc\ufffdd'],
     ['line breaks', 'a\r\nb\n\nc\td', 'a b c d'],
     ['nothing', 'as it was', 'as it was'],

@@ -38,7 +38,7 @@ async function remindersOf(name: string) {
   );
 }
 
-/** Returns the number of mails to a recipient that `npx millrace mail` lists. */
+/** Returns the number of emails to a recipient that `npx millrace mail` lists. */
 async function mailsTo(name: string): Promise<number> {
   const listed = await terminal.type('npx millrace mail');
   return listed.split('\n').filter((line) => line.includes(`\t${name}@example.com\t`)).length;
@@ -56,7 +56,7 @@ it('the dead letter of a stopped mailbox shows up in SQL, on the command line an
   expect(sqs?.stdout).toContain(`"job":"${id}"`);
 });
 
-it('a move task without a destination runs the job again, which succeeds and sends one mail', async () => {
+it('a move task without a destination runs the job again, which succeeds and sends one email', async () => {
   const typed = await typeAll(walk.mending);
   await eventually(async () => {
     // A task leaves the messages that the mirror has received, so a second task may be necessary.

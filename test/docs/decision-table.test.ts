@@ -30,13 +30,13 @@ const ROWS: Readonly<Record<string, Row>> = {
   'dead_letter, received more than 5 times': { statuses: ['dead_letter'], tooOften: true },
   'gone, its id was issued': { statuses: [null] },
   'gone, its id was never issued': { statuses: [null], issued: false },
-  'of another handler, dispatched': { statuses: ['dispatched'], ...other, recorded: false },
-  'of another handler, dead_letter': { statuses: ['dead_letter'], ...other },
-  'of another handler, dead_letter, received more than 5 times': {
+  "another handler's, dispatched": { statuses: ['dispatched'], ...other, recorded: false },
+  "another handler's, dead_letter": { statuses: ['dead_letter'], ...other },
+  "another handler's, dead_letter, received more than 5 times": {
     ...{ statuses: ['dead_letter'], ...other },
     tooOften: true,
   },
-  'of another handler, pending, failed, running': { statuses: ['pending', 'failed', 'running'], ...other },
+  "another handler's, pending, failed, running": { statuses: ['pending', 'failed', 'running'], ...other },
 };
 /** Rows for which `decide` is not called: these start or continue an attempt, or have no readable message. */
 const ELSEWHERE = ['dispatched', 'running, by this Lambda request', 'unreadable'];

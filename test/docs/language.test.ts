@@ -22,6 +22,13 @@ const TURNS: readonly [turn: RegExp, instead: string][] = [
   [/\bfor ever\b/i, 'permanently, never deleted'],
   [/\b(give|gives|gave|given|giving) back\b/i, 'release, return, make visible'],
   [/\b(its|the) last words\b/i, 'say what is written'],
+  [/\banother (\w+ ){1,3}than\b/i, 'a different X from'],
+  [
+    /(?<!\bthere )\b(is|are|was|were) no (?!longer|more|less|such|different|larger|smaller|later|earlier|other)\w+\b/i,
+    'is not a, or there is no',
+  ],
+  [/\b(is|are) due since\b/i, 'has been due for'],
+  [/\bso many\b/i, 'that number of'],
 ];
 
 const RULED = /^(core|api|functions|infra|local|cli|bench|migrations|test|docs|\.ci)\/|^[A-Z]+\.md$/;

@@ -17,7 +17,7 @@ import {
 } from './operations-scene.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A handler whose jobs run until the test creates their door, a file. */
+/** A handler whose jobs run until the test creates a file. */
 export const BUILD_REPORT = `
 import { existsSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -9,7 +9,7 @@ describe.each(['uniqueKey', 'groupKey'] as const)('%s', (field) => {
     ['500 of the longest characters', '😀'.repeat(500)],
     ['one character', 'k'],
     ['text at the edges of Unicode', '\ufeff\ufffe\uffff\u{10ffff}\u0085\n'],
-  ])('has one meaning at every door: %s', async (_name, key) => {
+  ])('has the same meaning in every interface: %s', async (_name, key) => {
     const answers = await each(all, async (door) => {
       await engine.clear();
       const answer = await door({ [field]: key });
@@ -27,7 +27,7 @@ describe.each(['uniqueKey', 'groupKey'] as const)('%s', (field) => {
     ['no character', ''],
     ['501 characters', 'k'.repeat(501)],
     ['501 of the longest characters', '😀'.repeat(501)],
-  ])('is refused with a reason at every door: %s', async (_name, key) => {
+  ])('is refused with a reason by every interface: %s', async (_name, key) => {
     const answers = await each(all, (door) => door({ [field]: key }));
 
     expect(answers).toEqual(
@@ -44,7 +44,7 @@ describe('a number', () => {
     ['priority', { priority: 99_999 }],
     ['max.?attempts', { maxAttempts: 0 }],
     ['max.?attempts', { maxAttempts: 1001 }],
-  ])('of %s is refused at every door by name: %j', async (name, wish) => {
+  ])('of %s is refused by every interface, by name: %j', async (name, wish) => {
     const answers = await each(all, (door) => door(wish));
 
     const refused = expect.stringMatching(new RegExp(`${name}|smallint`, 'i'));

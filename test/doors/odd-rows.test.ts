@@ -38,7 +38,7 @@ describe.each([
     letter = row!.id;
   });
 
-  it('breaks no list of the API', async () => {
+  it('does not break a list of the API', async () => {
     const paths = [
       '/admin/jobs',
       '/admin/jobs?status=dead_letter',
@@ -57,7 +57,7 @@ describe.each([
     expect((await ask(`/jobs/${odd}`)).body).toMatchObject({ run_at: shown, started_at: shown });
   });
 
-  it.each([[[]], [['--json']]])('breaks no list of the command line: %j', async (flags) => {
+  it.each([[[]], [['--json']]])('does not break a list of the command line: %j', async (flags) => {
     for (const args of [
       ['jobs', 'list'],
       ['jobs', 'show', odd],
@@ -122,7 +122,7 @@ describe('a payload or a trace that is too large', () => {
     expect(await engine.state(large)).toMatchObject({ status: 'dead_letter', attempts: 1, last_error: LARGE });
   });
 
-  it('is not shown, and the reason is', async () => {
+  it('is not shown, but the reason is', async () => {
     const { large } = await insert();
 
     const { status, body } = await ask(`/jobs/${large}`);

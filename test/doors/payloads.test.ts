@@ -7,7 +7,7 @@ const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 const EDGES = '\ufeff\ufffe\uffff\ufffc\u{10ffff}\u{1f600}\u007f\u0085\u2028';
 
-/** Payloads that every door accepts, and what the handler gets. */
+/** Payloads that every interface accepts, and what the handler gets. */
 const ACCEPTED: [string, string, unknown][] = [
   ['null', 'null', null],
   ['an empty object', '{}', {}],
@@ -24,7 +24,7 @@ const ACCEPTED: [string, string, unknown][] = [
   ['keys at the edges of Unicode', `{"${EDGES}":1,"__proto__":2}`, JSON.parse(`{"${EDGES}":1,"__proto__":2}`)],
 ];
 
-/** Payloads that the handler refuses, and every door that sees them as text. */
+/** Payloads that the handler refuses, as does every interface that receives them as text. */
 const REFUSED: [string, string, string][] = [
   ['2^53 + 1', '{"n":9007199254740993}', '/n: 9007199254740993 is not exact as a JavaScript number'],
   ['the same with a point', '{"n":9007199254740993.0}', 'is not exact as a JavaScript number'],
@@ -36,7 +36,7 @@ const REFUSED: [string, string, string][] = [
   ['nesting beyond the deepest', nested(501), 'is nested more than 50'],
 ];
 
-/** Payloads that no door accepts: the sentence of the library, and that of the database. */
+/** Payloads that no interface accepts: the message of the library, and that of the database. */
 const IMPOSSIBLE: [string, string, string, string][] = [
   ['a NUL', '{"a":["\\u0000"]}', '/a/0: has a NUL', 'unsupported Unicode escape sequence'],
   ['half a surrogate pair', '{"a":"\\ud83d"}', '/a: has a NUL or half', 'invalid input syntax for type json'],
@@ -45,7 +45,7 @@ const IMPOSSIBLE: [string, string, string, string][] = [
 
 const all = { ...sql, ...library, ...text };
 
-describe('every door', () => {
+describe('every interface', () => {
   it.each(ACCEPTED)('passes %s to the handler', async (_name, payload, got) => {
     const answers = await each(all, async (door) => run(engine, await door({ payload }), payload));
 
@@ -69,7 +69,7 @@ describe('what the handler cannot read', () => {
     expect(answers).toEqual(same(text, { refused: expect.stringContaining(sentence) }));
   });
 
-  it.each(REFUSED)('makes a dead letter after an insert by SQL: %s', async (_name, payload, sentence) => {
+  it.each(REFUSED)('makes a dead letter after an insert with SQL: %s', async (_name, payload, sentence) => {
     const answers = await each(sql, async (door) => run(engine, await door({ payload })));
 
     const error = expect.stringContaining(sentence);

@@ -15,7 +15,7 @@ describe('a time', () => {
     '1969-12-31T23:59:59Z',
     '0001-01-01T00:00:00Z',
     '9999-12-31T23:59:59.999Z',
-  ])('has one meaning at every door: %s', async (runAt) => {
+  ])('has the same meaning in every interface: %s', async (runAt) => {
     const answers = await each(all, async (door) => {
       const answer = await door({ runAt });
       if ('refused' in answer) return answer.refused;
@@ -38,7 +38,7 @@ describe('a time', () => {
     ['0001-01-01T00:00:00+00:01', TOO_FAR],
     ['0000-12-31T23:59:59Z', OUT_OF_RANGE],
     ['2030-13-01T00:00:00Z', OUT_OF_RANGE],
-  ])('is refused with a reason at every door: %s', async (runAt, ofDatabase) => {
+  ])('is refused with a reason by every interface: %s', async (runAt, ofDatabase) => {
     const answers = await each(all, (door) => door({ runAt }));
 
     for (const [name, answer] of Object.entries(answers)) {

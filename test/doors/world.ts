@@ -3,7 +3,7 @@ import { appOf, type Reply } from '../api/world.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type Engine, openDatabaseEngine, QUEUE } from '../support/database-engine.ts';
 
-/** A job as a producer writes it, the same for every door. */
+/** A job as a producer writes it, the same for every interface. */
 export interface Wish {
   /** Default: `work`. */
   readonly jobType?: string;
@@ -153,7 +153,7 @@ export interface Ended {
   readonly error: string | null;
 }
 
-/** Calls each door in turn; returns what it answered by its name. */
+/** Calls each interface in turn; returns the answers by name. */
 export async function each<Result>(
   doors: Readonly<Record<string, Door>>,
   work: (door: Door) => Promise<Result>,
@@ -163,7 +163,7 @@ export async function each<Result>(
   return answers;
 }
 
-/** Returns the same expectation for each door. */
+/** Returns the same expectation for each interface. */
 export function same<Value>(doors: Readonly<Record<string, Door>>, value: Value): Record<string, Value> {
   return Object.fromEntries(Object.keys(doors).map((name) => [name, value]));
 }

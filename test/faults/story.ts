@@ -6,7 +6,7 @@ import { readMails } from '../../local/mailbox/mails.ts';
 import { eventually } from '../support/eventually.ts';
 import type { RunningStack } from '../support/project.ts';
 
-/** A handler whose effect is a mail, and which runs long enough to be killed meanwhile. */
+/** A handler whose effect is an email, and which runs long enough to be killed meanwhile. */
 export const STORY_HANDLER = `
 import { z } from 'zod';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -82,13 +82,13 @@ export async function untilDone(stack: RunningStack, timeout: number): Promise<R
 }
 
 export interface Effects {
-  /** Number of jobs with at least one mail. */
+  /** Number of jobs with at least one email. */
   readonly jobs: number;
-  /** Jobs with more than one mail, and how often the lease of each expired. */
+  /** Jobs with more than one email, and how often the lease of each expired. */
   readonly doubled: readonly { readonly job: string; readonly mails: number; readonly rescues: number }[];
 }
 
-/** Counts the mails, which exist independently of Postgres. */
+/** Counts the emails, which exist independently of Postgres. */
 export async function readEffects(stack: RunningStack): Promise<Effects> {
   const mails = await readMails(stack.state.mailFolder);
   const byJob = Map.groupBy(mails, ({ subject }) => subject.replace('job ', ''));

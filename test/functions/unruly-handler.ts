@@ -34,6 +34,7 @@ const DEEDS: Record<string, () => unknown> = {
     return wait(60_000);
   },
   exit: () => process.exit(3),
+  abort: () => process.abort(),
   stop: () => {
     process.kill(process.pid, 'SIGSTOP');
     return 'done';

@@ -127,3 +127,26 @@ describe.each([
     );
   });
 });
+it('sends the log lines that report the end of a process of each handler, and no others, to the dispatcher', () => {
+  const dispatcher = deployed.arnOf('AWS::Lambda::Function', { FunctionName: 'millrace-prod-dispatcher' });
+
+  const filters = deployed.all('AWS::Logs::SubscriptionFilter').map(({ Properties }) => Properties);
+
+  expect(filters).toEqual(
+    ['make_thumbnail', 'send_reminder'].map((name) => ({
+      DestinationArn: dispatcher,
+      FilterPattern:
+        '?"Runtime exited" ?"Task timed out after" ?"Error Type: Runtime.OutOfMemory" ?"JavaScript heap out of memory"',
+      LogGroupName: {
+        Ref: deployed.idOf('AWS::Logs::LogGroup', { LogGroupName: `/aws/lambda/millrace-prod-${name}` }),
+      },
+    })),
+  );
+  const permissions = deployed.all('AWS::Lambda::Permission').map(({ Properties }) => Properties);
+  expect(permissions.filter(({ Principal }) => Principal === 'logs.amazonaws.com')).toMatchObject([
+    { Action: 'lambda:InvokeFunction', FunctionName: dispatcher, SourceAccount: { Ref: 'AWS::AccountId' } },
+  ]);
+  const late = deployed.all('AWS::Logs::SubscriptionFilter').map(({ DependsOn }) => DependsOn);
+  const permission = deployed.idOf('AWS::Lambda::Permission', { Principal: 'logs.amazonaws.com' });
+  expect(late.every((needed = []) => needed.includes(permission))).toBe(true);
+});

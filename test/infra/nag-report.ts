@@ -12,7 +12,7 @@ interface Report {
   readonly pluginReports: readonly { readonly violations: readonly { readonly ruleName: string }[] }[];
 }
 
-/** Synthesises with cdk-nag and expects that no rule is broken, and so many resources of each type. */
+/** Synthesises with cdk-nag and expects that no rule is broken, and the given number of resources of each type. */
 export async function expectNoViolation(context: Context, counts: Readonly<Record<string, number>>): Promise<void> {
   const { app, stack } = await synthesise(context);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -36,7 +36,7 @@ describe('a synth with variables in its environment', async () => {
   });
 });
 
-it('a variable in the setting `settings` overrides the environment, and is no secret', async () => {
+it('a variable in the setting `settings` overrides the environment, and does not count as a secret', async () => {
   const settings = {
     MILLRACE_JOB_TIMEOUT_send_reminder: '40',
     MILLRACE_MAX_ATTEMPTS_send_api_key: '3',

@@ -112,7 +112,7 @@ async function millrace(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Returns the subjects of the accepted mails. */
+/** Returns the subjects of the accepted emails. */
 async function readSubjects(): Promise<string[]> {
   const { items } = JSON.parse(await millrace('mail', '--json')) as { items: { to: string[]; subject: string }[] };
   return items.flatMap(({ to, subject }) => (to.includes(RECIPIENT) ? subject : [])).sort();

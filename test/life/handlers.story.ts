@@ -60,7 +60,7 @@ it('npm start skips broken handler files, and names each with its line and reaso
   expect(output).toMatch(/functions\/handlers\/missing-import\.ts:1: .*not-there/);
   expect(output).toMatch(/fails-later\.ts:1/);
   expect(output).toMatch(
-    /Handlers +exhausts_memory, exits_badly, exits_well, good, never_ends,\s+refuses, spins, steady, waits_too_long\n/,
+    /Handlers +blocks_in_native_code, crashes, exhausts_memory, exits_badly,\s+exits_well, good, is_killed, never_ends, refuses, spins, steady,\s+waits_too_long\n/,
   );
   await expectSuccess('steady', 'first');
 });
@@ -177,7 +177,7 @@ it('SQS-06 a run that never ends, or that ends the process, fails without other 
     const message = await findDeadMessage(stack, jobType, id);
     expect(message.Attributes?.DeadLetterQueueSourceArn).toContain(`millrace-local-${jobType}`);
   }
-  expect(stack.output()).toMatch(/spins +timed out after \d+ s and was killed/);
+  expect(stack.output()).toMatch(/blocks_in_native_code +timed out after \d+ s and was killed/);
   expect(stack.output()).toMatch(/exhausts_memory +used more than its 128 MB and was killed/);
   expect(stack.output()).toMatch(/exits_badly +Runtime exited with error: exit status 1/);
 });

@@ -24,7 +24,7 @@ it('npm start --fast-retries prints that delays are divided by 60', () => {
 });
 
 it(
-  'a mail dies while the mailbox is stopped, with its reason and with its message in the dead-letter queue',
+  'a reminder dies while the mailbox is stopped, with its reason and with its message in the dead-letter queue',
   async () => {
     [byRetry, byConsole] = (await Promise.all(
       ['by retry', 'by console'].map((subject) => insertJob(stack, 'send_reminder', mail(subject), 2)),

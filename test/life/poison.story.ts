@@ -30,7 +30,7 @@ it('a job that kills its process dies alone, and every other job loses at most o
   const dragged = others.filter(({ attempts }) => attempts === 2).length;
   expect(dragged).toBeGreaterThanOrEqual(1);
   expect(dragged).toBeLessThanOrEqual(9);
-  expect(last_error).toMatch(/did not report back/);
+  expect(last_error).toMatch(/^its process was killed \(SIGKILL\)/);
   expect(await readDeadLetters(stack, poison)).toMatchObject([{ status: 'open' }]);
   expect(stack.output().split('Runtime exited with error: signal: killed')).toHaveLength(ATTEMPTS + 1);
 });

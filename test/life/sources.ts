@@ -2,6 +2,7 @@
 export function handlerSource(jobType: string, body: string, options = ''): string {
   return `
 import { z } from 'zod';
+import { pbkdf2Sync } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { defineHandler } from '../../core/handler/handler.ts';
 
@@ -10,7 +11,7 @@ export default defineHandler({
   payload: z.record(z.string(), z.unknown()),
   ${options}
   async run({ payload, jobId, signal }) {
-    void wait, payload, jobId, signal;
+    void wait, pbkdf2Sync, payload, jobId, signal;
     ${body}
   },
 });

@@ -40,7 +40,7 @@ it.each([0o755, 0o777, 0o500])(
   },
 );
 
-it('everything in the data folder but what Postgres owns is closed, also what existed before', async () => {
+it('everything in the data folder except what Postgres owns is closed, including what existed before', async () => {
   const data = await openDataFolder(await temporaryFolder());
   for (const folder of ['mail', 'postgres', 'postgres.libraries', 'cli']) {
     await mkdir(join(data, folder));
@@ -112,7 +112,7 @@ describe.skipIf(!isRoot)(`after a start with sudo${isRoot ? '' : ' (not run: thi
 const canMount = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
 const notMounted = canMount ? '' : ' (not run: this account may not mount one)';
 
-it.skipIf(!canMount)(`the error for a read-only file system says so${notMounted}`, async () => {
+it.skipIf(!canMount)(`the error for a read-only file system states the cause${notMounted}`, async () => {
   const project = await temporaryFolder();
   const mount = `mount -t tmpfs -o ro none ${project} && exec "$@"`;
   const args = ['-m', 'sh', '-c', mount, 'sh', process.execPath, '--input-type=module', '--eval', OPEN, project];

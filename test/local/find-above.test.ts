@@ -70,7 +70,7 @@ describe('findAbove', () => {
     expect(() => findAbove(join(folder, 'victim'), 'functions/handlers')).toThrow(/functions belongs to daemon/);
   });
 
-  asRoot('does not refuse a folder of another user that lacks what is searched', async () => {
+  asRoot('does not refuse a folder of another user without a match', async () => {
     const folder = await tree({ 'functions/x': '', 'victim/x': '' });
     await chown(join(folder, 'functions'), DAEMON, DAEMON);
 

@@ -23,7 +23,7 @@ async function holdLock(project: string) {
   return child;
 }
 
-it('the holder of a lock is described with its process and the way out, from any folder of the project', async () => {
+it('a lock holder is described with its process and how to stop it, from any folder of the project', async () => {
   const project = join(await temporaryFolder(), "a 'b' #é?");
   await mkdir(join(project, 'deep'), { recursive: true });
   const { pid } = await holdLock(project);

@@ -119,7 +119,7 @@ describe('millrace.enqueue_many', () => {
     [[{ job_type: 'mail', unique_key: 42 }], 'job 0: unique_key: expected a string, got number'],
     [[{ job_type: 'mail' }, { job_type: 'mail', group_key: {} }], 'job 1: group_key: expected a string, got object'],
     [[{ job_type: 'mail', run_at: 1_900_000_000 }], 'job 0: run_at: expected a string, got number'],
-  ])('inserts nothing of %j', async (jobs, message) => {
+  ])('inserts no job of %j', async (jobs, message) => {
     await expect(many(jobs)).rejects.toThrow(message);
 
     expect(await rows('id')).toEqual([]);

@@ -21,9 +21,45 @@ describe('failed_jobs', () => {
       { job_id: null, status: 'dead_letter', last_error: 'unreadable', input_data: '{{' },
     ]);
     const columns = ['id', 'job_id', 'job_type', 'status', 'attempts', 'max_attempts', 'last_error'];
-    const more = ['error_stacktrace', 'input_data', 'created_at', 'updated_at'];
+    const more = ['error_stacktrace', 'input_data', 'created_at', 'updated_at', 'job_created_at'];
     expect(Object.keys(rows[0])).toEqual([...columns, ...more]);
     expect(rows[0]).toMatchObject({ error_stacktrace: 'at x', input_data: {} });
+  });
+
+  it('dates a row by the death of the job, not by its insertion', async () => {
+    const old = await jobIn(engine, 'dead_letter');
+    const dead = await jobIn(engine, 'dead_letter');
+    await pool.query(`update millrace.jobs_live set created_at = now() - interval '40 days'`);
+    await pool.query(`update millrace.dead_letters set died_at = now() - interval '31 days' where job_id = $1`, [old]);
+    await pool.query(`insert into millrace.dead_letters (raw_body) values ('{{')`);
+    const rows = async (condition: string) =>
+      (await pool.query(`select job_id from millrace.failed_jobs where ${condition} order by id`)).rows;
+
+    for (const column of ['created_at', 'updated_at']) {
+      expect(await rows(`${column} > now() - interval '1 hour'`)).toEqual([{ job_id: dead }, { job_id: null }]);
+      expect(await rows(`${column} < now() - interval '30 days'`)).toEqual([{ job_id: old }]);
+    }
+    expect(await rows(`job_created_at < now() - interval '39 days'`)).toEqual([{ job_id: old }, { job_id: dead }]);
+
+    await pool.query(`delete from millrace.failed_jobs where created_at < now() - interval '30 days'`);
+
+    expect([(await job(old)).status, (await job(dead)).status]).toEqual(['cancelled', 'dead_letter']);
+  });
+
+  it('reads the failures of the last hour with an index', async () => {
+    await pool.query(
+      `insert into millrace.dead_letters (raw_body, died_at)
+         select '{{', now() - interval '1 day' * (1 + n % 80) from generate_series(1, 20000) n`,
+    );
+    await pool.query('analyze millrace.dead_letters');
+
+    for (const column of ['created_at', 'updated_at']) {
+      const { rows } = await pool.query(
+        `explain select * from millrace.failed_jobs where ${column} > now() - interval '1 hour'`,
+      );
+
+      expect(JSON.stringify(rows)).toContain('dead_letters_open_died');
+    }
   });
 
   it('discards the deleted rows', async () => {

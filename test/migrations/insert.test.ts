@@ -39,7 +39,7 @@ describe('a plain insert by an application', () => {
     ['the handler of the routing key', 'index', 'vector', 9],
     ['no handler, for another routing key', 'index', 'keyword', 5],
     ['no handler yet', 'tomorrow', '', 5],
-  ])('takes max_attempts from %s', async (_what, jobType, routingKey, expected) => {
+  ])('copies max_attempts from %s', async (_what, jobType, routingKey, expected) => {
     await pool.query('insert into millrace.jobs (job_type, routing_key) values ($1, $2)', [jobType, routingKey]);
     await pool.query('insert into millrace.jobs (job_type, routing_key, max_attempts) values ($1, $2, null)', [
       jobType,

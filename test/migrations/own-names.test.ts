@@ -28,7 +28,7 @@ it('every function resolves its names itself: when it is created, or by a search
   expect(clock).toContain('language sql stable parallel safe\n  return statement_timestamp();');
 });
 
-it("jobs are enqueued by SQL and by the library with the engine's names, whatever other schemas contain", async () => {
+it("SQL and the library enqueue jobs with the engine's names, whatever other schemas contain", async () => {
   const { pool, test } = engine;
   const planted = await plantTwins(pool);
   const client = await createClient(test.url);

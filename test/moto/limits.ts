@@ -48,7 +48,7 @@ interface NotKept {
   lost(made: Made): boolean;
 }
 
-/** Properties that moto loses of resources that it creates. */
+/** Properties that moto drops from resources that it creates. */
 export const NOT_KEPT: readonly NotKept[] = [
   {
     what: 'RedriveAllowPolicy of a dead-letter queue',

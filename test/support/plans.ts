@@ -31,7 +31,7 @@ const SHOW_PLANS = `load 'auto_explain'; set auto_explain.log_min_duration = 0; 
 const LIMITS = { statementMs: 120_000, idleMs: 120_000 };
 
 export async function openWatched({ url, role = 'millrace_runtime' }: Watched): Promise<WatchedSession> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, pipeline: true });
   await client.connect();
   // A test that fails drops its database with this connection.
   client.on('error', () => undefined);

@@ -65,7 +65,7 @@ export interface Row {
   readonly result: unknown;
 }
 
-/** Inserts a job by plain SQL, as an application would; returns its id. */
+/** Inserts a job with plain SQL, as an application would; returns its id. */
 export async function insertJob(
   stack: RunningStack,
   jobType: string,

@@ -27,7 +27,7 @@ export async function* examineApi(client: Client): AsyncGenerator<Finding> {
   yield* await attemptCheck('dead letters', () => examineDeadLetters(client), isNoAnswer);
 }
 
-/** Returns whether there is no response of our API, which other requests would not get either. */
+/** Returns whether the error is not a response from our API: further requests would then fail too. */
 function isNoAnswer(error: unknown): boolean {
   return !(error instanceof ApiFailure) || error.problem === undefined;
 }

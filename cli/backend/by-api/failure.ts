@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ProblemDocument } from '../../../api/schemas.ts';
 import { SCOPES } from '../../../core/access/scopes.ts';
+import { MOST_FAULTS } from '../../../core/errors.ts';
 import { oneLine } from '../../../core/text.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../../command-failure.ts';
 import { networkReason } from '../../target/database-failure.ts';
@@ -59,10 +60,19 @@ export function answerFailure(label: string, status: number, body: unknown): Api
       problem,
     );
   }
-  const detail = oneLine(data.detail, LONGEST_DETAIL);
+  const detail = oneLine(detailOf(data), LONGEST_DETAIL);
   const ended = problem === 'database-unavailable' ? EXIT.unreachable : code;
   const told = sentence(label, status, { detail, title, requestId, ...scopesOf(data) });
   return new ApiFailure(ended, oneLine(told, LONGEST_SENTENCE), problem);
+}
+
+/** Returns all faults of a request, in the form of a refusal by the library: `detail` names only the first. */
+function detailOf({ detail, errors = [] }: z.output<typeof ProblemDocument>): string {
+  if (errors.length < 2) return detail;
+  const shown = errors.slice(0, MOST_FAULTS).map((fault) => `${fault.in} ${fault.pointer}: ${fault.detail}`);
+  const [, further = '0'] = /\(and (\d+) more: see errors\)$/.exec(detail) ?? [];
+  const more = 1 + Number(further) - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 const SIGN_IN =
@@ -85,7 +95,7 @@ function sentence(label: string, status: number, { detail, title, requestId, nee
   return status >= 500 ? `${label}: ${title}: ${detail} (request ${requestId})` : detail;
 }
 
-/** Only known scopes are required: a person pastes the command that contains the first. */
+/** Returns the required scope only if it is known: an operator pastes the command that contains it. */
 function scopesOf({ required_scope: required, your_scopes: scopes = [] }: z.output<typeof ProblemDocument>) {
   const isKnown = (word: string) => SCOPES.some((scope) => scope === word);
   const needed = required?.split(' or ').every(isKnown) ? required : undefined;
@@ -105,7 +115,7 @@ export function strangerFailure(label: string, status: number, type: string | nu
 export function redirectFailure(label: string, location: string | null): ApiFailure {
   const origin = URL.parse(location ?? '', label)?.origin ?? 'an unknown address';
   const told = `${label} redirects to ${origin}, which must not get the key`;
-  return new ApiFailure(EXIT.unreachable, `${told}: give the address of the API itself`);
+  return new ApiFailure(EXIT.unreachable, `${told}: use the address of the API itself`);
 }
 
 /** Describes a request without a response. The message of `fetch` itself is not passed on. */

@@ -93,7 +93,7 @@ it.each([
   [['handlers']],
   [['handlers', 'pause', 'nothing', 'any.fast']],
   [['stats', '--json', '--bogus']],
-])('prints the same bytes for %j by the database and by the API', async (args) => {
+])('prints the same bytes for %j through the database and through the API', async (args) => {
   const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
   expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
@@ -116,7 +116,7 @@ it.each([
   [['handlers', '--json']],
   [['handlers', 'pause', 'mail', 'any.fast', '--json']],
   [['handlers', 'resume', 'mail']],
-])('makes the same changes and prints the same for %j by the database and by the API', async (args) => {
+])('makes the same changes and prints the same for %j through the database and through the API', async (args) => {
   await seed();
   const one = await byDatabase(args);
   const after = await standing();

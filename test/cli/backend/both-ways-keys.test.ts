@@ -4,7 +4,7 @@ import { openBothWays } from './api-world.ts';
 const { pool, byApi, byDatabase, keyOf, adminKey } = await openBothWays();
 
 describe('keys', () => {
-  it('are created with the same document by the database and by the API', async () => {
+  it('are created with the same document through the database and through the API', async () => {
     const command = ['keys', 'create', 'billing', '--scope', 'producer,jobs:read', '--expires', '90m', '--json'];
 
     const [one, other] = await Promise.all([byDatabase(command), byApi(command)]);
@@ -18,7 +18,7 @@ describe('keys', () => {
     expect((await byApi(['jobs', 'list'], made[1].secret)).code).toBe(0);
   });
 
-  it('are listed and revoked the same way by the database and by the API', async () => {
+  it('are listed and revoked the same way through the database and through the API', async () => {
     const victim = await keyOf(['jobs:read']);
     const id = victim.split('_')[1]!;
 
@@ -51,7 +51,7 @@ describe('doctor', () => {
   const checks = ({ stdout }: { stdout: string }): { check: string; ok: boolean; detail: string }[] =>
     JSON.parse(stdout).checks;
 
-  it('finds the same by the API in the checks that the API supports', async () => {
+  it('finds the same through the API in the checks that the API supports', async () => {
     await pool.query(`
       update millrace.handlers set paused_at = now() where job_type = 'mail';
       update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'no queue'

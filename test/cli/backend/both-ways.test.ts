@@ -74,7 +74,7 @@ it.each([
   [['jobs', 'delete', pending]],
   [['enqueue', 'mail', '{"to":']],
   [['enqueue', 'A']],
-])('prints the same bytes for %j by the database and by the API', async (args) => {
+])('prints the same bytes for %j through the database and through the API', async (args) => {
   const [one, other] = await Promise.all([byDatabase(args), byApi(args)]);
 
   expect({ code: other.code, stdout: other.stdout }).toEqual({ code: one.code, stdout: one.stdout });
@@ -92,7 +92,7 @@ it.each([
   ['dead_letter', (id: string) => ['jobs', 'delete', id, '999999999', '--yes', '--json']],
   ['failed', (id: string) => ['enqueue', 'mail', PAYLOAD.replace('"n"', `"to": "${id}", "m"`)]],
   ['failed', (id: string) => ['enqueue', 'mail', `{"to": "${id}"}`, '--in', '5m', '--priority', '1', '--json']],
-] as const)('changes a %s job the same way by the database and by the API', async (status, command) => {
+] as const)('changes a %s job the same way through the database and through the API', async (status, command) => {
   const ids = [await insert(status), await insert(status)] as const;
 
   const one = await byDatabase(command(ids[0]));
@@ -132,7 +132,7 @@ it('enqueue passes every option and every digit to the API', async () => {
   });
 });
 
-it('stats prints the same counts by the database and by the API', async () => {
+it('stats prints the same counts through the database and through the API', async () => {
   const [one, other] = [await byDatabase(['stats', '--json']), await byApi(['stats', '--json'])];
 
   const still = ({ stdout }: { stdout: string }) => {

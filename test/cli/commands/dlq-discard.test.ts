@@ -90,7 +90,7 @@ describe('CLI-01: dlq discard', () => {
       left: [held],
       skipped: [{ id: '999999999', reason: 'does not exist' }],
     });
-    expect(stderr).toContain(`error: job ${held} is locked by another transaction and was left\n`);
+    expect(stderr).toContain(`error: job ${held} is locked by another transaction and was not discarded\n`);
     expect(stderr).toContain('error: job 999999999 does not exist\n');
   });
 

@@ -152,7 +152,7 @@ describe('PAY-04: numbers in a payload', () => {
     expect(stderr).toContain(sentence);
   });
 
-  it('keep their digits when typed, and when inserted by SQL', async () => {
+  it('keep their digits when typed, and when inserted with SQL', async () => {
     const { stdout } = await enqueue(['a', '{"p":1.10,"q":0.10000000000000000}']);
     const { rows } = await database.pool.query(
       `insert into millrace.jobs (job_type, payload) values ('a', '{"n":9007199254740993,"p":1.10}') returning id`,

@@ -12,7 +12,7 @@ const { env, invocations } = lambda;
 const create = (...args: string[]) =>
   runCli(['keys', 'create', 'ops', '--scope', 'jobs:read', '--stage', 'prod', ...args], { env });
 
-it('keys create --stage creates a key by the API function, without a database or another key', async () => {
+it('keys create --stage creates a key through the API function, without a database or another key', async () => {
   const { code, stdout, stderr } = await create('--expires', '2h');
 
   expect(invocations).toEqual([
@@ -36,7 +36,7 @@ it.each([
   ['does not exist', { status: 404, headers: { 'x-amzn-ErrorType': 'ResourceNotFoundException' }, body: '{}' }, 3],
   ['is denied by IAM', { status: 403, headers: { 'x-amzn-ErrorType': 'AccessDeniedException' }, body: '{}' }, 4],
   ['fails', { status: 200, headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"no"}' }, 1],
-  ['is of an older release', { status: 200, body: '{"statusCode":404}' }, 1],
+  ['belongs to an older release', { status: 200, body: '{"statusCode":404}' }, 1],
 ])('keys create --stage reports a function that %s', async (_case, given, expected) => {
   lambda.answer = given;
 

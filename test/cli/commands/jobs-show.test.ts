@@ -3,7 +3,7 @@ import { openDeadLetters } from './dead-letters.ts';
 
 const { pool, run } = await openDeadLetters();
 
-it('shows the request of each attempt, and names entries of the history that are no attempts', async () => {
+it('shows the request of each attempt, and names entries of the history that are not attempts', async () => {
   const { rows } = await pool.query<{ id: string }>(
     `insert into millrace.jobs (job_type) values ('show_history') returning id`,
   );

@@ -48,7 +48,7 @@ describe('process', () => {
     const { code, stderr } = await runCli(['process', '--database-url', elsewhere], { cwd: await stack() });
 
     expect(code).toBe(2);
-    expect(stderr).toContain('uses another database than 127.0.0.1:1/two: name the dispatcher with --function');
+    expect(stderr).toContain('does not use 127.0.0.1:1/two: name the dispatcher with --function');
     expect(invocations).toEqual([]);
   });
 

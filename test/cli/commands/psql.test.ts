@@ -84,7 +84,7 @@ it('psql connects to the host of the parameters, as every other command', async 
 });
 
 it.each(['hostaddr=192.0.2.2', 'hostaddr=192.0.2.2&sslmode=prefer', 'hostaddr='])(
-  'psql does not start with an address that connects to another machine than it shows: %s',
+  'psql does not start with an address that does not show the machine to which it connects: %s',
   async (query) => {
     const ran = await psql(`postgres://me:s3cret@localhost/shop?${query}`);
 
@@ -93,7 +93,7 @@ it.each(['hostaddr=192.0.2.2', 'hostaddr=192.0.2.2&sslmode=prefer', 'hostaddr=']
   },
 );
 
-it.each(['PGHOSTADDR', 'PGSSLMODE', 'PGSERVICE', 'PGREQUIRESSL'])('psql gets no %s', async (name) => {
+it.each(['PGHOSTADDR', 'PGSSLMODE', 'PGSERVICE', 'PGREQUIRESSL'])('psql does not get %s', async (name) => {
   const { variables } = await psql('postgres://me:s3cret@localhost/shop', [], { [name]: '192.0.2.2' });
 
   expect(variables).toBe('PGPASSWORD=s3cret\n');

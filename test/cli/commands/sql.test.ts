@@ -120,7 +120,7 @@ describe('sql at Ctrl-C', () => {
   it.each([
     ['one statement', `update notes set text = 'new'`],
     ['a later statement', `create temp table t (); update notes set text = 'new'; insert into notes values ('more')`],
-    ['a transaction of the text', `begin; update notes set text = 'new'; commit; insert into notes values ('more')`],
+    ['a transaction in the text', `begin; update notes set text = 'new'; commit; insert into notes values ('more')`],
   ])('cancels %s on the server and changes nothing', async (_what, text) => {
     const { code, stdout, stderr } = await interrupt(text);
 

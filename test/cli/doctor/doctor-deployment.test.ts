@@ -44,7 +44,7 @@ describe('a deployed stage', () => {
     expect(await wrongIn(stage)).toEqual([]);
   });
 
-  it('fails for a file that defines no handler', async () => {
+  it('fails for a file that does not define a handler', async () => {
     const { stage } = await world.deploy();
     const broken = { ...catalog, failures: [{ file: '/x/functions/handlers/bad.ts', line: 3, message: 'Error: no' }] };
 

@@ -83,7 +83,7 @@ describe('doctor', () => {
     ['dead_letters', 'dead letters'],
     ['dead_letter_queues', 'queues that the mirror does not sweep'],
     ['job_event_minutes', 'failed attempts'],
-  ])('makes the other checks when the table %s cannot be read', async (table, check) => {
+  ])('runs the other checks when the table %s cannot be read', async (table, check) => {
     const operator = await createLogin(engine.database, 'millrace_operator');
     onTestFinished(async () => void (await operator.drop()));
     await engine.sql(`revoke select on millrace.${table} from millrace_operator`);

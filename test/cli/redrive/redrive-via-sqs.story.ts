@@ -146,7 +146,7 @@ describe('redrive --via-sqs reports', () => {
     expect(none).toMatchObject({ code: 3, stderr: 'error: no handler matches\n' });
   });
 
-  it('a running task, a queue that is no dead-letter queue, and a missing queue', async () => {
+  it('a running task, a queue that is not a dead-letter queue, and a missing queue', async () => {
     const busy = await deadHandler('busy', ...letters(40));
     await world.sqs.startMessageMoveTask({ SourceArn: busy.dlqArn, MaxNumberOfMessagesPerSecond: 1 });
     const plain = await world.queue();

@@ -86,7 +86,7 @@ it.each([
   ['a notice', ['sql', `do $$ begin raise notice using message = '${FORGED}'; end $$`]],
   ['a bad value of an option', ['jobs', 'list', '--status', FORGED]],
   ['an unknown command', [FORGED]],
-])('a line break in %s begins no message of its own', async (_what, args) => {
+])('a line break in %s does not begin another message', async (_what, args) => {
   for (const terminal of [true, false]) {
     const { stderr } = await run(args, terminal);
 

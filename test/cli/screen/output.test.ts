@@ -65,7 +65,7 @@ it.each(['first', 'first\nsecond', 'first\r\nsecond', 'first\rsecond', 'first\r\
   },
 );
 
-it('printPairs shows every line break of a text on a terminal, below the text', () => {
+it('printPairs shows every line break of a value on a terminal, below the value', () => {
   const output = captured(true);
 
   printPairs([

@@ -11,7 +11,7 @@ it.each([
   ['2026-11-29T03:04:05.678Z', '03:04:05Z'],
   ['2026-11-28T23:59:59.999Z', '11-28 23:59Z'],
   ['2025-12-31T00:00:00.000Z', '2025-12-31'],
-])('a time in a table has no milliseconds and no date of today: %s', (time, short) => {
+])('a time in a table omits the milliseconds, and the date if it is today: %s', (time, short) => {
   expect(shortTime(new Date(time), now)).toBe(short);
 });
 

@@ -73,7 +73,7 @@ it('waits for a round and returns its result', async () => {
 
 it.each([
   ['it fails', { headers: { 'x-amz-function-error': 'Unhandled' }, body: '{"errorMessage":"boom"}' }, 'boom'],
-  ['it is no dispatcher', { body: 'null' }, 'check that it is the dispatcher'],
+  ['it is not a dispatcher', { body: 'null' }, 'check that it is the dispatcher'],
 ])('reports an error when %s', async (_name, reply, message) => {
   const { dispatcher } = open();
   answer = { status: 200, ...reply };

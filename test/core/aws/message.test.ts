@@ -24,7 +24,7 @@ it.each([
   ['another version', { v: 2, epoch: 'e', job: '1', claim: '1' }],
   ['an epoch with a NUL, which Postgres refuses', { v: 1, epoch: 'e\0', job: '1', claim: '1' }],
   ['half a surrogate pair for an epoch', { v: 1, epoch: '\ud83d', job: '1', claim: '1' }],
-  ['an epoch without end', { v: 1, epoch: 'e'.repeat(100_000), job: '1', claim: '1' }],
+  ['an epoch that is too long', { v: 1, epoch: 'e'.repeat(100_000), job: '1', claim: '1' }],
 ])('does not decode a message with %s', (_what, body) => {
   expect(decodeMessage(JSON.stringify(body))).toBeUndefined();
 });
@@ -89,9 +89,9 @@ describe('a batch', () => {
 
   it.each([
     ['no attributes', {}],
-    ['no time of sending', { attributes: { ApproximateReceiveCount: '1' } }],
-    ['a time that is no number', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: 'now' } }],
-    ['a time beyond all years', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: '9'.repeat(18) } }],
+    ['no send time', { attributes: { ApproximateReceiveCount: '1' } }],
+    ['a time that is not a number', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: 'now' } }],
+    ['a time after the year 9999', { attributes: { ApproximateReceiveCount: '1', SentTimestamp: '9'.repeat(18) } }],
     ['no receive count', { attributes: { SentTimestamp: '1700000000123' } }],
   ])('decodes no record with %s', (_what, fields) => {
     const { attributes: _dropped, ...rest } = record(body('1'));

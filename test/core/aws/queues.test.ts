@@ -128,7 +128,7 @@ describe('sending', () => {
     ['hangs up after the request', 'hang up' as const],
     ['has an internal error', { status: 500, body: { __type: 'com.amazonaws.sqs#InternalError' } }],
     ['throttles', { status: 400, body: { __type: 'com.amazonaws.sqs#RequestThrottled', message: 'slow' } }],
-    ['answers what is no JSON', { status: 200, body: undefined }],
+    ['answers with invalid JSON', { status: 200, body: undefined }],
   ])('reports unknown when SQS %s, and sends nothing twice', async (_what, reply) => {
     const { endpoint, seen } = await startFake(() => reply);
 

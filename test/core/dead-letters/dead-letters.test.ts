@@ -11,7 +11,7 @@ const DEAD = 40_000;
 /** Reading each dead letter with its job costs a few pages; reading all for each page costs 800 times as many. */
 const MOST_PAGES = 10 * DEAD;
 
-// A third of the dead letters have an error of a kind of its own; the stacks are as long as real ones.
+// Each third dead letter has a unique error; the stacks are as long as real ones.
 const BURY = `
   with buried as (
     insert into millrace.jobs_live (job_type, payload, status, attempts, max_attempts, claim_no, last_error)
@@ -37,7 +37,7 @@ afterAll(() => engine.close());
 it.each([
   ['the groups', (db: Database) => groupDeadLetters(db, {}, 50), 50],
   ['the newest', (db: Database) => listDeadLetters(db, {}, 20), 20],
-  ['those with a text in their error', (db: Database) => listDeadLetters(db, { error: 'BOOM 777' }, 100), 11],
+  ['those whose error contains a string', (db: Database) => listDeadLetters(db, { error: 'BOOM 777' }, 100), 11],
   ['what a redrive would do', (db: Database) => previewRedrive(db, {}), 1],
   ['what a redrive of one error would do', (db: Database) => previewRedrive(db, { error: 'boom' }), 1],
 ])('reads few pages for %s of 40,000 dead letters', async (_name, ask, rows) => {

@@ -90,7 +90,7 @@ it('DLQ-03: a redrive whose response was lost is done, and its repetition moves 
   await expectOneRunEach({ world, ids });
 });
 
-it('DLQ-03: a concurrent move task, redrive by filter and redrive by SQL run each job once', async () => {
+it('DLQ-03: a concurrent move task, redrive by filter and redrive with SQL run each job once', async () => {
   const { world, ids } = await mended();
 
   const [moved, ours] = await Promise.all([

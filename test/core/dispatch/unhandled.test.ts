@@ -97,7 +97,7 @@ describe('jobs without a handler', () => {
     ['its handler was removed an hour ago', '3 days', '3 days', '1 hour', 'pending'],
     ['its handler was removed a day ago', '3 days', '3 days', '25 hours', 'dead_letter'],
     ['it was enqueued an hour ago for last week', '7 days', '1 hour', null, 'pending'],
-    ['it was retried, and is due since an hour', '1 hour', '9 days', '9 days', 'pending'],
+    ['it was retried, and has been due for an hour', '1 hour', '9 days', '9 days', 'pending'],
   ])('wait a day from the last of their times: %s', async (_name, ...row) => {
     const [due, enqueued, removed, status] = row;
     await pool.query(

@@ -73,7 +73,7 @@ it('advances at most twenty redrives in a round, and all of them in turn', async
   expect(new Set(rounds.flat()).size).toBe(50);
 });
 
-it('lets redrives whose steps fail keep no other one from its turn', async () => {
+it('gives a redrive its turn while the steps of others fail', async () => {
   await pool.query(`insert into millrace.operations (kind, filter)
     select 'redrive', '{"job_types": "not an array", "until_id": 1000000000}' from generate_series(1, 30)`);
   const id = await startRedrive(db, {}, { limit: 50 });

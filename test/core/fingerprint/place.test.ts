@@ -96,7 +96,7 @@ describe('an error that wraps another', () => {
   };
   const withCode = (message: string, code: unknown) => Object.assign(new Error(message), { code });
 
-  it('is of the kind of its cause', () => {
+  it('has the same kind as its cause', () => {
     const refused = fetchFailed(withCode('connect ECONNREFUSED 10.0.0.1:443', 'ECONNREFUSED'));
     const again = fetchFailed(withCode('connect ECONNREFUSED 10.0.0.2:443', 'ECONNREFUSED'));
     const unknown = fetchFailed(withCode('getaddrinfo ENOTFOUND a.example.com', 'ENOTFOUND'));

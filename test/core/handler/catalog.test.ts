@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Catalog } from '../../../core/handler/catalog.ts';
@@ -24,7 +24,10 @@ async function onNode(script: string): Promise<Catalog[]> {
 async function folderOf(files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-catalog-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
   return folder;
 }
 
@@ -180,4 +183,16 @@ it('throws when the folder does not exist', async () => {
   );
 
   expect(error).toBe('ENOENT');
+});
+
+it('names files that define a handler but are not loaded, and accepts modules that handlers import', async () => {
+  const misplaced = ['below/deeper/old.js', 'below/old.ts', 'old.cts', 'old.js', 'old.mjs'];
+  const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
+  const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
+
+  const catalog = await catalogOf({ ...Object.fromEntries(files), ...modules, 'new.ts': handler(`jobType: 'new'`) });
+
+  const message = 'is ignored: a handler must be a .ts file directly in the handlers folder';
+  expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
+  expect(catalog.failures).toEqual(misplaced.map((file) => ({ file, message })));
 });

@@ -76,7 +76,7 @@ it('refuses any other value in place of the options', () => {
 
 describe('a builder', () => {
   it.each<[string, () => unknown, RegExp]>([
-    ['schedule of a text', () => retry.schedule('5m' as never), /^retry\.schedule\(delays\): expected a list/],
+    ['schedule of a string', () => retry.schedule('5m' as never), /^retry\.schedule\(delays\): expected a list/],
     ['schedule of nothing', () => retry.schedule(undefined as never), /^retry\.schedule\(delays\): expected a list/],
     ['linear of nothing', () => retry.linear(undefined as never), /^retry\.linear\(options\): expected an object/],
     ['exponential of a number', () => retry.exponential(5 as never), /^retry\.exponential\(options\): expected an/],

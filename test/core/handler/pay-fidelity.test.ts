@@ -122,7 +122,7 @@ it('PAY-04: every payload that JavaScript can enqueue reaches the handler unchan
   );
 });
 
-it('PAY-04: whole numbers inserted by SQL reach the handler exactly, or make dead letters with the cause', async () => {
+it('PAY-04: whole numbers inserted with SQL reach the handler exactly, or make dead letters', async () => {
   const whole = fc.oneof(
     fc.bigInt(),
     fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),

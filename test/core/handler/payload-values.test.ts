@@ -9,7 +9,7 @@ describe('a payload with more than 100,000 values', () => {
   const objects = `[${Array(100_000).fill('{}').join(', ')}]`;
   const nested = `[${Array(50_000).fill('[1]').join(',')}]`;
 
-  it.each([many(340_000), many(99_999), objects, nested])('is refused at every door %#', async (json) => {
+  it.each([many(340_000), many(99_999), objects, nested])('is refused by every interface %#', async (json) => {
     const fault = /^payload: has \d{6} JSON values, more than the limit of 100000: store it elsewhere/;
 
     await expect(parsePayload(json, anything.payload)).rejects.toThrow(fault);
@@ -21,7 +21,7 @@ describe('a payload with more than 100,000 values', () => {
     await expect(parsePayload(many(99_998), anything.payload)).resolves.toBeTypeOf('object');
   });
 
-  it('is not meant by a long text', async () => {
+  it('is not confused with a long string', async () => {
     const json = JSON.stringify(`"${',[{'.repeat(100_000)}`);
 
     await expect(parsePayload(json, anything.payload)).resolves.toBeTypeOf('string');

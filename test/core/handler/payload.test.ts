@@ -72,7 +72,7 @@ describe('PAY-01: NUL or half a surrogate', () => {
 describe('PAY-04: numbers and dates', () => {
   const DIGITS = '{"n":9007199254740993,"e":1e400,"p":1.10}';
 
-  it('keep every digit of an insert by SQL', async () => {
+  it('keep every digit of an insert with SQL', async () => {
     const { rows } = await database.pool.query(
       `insert into millrace.jobs (job_type, payload) values ('take_anything', $1) returning id`,
       [DIGITS],

@@ -82,3 +82,18 @@ it.each(BAD_OPTIONS)('refuses an invalid %s among many items, and names it with 
   await expect(refused).rejects.toThrow(SettingError);
   await expect(refused).rejects.toMatchObject({ field: `items[1].${field}` });
 });
+
+it.each([undefined, null, 'postgres://localhost', note])('refuses %s as the client and names it', async (client) => {
+  const one = enqueue(client as never, note, { note: '' });
+  const many = enqueueMany(client as never, [{ handler: note, payload: { note: '' } }]);
+
+  for (const refused of [one, many]) {
+    await expect(refused).rejects.toThrow(/^client: expected a connection or a pool of pg, with its function query/);
+  }
+});
+
+it.each([undefined, note, { handler: note }, 'write_note'])('refuses %s as the items and names them', async (items) => {
+  const refused = enqueueMany(database.pool, items as never);
+
+  await expect(refused).rejects.toThrow(/^items: expected an array such as \[{ handler, payload }\]/);
+});

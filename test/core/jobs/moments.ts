@@ -11,7 +11,7 @@ export const fill = (jobType: string, count: number) =>
      select '${jobType}', now() - interval '1 hour' + make_interval(secs => n * 0.001)
        from generate_series(1, ${count}) n`;
 
-/** Ways in which the statistics of the jobs can be of another moment than the rows. Each leaves the table empty. */
+/** Ways in which the statistics of the jobs can be older than the rows. Each leaves the table empty. */
 export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<void>> {
   return {
     'were taken of an empty table': async () => {
@@ -43,7 +43,7 @@ export function momentsOf({ pool, test }: Engine): Record<string, () => Promise<
 /** What a statement may read for each job of its batch, at most, whatever the statistics say. */
 const MOST_PAGES = 150;
 
-/** Returns a function that stores in `costs` what the statements of `work` read for each of so many jobs. */
+/** Returns a function that stores in `costs` what the statements of `work` read for each of `jobs` jobs. */
 export function countInto(costs: Record<string, Costs>, session: WatchedSession) {
   return async (name: string, jobs: number, work: () => Promise<unknown>): Promise<void> => {
     const { pages, filteredRows } = await session.costs(work);

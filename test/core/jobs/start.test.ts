@@ -96,7 +96,7 @@ it('cancels a job at its start when it has a cancel request', async () => {
   expect(await engine.sql('select from millrace.cancel_requests')).toEqual([]);
 });
 
-it('starts no job for a message of another epoch, and rescues the job after its lease', async () => {
+it('starts no job for a message from another epoch, and rescues the job after its lease', async () => {
   const id = await engine.enqueue();
   await engine.dispatch();
   const claim = (await engine.state(id)).claim_no!;

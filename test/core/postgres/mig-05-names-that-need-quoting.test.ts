@@ -30,7 +30,7 @@ const count = async () => (await engine.pool.query('select count(*)::int as n fr
 
 describe('MIG-05', () => {
   it.each(NAMES.filter((name) => !PLAIN.has(name)))(
-    'a job type %s is refused in one sentence, at every door',
+    'a job type %s is refused in one sentence by every interface',
     async (name) => {
       const doors = [
         engine.pool.query('insert into millrace.jobs (job_type) values ($1)', [name]),
@@ -60,7 +60,7 @@ describe('MIG-05', () => {
     expect(jobs.map(({ jobType }) => jobType)).toEqual(['user', 'select']);
   });
 
-  it('a text with other characters than those allowed is no job type', async () => {
+  it('a string with other characters is not a job type', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 70 }), async (text) => {
         const name = text.replaceAll('\0', '').toWellFormed();

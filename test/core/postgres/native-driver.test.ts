@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const test = await createDatabase();
 afterAll(() => test.drop());
 
-/** Asks the database one question through a pool, and one through a connection of its own. */
+/** Queries the database once through a pool, and once through a separate connection. */
 const SOURCE = `
   import { openDatabase } from '${ROOT}/core/postgres/database.ts';
   import { runText } from '${ROOT}/core/postgres/run-text.ts';

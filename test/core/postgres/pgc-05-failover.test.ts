@@ -65,7 +65,7 @@ describe('PGC-05', () => {
   });
 
   it.each(['25006', '57P01', '57P02', '57P03', '08006', '08003'])(
-    'a connection that says %s is not used again',
+    'a connection that reports %s is not used again',
     async (code) => {
       const before = await pidOf();
 

@@ -75,7 +75,7 @@ async function throughPooler(url: string): Promise<Database> {
       return value;
     });
   const command = async () => {
-    throw new Error('a pooler in transaction mode is no place for commands');
+    throw new Error('a pooler in transaction mode does not support commands');
   };
   const query: Queryable['query'] = (text, values) => take((tx) => tx.query(text, values));
   return { transaction, command, query, keyed: { query }, close: async () => undefined };

@@ -167,7 +167,7 @@ describe('migrate states what to check', () => {
     ['the certificate is for another server', { ca: 'other' }, 'lacks the authority of this server'],
     ['the certificate has another name', { host: '127.0.0.1' }, 'by a name that is in its certificate'],
     ['the password is wrong', { arn: 'wrong' }, 'is not a login of this database'],
-    ['there is no such database', { database: 'nothing' }, 'create the database first'],
+    ['the database does not exist', { database: 'nothing' }, 'create the database first'],
   ])('when %s', async (_what, login, hint) => {
     const { certificate: other } = await certify();
     const wrong = { username: 'runtime', password: 'wrong', host: 'localhost', port: server.port, dbname: 'millrace' };

@@ -49,7 +49,7 @@ it('a database belongs to the stage of its first deployment, and refuses another
   expect(before[1]).toMatchObject({ stage: 'prod' });
 });
 
-it('a deployment of another stage is refused before it migrates the database', async () => {
+it('a deployment of a different stage is refused before it migrates the database', async () => {
   await register('prod');
   const folder = await temporaryFolder();
   await cp(MIGRATIONS_FOLDER, folder, { recursive: true });

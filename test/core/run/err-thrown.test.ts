@@ -51,7 +51,7 @@ const THROWN: [string, () => Promise<never>, string][] = [
   ['nothing', () => Promise.reject(), 'undefined was thrown'],
 ];
 
-it('ERR-04: a thrown value that is no Error fails its job with a text that describes it', async () => {
+it('ERR-04: a thrown value that is not an Error fails its job with text that describes it', async () => {
   const { ids, records } = await engine.deliver(THROWN.length);
   engine.work = ({ jobId }) => THROWN[ids.indexOf(jobId)]![1]();
 

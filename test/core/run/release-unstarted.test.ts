@@ -16,7 +16,7 @@ it('releases unstarted claims when the time is too short, and acknowledges their
   expect(states).toMatchObject(ids.map(() => ({ status: 'pending', attempts: 0 })));
 });
 
-it('does not release the claim that a message of another epoch names, and bounces that message', async () => {
+it('does not release the claim that a message from another epoch names, and bounces that message', async () => {
   const { ids, records } = await engine.deliver(2);
   const [own, foreign] = records;
   const { claim_no } = await engine.state(ids[1]!);

@@ -24,7 +24,7 @@ it.each([
 });
 
 it.each([
-  ['itself inside itself', Object.assign([], { 0: 0 }), undefined],
+  ['a value that contains itself', Object.assign([], { 0: 0 }), undefined],
   ['a bigint', { n: 1n }, /not JSON: .*BigInt/],
   ['what is too large', 'x'.repeat(70_000), /has 70002 bytes, more than the limit of 65536/],
   ['what is nested too deep', nested(501), /nested too deeply/],
@@ -43,7 +43,7 @@ it.each([
     /not JSON/,
   ],
   [
-    'what throws a text when it is read',
+    'what throws a string when it is read',
     {
       get bad() {
         throw 'no \0 bytes';

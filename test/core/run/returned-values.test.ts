@@ -42,7 +42,7 @@ describe('a result that cannot be read', () => {
   });
 });
 
-describe('outcomes of another copy of the package', () => {
+describe('outcomes from another copy of the package', () => {
   it('are recognised, thrown or returned', async () => {
     const copy: typeof import('../../../core/handler/chosen-outcome.ts') = await import(OTHER_COPY);
     expect(copy.Skip).not.toBe(Skip);
@@ -68,7 +68,7 @@ describe('outcomes of another copy of the package', () => {
     expect((await attempt(throwing(unknown))).outcome).toMatchObject({ kind: 'failed', delaySeconds: 60 });
   });
 
-  it('without a delay that is a time wait for the delay of the policy', async () => {
+  it('with an invalid delay wait for the delay of the policy', async () => {
     for (const delaySeconds of [undefined, Number.NaN, -1, '5', null]) {
       const odd = Object.assign(new Error('later'), { [Symbol.for('millrace.outcome')]: 'snoozed', delaySeconds });
 

@@ -17,7 +17,19 @@ it('passes the payload, the job id, the attempt and an unaborted signal to the h
     { payload: '{"n": 5}', number: 2 },
   );
 
-  expect(seen).toEqual({ payload: { n: 5 }, jobId: '7', which: { number: 2, max: 4 }, aborted: false });
+  expect(seen).toEqual({ payload: { n: 5 }, jobId: '7', which: { number: 2, max: 4, isLast: false }, aborted: false });
+});
+
+it.each([
+  [1, false],
+  [3, false],
+  [4, true],
+  // An operator lowered max_attempts while the job ran.
+  [5, true],
+])('tells the handler whether attempt %i of 4 is the last one', async (number, isLast) => {
+  const end = await attempt(({ attempt: which }) => which.isLast, { number });
+
+  expect(end.outcome).toEqual({ kind: 'succeeded', result: `${isLast}` });
 });
 
 it.each([
@@ -66,7 +78,7 @@ it("fails with the policy's delay for the attempt", async () => {
 it.each([
   ['an error that the policy does not retry', retry.fixed(1, { deadLetterOn: ['TypeError'] }), new TypeError('x')],
   ['an error that the policy does not list', retry.fixed(1, { retryOn: ['HttpError'] }), new TypeError('x')],
-  ['a thrown text under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
+  ['a thrown string under a policy that lists errors only', retry.fixed(1, { retryOn: ['Error'] }), 'text'],
   ['an error code', retry.fixed(1, { deadLetterOn: ['E42'] }), Object.assign(new Error('x'), { code: 'E42' })],
 ])('makes a dead letter at once: %s', async (_what, policy, thrown) => {
   const end = await attempt(throwing(thrown), { policy });

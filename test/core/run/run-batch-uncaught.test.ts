@@ -20,7 +20,8 @@ type Kind = 'uncaughtException' | 'unhandledRejection';
 function runtime() {
   const reported: string[] = [];
   const exit = (code?: number) => void reported.push(`exit ${code}`) as never;
-  const source = Object.assign(new EventEmitter(), { exit });
+  const abort = () => void reported.push('abort') as never;
+  const source = Object.assign(new EventEmitter(), { exit, abort });
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const)
     source.on(kind, (error: Error) => void reported.push(`${kind}: ${error.message}`));
   const raise = (kind: Kind, message = 'raised') => source.emit(kind, new Error(message), 'detail');

@@ -15,7 +15,7 @@ const quickTime: Time = {
 };
 const options: RunOptions = { deps: { time: quickTime }, remainingMs: () => 900_000 };
 
-/** Runs of the last of `ids` wait for `release`; the others do what `work` says. */
+/** Runs of the last of `ids` wait for `release`; the others run `work`. */
 function hold(ids: string[], work: (jobId: string) => unknown = () => undefined) {
   const { promise, resolve } = Promise.withResolvers<void>();
   engine.work = ({ jobId }) => (jobId === ids.at(-1) ? promise : work(jobId));

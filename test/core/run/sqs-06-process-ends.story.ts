@@ -10,7 +10,7 @@ const GROW = 'const all = []; for (;;) { all.push(Buffer.alloc(8e6, 1)); await n
 
 it.concurrent.each<[string, string, string]>([
   ['never ends', 'await new Promise(() => setInterval(() => {}, 1_000));', 'timeout'],
-  ['waits for what nothing will bring', 'await new Promise(() => {});', 'exit'],
+  ['waits for a promise that never settles', 'await new Promise(() => {});', 'exit'],
   ['exits with 0', 'process.exit(0);', 'exit'],
   ['exits with 1', 'process.exit(1);', 'exit'],
   ['allocates until it is killed', GROW, 'out-of-memory'],

@@ -8,7 +8,8 @@ type Reported = [listener: string, error: unknown, detail: unknown];
 function openProcess(events = ['uncaughtException', 'unhandledRejection']) {
   const reported: Reported[] = [];
   const exit = (code?: number) => void reported.push(['exit', code, undefined]) as never;
-  const source = Object.assign(new EventEmitter(), { exit });
+  const abort = () => void reported.push(['abort', undefined, undefined]) as never;
+  const source = Object.assign(new EventEmitter(), { exit, abort });
   for (const event of events) source.on(event, (error, detail) => reported.push([event, error, detail]));
   return { source, reported, uncaught: openUncaughtErrors(source) };
 }
@@ -26,20 +27,22 @@ it('withholds errors from the runtime while it is watched, and passes each on wh
   expect(reported).toEqual([['uncaughtException', 'first', 'uncaughtException']]);
 });
 
-it('passes errors on at once when it is not watched any more', () => {
+it('passes errors on at once when it is no longer watched', () => {
   const { source, reported, uncaught } = openProcess();
   uncaught.watch(() => undefined)();
 
   source.emit('unhandledRejection', 'late', 'promise');
   source.exit(1);
+  source.abort();
 
   expect(reported).toEqual([
     ['unhandledRejection', 'late', 'promise'],
     ['exit', 1, undefined],
+    ['abort', undefined, undefined],
   ]);
 });
 
-it('names the attempt whose code raised the error, also in a callback', async () => {
+it('names the attempt whose code raised the error, even in a callback', async () => {
   const { source, uncaught } = openProcess();
   const owner = { jobId: '7' };
   const owners: unknown[] = [];

@@ -76,7 +76,7 @@ const PARTS: readonly [string, (watched: Database) => Promise<unknown>][] = [
 
 /** Returns the pages that each part touches, each in its first part. */
 async function measure(): Promise<number[]> {
-  redrive = await startRedrive(db, { error: 'nothing is like this' });
+  redrive = await startRedrive(db, { error: 'no such error' });
   const pages: number[] = [];
   for (const [, part] of PARTS) {
     await pool.query('delete from millrace.upkeep');

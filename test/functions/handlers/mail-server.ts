@@ -3,7 +3,7 @@ import { type ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished, vi } from 'vitest';
 
-/** Starts a mail server on loopback that stores its mails and open connections; sets `SMTP_URL`. */
+/** Starts a mail server on loopback that stores its emails and open connections; sets `SMTP_URL`. */
 export async function startMailServer(options: SMTPServerOptions = {}) {
   const mails: ParsedMail[] = [];
   const open = new Set<string>();

@@ -5,7 +5,7 @@ import { openLog } from '../../../core/log.ts';
 export function runHandler(handler: HandlerDefinition, context: Partial<RunContext<unknown>>): Promise<unknown> {
   const defaults = {
     jobId: '1',
-    attempt: { number: 1, max: 5 },
+    attempt: { number: 1, max: 5, isLast: false },
     signal: new AbortController().signal,
     log: openLog(() => undefined),
   };

@@ -96,7 +96,7 @@ it.each([
   ['bounce+ada=example.org@lists.example.com', false],
   ["a'{1}/b@example.com", false],
   ['jörg@bücher.example', true],
-])('send_reminder sends a mail to %s, with SMTPUTF8: %s', async (to, utf8) => {
+])('send_reminder sends an email to %s, with SMTPUTF8: %s', async (to, utf8) => {
   let envelope: SMTPServerSession['envelope'] | undefined;
   await startMailServer({
     onRcptTo(_address, session, answer) {

@@ -37,8 +37,8 @@ it('send_reminder sends the mail of the payload', async () => {
 it('send_reminder uses the same Message-ID in every attempt of a job, and another one in every other job', async () => {
   const { mails } = await startMailServer();
 
-  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 1, max: 5 } });
-  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 2, max: 5 } });
+  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 1, max: 5, isLast: false } });
+  await runHandler(sendReminder, { payload: MAIL, jobId: '7', attempt: { number: 2, max: 5, isLast: false } });
   await runHandler(sendReminder, { payload: MAIL, jobId: '8' });
   await runHandler(sendReminder, { payload: { ...MAIL, text: 'From another installation' }, jobId: '7' });
 
@@ -69,7 +69,7 @@ it.each([
   ['a temporarily refused recipient', { onRcptTo: (_a, _s, answer) => answer(refuse(451)) }],
   ['a permanently refused sender', { onMailFrom: (_a, _s, answer) => answer(refuse(550)) }],
   [
-    'a mail that is refused after its text',
+    'an email that is refused after its text',
     { onData: (stream, _s, answer) => stream.resume().on('end', () => answer(refuse(554))) },
   ],
 ] as [string, SMTPServerOptions][])('send_reminder leaves %s to the retry policy', async (_name, options) => {

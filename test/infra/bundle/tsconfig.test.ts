@@ -46,13 +46,13 @@ describe.each(['deployment', 'machine'] as const)('a bundle for a %s', (name) =>
     ['above the project', { 'tsconfig.json': PATHS }],
     ['above a repository without a package.json', { 'tsconfig.json': PATHS, 'project/functions/.git/HEAD': '' }],
     ['that is broken, above the project', { 'tsconfig.json': '{' }],
-  ])('takes no tsconfig.json %s', async (_where, files) => {
+  ])('ignores a tsconfig.json %s', async (_where, files) => {
     const folder = await folderWith(files);
 
     expect(await BUNDLERS[name](folder)).toContain('of the package');
   });
 
-  it.each(['project', 'project/functions'])('takes the tsconfig.json of %s', async (where) => {
+  it.each(['project', 'project/functions'])('uses the tsconfig.json of %s', async (where) => {
     const folder = await folderWith({
       [`${where}/tsconfig.json`]: PATHS,
       [`${where}/own.ts`]: 'export const word = "own";',

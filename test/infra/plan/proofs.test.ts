@@ -178,13 +178,13 @@ describe('names', () => {
 });
 
 describe('connections', () => {
-  it('within max_connections are accepted, with a third one for each batch of several jobs', () => {
+  it('within max_connections are accepted, with a third one for each batch', () => {
     const few = { ...GOOD, maxInFlight: 100 };
 
     // 3 × 10 + 4 + 10 + 4, and 10 reserved.
     expect(proving([few], 58)).not.toThrow();
-    expect(proving([{ ...few, batchSize: 1 }], 48)).not.toThrow();
-    expect(proving([{ ...few, batchSize: 2 }], 57)).toThrow('10 for batches');
+    expect(proving([{ ...few, batchSize: 1 }], 58)).not.toThrow();
+    expect(proving([{ ...few, batchSize: 1 }], 57)).toThrow('10 for batches');
   });
 
   it('above max_connections are refused with the sum and the handler of the highest concurrency', () => {

@@ -9,7 +9,7 @@ async function read(mode: number, text: string) {
   await writeFile(join(project, '.env'), text);
   await chmod(join(project, '.env'), mode);
   const lines: string[] = [];
-  const readDotEnv = openDotEnv(project, (line) => lines.push(line));
+  const readDotEnv = openDotEnv({ project, fixed: { DATABASE_URL: 'own' }, printLine: (line) => lines.push(line) });
   return { variables: await readDotEnv(), readDotEnv, lines, path: join(project, '.env') };
 }
 
@@ -43,8 +43,9 @@ it('a project without the file, or with a folder of that name, has no variables'
   const [without, withFolder] = [await temporaryFolder(), await temporaryFolder()];
   await mkdir(join(withFolder, '.env'));
 
-  expect(await openDotEnv(without, expect.unreachable)()).toEqual({});
-  expect(await openDotEnv(withFolder, expect.unreachable)()).toEqual({});
+  for (const project of [without, withFolder]) {
+    expect(await openDotEnv({ project, fixed: {}, printLine: expect.unreachable })()).toEqual({});
+  }
 });
 
 it('the warning is printed again only if the file was not readable by others in between', async () => {
@@ -58,4 +59,14 @@ it('the warning is printed again only if the file was not readable by others in 
   await readDotEnv();
 
   expect([once, lines.length]).toEqual([1, 2]);
+});
+
+it('a variable of the stack is not replaced, and a line reports it', async () => {
+  const { variables, lines } = await read(
+    0o600,
+    'DATABASE_URL=postgres://elsewhere/x\nSMTP_URL=smtp://mail.example.com',
+  );
+
+  expect(variables).toEqual({ SMTP_URL: 'smtp://mail.example.com' });
+  expect(lines).toEqual(['.env: DATABASE_URL is ignored: npm start sets it itself']);
 });

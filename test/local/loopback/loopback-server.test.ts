@@ -86,11 +86,11 @@ async function send({ port, method, path, headers, body }: Started, added: Recor
 
 describe.each(Object.entries(SERVERS))('%s', (_name, start) => {
   it.each([
-    ['a page of another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
+    ['a page from another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     ['a page in a browser that sends only the origin', { origin: 'https://evil.example' }],
     ['a page that hides its origin', { origin: 'null' }],
     ['a page that sends no origin', { 'sec-fetch-site': 'cross-site' }],
-    ['a page of another port on this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
+    ['a page from another port on this machine', { origin: 'http://127.0.0.1:3000', 'sec-fetch-site': 'same-site' }],
     ['a page whose host name points at this machine', { host: 'evil.example:9324' }],
     ['a host name that begins as a loopback address', { host: '127.0.0.1.evil.example' }],
     ['a rebound page of the same origin', { host: 'evil.example', origin: 'http://evil.example' }],

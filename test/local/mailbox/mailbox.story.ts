@@ -25,7 +25,7 @@ async function start(): Promise<Box> {
   return { ...mailbox, folder, send: (mail) => transport.sendMail({ ...REMINDER, ...mail }) };
 }
 
-it('the mailbox stores sender, recipients, Message-ID, subject and text of a mail', async () => {
+it('the mailbox stores sender, recipients, Message-ID, subject and text of an email', async () => {
   const { folder, send } = await start();
 
   await send({
@@ -54,7 +54,7 @@ it('the mailbox stores sender, recipients, Message-ID, subject and text of a mai
   });
 });
 
-it('the mailbox stores a mail that is sent twice as two mails', async () => {
+it('the mailbox stores an email that is sent twice as two emails', async () => {
   const { folder, send } = await start();
 
   await send({ messageId: '<job-7@millrace>' });
@@ -64,7 +64,7 @@ it('the mailbox stores a mail that is sent twice as two mails', async () => {
   expect(mails.map(({ messageId }) => messageId)).toEqual(['<job-7@millrace>', '<job-7@millrace>']);
 });
 
-it('the mailbox accepts many mails at once and lists them in the order of their arrival', async () => {
+it('the mailbox accepts many emails at once and lists them in the order of their arrival', async () => {
   const { folder, send } = await start();
   await send({ subject: 'first' });
 
@@ -77,7 +77,7 @@ it('the mailbox accepts many mails at once and lists them in the order of their 
   expect(subjects.at(-1)).toBe('last');
 });
 
-it('the mailbox lists a mail whose recipients do not fit into its first bytes', async () => {
+it('the mailbox lists an email whose recipients do not fit into its first bytes', async () => {
   const { folder, send } = await start();
   const to = Array.from({ length: 300 }, (_, index) => `reader-${index}@example.com`);
 
@@ -95,7 +95,7 @@ it('the mailbox accepts any login', async () => {
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('the mailbox refuses every connection while it is stopped, and accepts mails again afterwards', async () => {
+it('the mailbox refuses every connection while it is stopped, and accepts emails again afterwards', async () => {
   const { folder, send } = await start();
   await stopMailbox(folder);
 
@@ -106,7 +106,7 @@ it('the mailbox refuses every connection while it is stopped, and accepts mails 
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('the mailbox refuses the next mail on a connection that was open when it was stopped', async () => {
+it('the mailbox refuses the next email on a connection that was open when it was stopped', async () => {
   const { folder, url } = await start();
   const transport = createTransport({ url, pool: true, maxConnections: 1 });
   onTestFinished(() => transport.close());
@@ -118,7 +118,7 @@ it('the mailbox refuses the next mail on a connection that was open when it was 
   expect(await readMails(folder)).toHaveLength(1);
 });
 
-it('the mailbox refuses a mail that is too large, and stores nothing', async () => {
+it('the mailbox refuses an email that is too large, and stores nothing', async () => {
   const { folder, send } = await start();
 
   await expect(send({ text: 'x'.repeat(26_000_000) })).rejects.toThrow(/552/);

@@ -46,9 +46,9 @@ it('lines are counted by function and by what happened', () => {
 
   expect(lines).toEqual([
     'a 1  redriven by an SQS move task',
-    'a 2  deleted a message of an earlier attempt: the job has moved on',
+    'a 2  deleted a message from an earlier attempt: the job has moved on',
     'a 3  redriven by an SQS move task',
-    'a  1 more: deleted a message of an earlier attempt: the job has moved on',
+    'a  1 more: deleted a message from an earlier attempt: the job has moved on',
   ]);
 });
 

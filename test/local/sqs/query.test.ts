@@ -157,7 +157,7 @@ describe('a request', () => {
   });
 });
 
-describe('a page of another site', () => {
+describe('a page from another site', () => {
   it.each([
     ['a form', 'POST', `${emulator.endpoint}/`],
     ['an image', 'GET', `${emulator.endpoint}/?Action=PurgeQueue&QueueUrl=/NAME`],

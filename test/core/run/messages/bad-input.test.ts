@@ -18,7 +18,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   'an event of another service': JSON.stringify({ Service: 'Amazon S3', Event: 's3:TestEvent', Bucket: 'pictures' }),
   'a NUL in the epoch': own({ epoch: '\0' }),
   'half a surrogate pair in the epoch': '{"v":1,"epoch":"\\ud800","job":"1","claim":"1"}',
-  'the replacement for bytes that are no UTF-8': Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString(),
+  'the replacement for bytes that are not UTF-8': Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString(),
   'characters of the last planes': '\u{10ffff}\u{1f9ff}\ue000\ufffd',
   'a byte order mark': `\ufeff${own({})}`,
   'another version': own({ v: 2 }),

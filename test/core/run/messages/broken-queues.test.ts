@@ -85,7 +85,7 @@ it.each(BREAKS)('an unreadable message in a queue whose $what does not loop', as
   expect(await world.depth(deadLetterQueueUrl)).toEqual({ visible: 1, hidden: 0 });
 });
 
-it.each(BREAKS)('a dead job in a queue whose $what can be redriven by SQL', async (story) => {
+it.each(BREAKS)('a dead job in a queue whose $what can be redriven with SQL', async (story) => {
   const world = await openWorld(engine);
   const id = await engine.enqueue();
   await story.spoil(world);

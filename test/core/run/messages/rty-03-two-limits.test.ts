@@ -29,7 +29,7 @@ async function wait(world: World, rounds: number): Promise<void> {
 }
 
 it.each(COMBINATIONS)(
-  'RTY-03: $maxAttempts attempts, receive limit $receives, $throttled throttled: so many runs, dead once',
+  'RTY-03: $maxAttempts attempts, receive limit $receives, $throttled throttled: runs as often as allowed, and dies once',
   async ({ maxAttempts, receives, throttled }) => {
     const world = await openWorld(engine);
     await setReceiveLimit(world, receives);
@@ -48,7 +48,7 @@ it.each(COMBINATIONS)(
   },
 );
 
-it('RTY-03: a delivery that a throttled function never received is no attempt', async () => {
+it('RTY-03: a delivery that a throttled function never received is not an attempt', async () => {
   const world = await openWorld(engine);
   engine.work = () => Promise.reject(new Error('boom'));
   const { jobId } = await claimJob(world, await engine.enqueue({ maxAttempts: 3 }));

@@ -25,12 +25,12 @@ export const SCENES: Readonly<Record<string, Readonly<Record<string, Arrange>>>>
   'dead_letter, received more than 5 times': { dead_letter: standing('dead_letter', { tooOften: true }) },
   'gone, its id was issued': { pruned },
   'gone, its id was never issued': { restored },
-  'of another handler, dispatched': { dispatched: standing('dispatched', { to: 'other' }) },
-  'of another handler, dead_letter': { dead_letter: standing('dead_letter', { to: 'other' }) },
-  'of another handler, dead_letter, received more than 5 times': {
+  "another handler's, dispatched": { dispatched: standing('dispatched', { to: 'other' }) },
+  "another handler's, dead_letter": { dead_letter: standing('dead_letter', { to: 'other' }) },
+  "another handler's, dead_letter, received more than 5 times": {
     dead_letter: standing('dead_letter', { to: 'other', tooOften: true }),
   },
-  'of another handler, pending, failed, running': {
+  "another handler's, pending, failed, running": {
     pending: standing('pending', { to: 'other' }),
     failed: standing('failed', { to: 'other' }),
     running: standing('running', { to: 'other' }),

@@ -118,6 +118,6 @@ export function outcomeOf(cell: string, before: Seen, { jobId, record }: Scene):
       return { ...unchanged, fate: 'gone', row, letters: ['redriven'], redrives: ['sqs'] };
     }
     default:
-      throw new Error(`the page says "${cell}", of which this test knows nothing`);
+      throw new Error(`the page states "${cell}", which this test does not know`);
   }
 }

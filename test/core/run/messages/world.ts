@@ -132,7 +132,7 @@ export async function openWorld(engine: Engine): Promise<World> {
         counts.push(...records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount)));
         await world.handle(name, records);
       }
-      throw new Error(`messages of ${name} come back without end, received ${counts} times`);
+      throw new Error(`messages of ${name} are redelivered without end: received ${counts} times`);
     },
     handle: async (name, records, { keep = false, deps, remainingMs = () => 600_000 } = {}) => {
       const { queueUrl } = name === 'work' ? work : other;

@@ -1,0 +1,79 @@
+import { gunzipSync } from 'node:zlib';
+
+/** What CloudWatch Logs sends to the subscriber of a log group: base64 of compressed JSON. */
+export interface LogsEvent {
+  readonly awslogs: { readonly data: string };
+}
+
+/** How the process of one invocation ended, as Lambda logged it. */
+export interface ProcessEnd {
+  readonly functionName: string;
+  readonly requestId: string;
+  readonly name: 'OutOfMemory' | 'ProcessEnded';
+  /** One sentence: what happened, and what to do. */
+  readonly message: string;
+}
+
+/** The words of the lines that Lambda, and Node before it runs out of memory, log for such an end. */
+export const END_WORDS = [
+  'Runtime exited',
+  'Task timed out after',
+  'Error Type: Runtime.OutOfMemory',
+  'JavaScript heap out of memory',
+] as const;
+
+const LONGEST_DATA = 33_554_432;
+const EXITED = /^RequestId: (\S+) Error: Runtime exited (?:with error: ([^\n]+)|without providing a reason)/;
+const OUT_OF_MEMORY = /^REPORT RequestId: (\S+)\t.*\bMemory Size: (\d+) MB\b.*Error Type: Runtime\.OutOfMemory/;
+const TIMED_OUT = /^\S+ (\S+) Task timed out after ([\d.]+) seconds/;
+const HEAP = /FATAL ERROR: .*JavaScript heap out of memory/;
+
+/** Returns the ends that the lines of one log stream report; the lines of a handler itself report none. */
+export function processEnds({ awslogs }: LogsEvent): ProcessEnd[] {
+  const text = gunzipSync(Buffer.from(awslogs.data, 'base64'), { maxOutputLength: LONGEST_DATA }).toString();
+  const { logGroup, logEvents } = JSON.parse(text) as { logGroup: string; logEvents: { message: string }[] };
+  const functionName = logGroup.slice(logGroup.lastIndexOf('/') + 1);
+  const ends = new Map<string, ProcessEnd>();
+  // Node does not know the request: its line belongs to the next end, because a stream runs one request at a time.
+  let heap = false;
+  for (const { message } of logEvents) {
+    heap ||= HEAP.test(message);
+    const end = endOf(message, heap);
+    if (end === undefined) continue;
+    heap = false;
+    if (ends.get(end.requestId)?.name !== 'OutOfMemory') ends.set(end.requestId, { functionName, ...end });
+  }
+  return [...ends.values()];
+}
+
+type End = Omit<ProcessEnd, 'functionName'>;
+
+const MORE_MEMORY = 'raise memory in the handler file, or keep less in memory at once';
+const SEARCH = "search the function's log for the request id of the attempt";
+
+function endOf(line: string, heap: boolean): End | undefined {
+  const [, requestId, how = 'exit status 0'] = EXITED.exec(line) ?? [];
+  if (requestId !== undefined) {
+    if (heap) return outOfMemory(requestId, 'the heap of JavaScript reached its limit');
+    return { requestId, name: 'ProcessEnded', message: sentence(how.trim()) };
+  }
+  const [, starved, size] = OUT_OF_MEMORY.exec(line) ?? [];
+  if (starved !== undefined) return outOfMemory(starved, `it used all of its ${size} MB`);
+  const [, late, seconds] = TIMED_OUT.exec(line) ?? [];
+  if (late === undefined) return undefined;
+  const message = `its process was killed at the function's timeout of ${Number(seconds)} s: ${SEARCH}`;
+  return { requestId: late, name: 'ProcessEnded', message };
+}
+
+function outOfMemory(requestId: string, how: string): End {
+  return { requestId, name: 'OutOfMemory', message: `its process ran out of memory (${how}): ${MORE_MEMORY}` };
+}
+
+function sentence(how: string): string {
+  if (how === 'signal: killed') {
+    return `its process was killed (SIGKILL), which is what happens when memory runs out: ${MORE_MEMORY}`;
+  }
+  const [, signal] = /^signal: (.+)$/.exec(how) ?? [];
+  if (signal !== undefined) return `its process ended by a signal (${signal}), as when native code crashes: ${SEARCH}`;
+  return `its process exited (${how}): ${SEARCH}`;
+}
