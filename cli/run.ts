@@ -85,10 +85,18 @@ export async function run(args: readonly string[]): Promise<void> {
   }
   try {
     refuseReplaced(args);
-    await openProgram().parseAsync(args, { from: 'user' });
+    await openProgram().parseAsync(asHelpOption(args), { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** Returns `jobs show --help` for `help jobs show`: commander's own help command takes one word. */
+function asHelpOption(args: readonly string[]): readonly string[] {
+  const [first, ...words] = args;
+  return first === 'help' && words.length > 1 && words.every((word) => !word.startsWith('-'))
+    ? [...words, '--help']
+    : args;
 }
 
 /** Returns the program with all commands and options. */

@@ -10,7 +10,8 @@ import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
-import { type DeployedHandlers, type HandlerSettings, openHandlers } from './functions/deployed-handlers.ts';
+import type { HandlerSettings } from './functions/deploy-handler.ts';
+import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
 import { openEndSubscription } from './functions/end-subscription.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
@@ -19,6 +20,7 @@ import { type Runner, startRunner } from './lambda/runner.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
 import type { Children } from './processes/children.ts';
 import { startOnUsualPort } from './processes/ports.ts';
+import type { StartProgress } from './screen/start-progress.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
 import { REGION, STAGE } from './state.ts';
@@ -31,6 +33,8 @@ export interface StackOptions {
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
   readonly printLine: (line: string) => void;
+  /** Shows a step of the start while it lasts. */
+  readonly during?: StartProgress['during'];
   /** Fired when the stack is to stop: a start in progress then throws the signal's reason. */
   readonly stop: AbortSignal;
   /** Fired when every child process is being killed. */
@@ -65,16 +69,17 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, printLine, stop } = options;
+  const { children, project, printLine, stop, during = (_step, work) => work } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
   const bundling = beginBundling(project, join(data, 'bundles'));
-  const services = open.adopt(await openServices({ ...options, data, otherSqs }), (started) => started.close());
+  const starting = openServices({ ...options, data, otherSqs });
+  const services = open.adopt(await during('starting the servers', starting), (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
-  await migrate({ connectionString: databaseUrl, log: silent });
+  await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
   const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
@@ -91,11 +96,10 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const environment = { ...fixed, ...accessKey };
   const readDotEnv = openDotEnv({ project, fixed, printLine });
   const settings = openSettings(readDotEnv, { ...environment, ...ofSamples(smtpUrl) });
-  const bundled = await bundling.first;
+  const bundled = await during('importing and bundling functions/handlers', bundling.first);
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
-  const bundle = () => bundling.again().finally(api.deploy);
-  const handlers = openHandlers({ ...options, bundle, runner, sqs, db, settings });
-  await handlers.sync(bundled.handlers);
+  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
+  await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));

@@ -12,6 +12,7 @@ import { insertSamples } from './samples.ts';
 import { banner, withoutPassword } from './screen/banner.ts';
 import { openEventPrinter } from './screen/event-printer.ts';
 import { parseLogLine } from './screen/log-line.ts';
+import { openStartProgress } from './screen/start-progress.ts';
 import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
 import { isRunning, readState, removeState, writeState } from './state.ts';
@@ -71,8 +72,7 @@ async function live(options: UpOptions, children: Children, requests: StopReques
     const stack = await starting;
     if (stack === undefined) return;
     assertTrustedCode(project);
-    await stack.handlers.sync();
-    await publishState(project, stack);
+    await stack.handlers.sync(() => publishState(project, stack));
   };
   const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
   // Before the files are read for the first time, so that a file saved during the start is not missed.
@@ -106,6 +106,8 @@ async function start(
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
+  const progress = openStartProgress(project);
+  const { during, printLine } = progress;
   const printEvent = openEventPrinter(printLine);
   const lateImage = openLateImage();
   const onEvent = (event: RunnerEvent): void => {
@@ -115,7 +117,8 @@ async function start(
     if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
-  const stack = await openStack({ children, project, retryFactor, onEvent, printLine, ...requests });
+  const options = { children, project, retryFactor, onEvent, printLine, during, ...requests };
+  const stack = await openStack(options).finally(progress.end);
   const samples = await insertSamples(stack);
   lateImage.expect(samples);
   await publishState(project, stack);

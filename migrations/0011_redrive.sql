@@ -124,6 +124,14 @@ create function millrace.redrivable_dead_letters(filter jsonb) returns setof mil
       and exists (select from millrace.handlers h where h.job_type = d.job_type and h.routing_key = d.routing_key);
   end;
 
+-- Up to six groups of open dead letters: the fingerprints that begin with these characters.
+create function millrace.find_groups(beginning text) returns setof text
+  language sql stable
+  begin atomic
+  select distinct d.fingerprint from millrace.dead_letters d
+    where d.status = 'open' and starts_with(d.fingerprint, beginning) order by d.fingerprint limit 6;
+  end;
+
 -- Returns whether text is a valid time with a time zone: the cast of an invalid time fails, and each session reads a
 -- time without a zone in its own.
 create function millrace.is_time(value text) returns boolean
@@ -183,6 +191,9 @@ begin
         case when length(value::text) > 200 then left(value::text, 200) || '…' else value::text end);
     end if;
   end loop;
+  if (filter ->> 'since')::timestamptz > (filter ->> 'until')::timestamptz then
+    return format('until: %s is before since, %s: no time is between them', filter ->> 'until', filter ->> 'since');
+  end if;
   if filter ? 'all' and (filter - 'all' - 'limit') <> '{}' then
     return format('all: selects every dead letter; omit it, or omit %s',
       (select string_agg(k, ' and ') from jsonb_object_keys(filter - 'all' - 'limit') k));
@@ -196,11 +207,13 @@ end $$;
 -- Starts a redrive of the dead letters that match now; later deaths are not included. With a rate, the dispatcher moves
 -- that many jobs a second; without one, the caller of step_redrive does it at once, or the dispatcher in its next
 -- round. Besides the keys of matching_dead_letters, the filter accepts `limit`, the most jobs, and `all`: true, alone.
+-- A group is one group: its beginning is replaced by the whole fingerprint, and an ambiguous one is refused.
 create function millrace.start_redrive(filter jsonb, rate_per_second double precision default null) returns bigint
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
 declare
   fault text := millrace.redrive_filter_fault(filter);
+  groups text[] := array(select millrace.find_groups(filter ->> 'group'));
   meant jsonb;
   operation_id bigint;
 begin
@@ -210,6 +223,13 @@ begin
   if not coalesce(rate_per_second > 0 and rate_per_second <= 10000, true) then
     raise exception 'start_redrive: rate_per_second: expected more than 0 and at most 10000 jobs a second, got %',
       rate_per_second using errcode = 'invalid_parameter_value';
+  end if;
+  if cardinality(groups) > 1 and groups[1] <> filter ->> 'group' then
+    raise exception 'start_redrive: group: more than one group begins with %: %', filter ->> 'group',
+      array_to_string(groups, ', ') using errcode = 'invalid_parameter_value';
+  end if;
+  if groups <> '{}' then
+    filter := filter || jsonb_build_object('group', groups[1]);
   end if;
   meant := filter || jsonb_build_object('until_id', (select coalesce(max(id), 0) from millrace.dead_letters));
   insert into millrace.operations (kind, filter, rate_per_second, expected_count)
@@ -315,10 +335,11 @@ grant select on millrace.operations to millrace_operator;
 
 revoke execute on function millrace.redrive(bigint[], bigint[], text), millrace.retry(bigint),
   millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
-  millrace.is_time(text), millrace.redrive_filter_fault(jsonb), millrace.start_redrive(jsonb, double precision),
+  millrace.find_groups(text), millrace.is_time(text), millrace.redrive_filter_fault(jsonb),
+  millrace.start_redrive(jsonb, double precision),
   millrace.step_redrive(bigint, integer), millrace.cancel_redrive(bigint) from public;
 grant execute on function millrace.matching_dead_letters(jsonb), millrace.redrivable_dead_letters(jsonb),
-  millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
+  millrace.find_groups(text), millrace.start_redrive(jsonb, double precision), millrace.step_redrive(bigint, integer),
   millrace.cancel_redrive(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;

@@ -6,6 +6,7 @@ import { retryJob } from '../../core/jobs/retry.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';
+import { refuseReversed } from '../interval.ts';
 import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody } from '../problem.ts';
 import { type ApiRequest, defineRoute } from '../route.ts';
@@ -84,6 +85,7 @@ async function choose(request: ActionRequest): Promise<{ ids: string[]; next: st
   const isEmpty = Object.values(question).every((value) => value === undefined || value.length === 0);
   const ways = [ids !== undefined, !isEmpty, all === true].filter(Boolean).length;
   if (ways !== 1) throw invalidBody('/ids', 'send ids, a filter, or all: true to select every job');
+  refuseReversed('body', { created_from: question.created_from, created_to: question.created_to });
   if (ids !== undefined) return { ids: ascending([...new Set(ids)]), next: undefined };
   const before = cursor === undefined ? undefined : readCursor(cursor, question);
   const { jobs, next } = await inOneTransaction(request, (tx) => pageJobs(tx, toFilter(question), { before, limit }));

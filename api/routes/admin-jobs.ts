@@ -5,6 +5,7 @@ import { snakeCase } from '../../core/json.ts';
 import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { Retried, Round } from '../documents.ts';
+import { refuseReversed } from '../interval.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -48,6 +49,7 @@ export const listJobs = defineRoute({
   answers: { 200: { description: 'A page of jobs.', schema: pageOf(Job) } },
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
+    refuseReversed('query', { created_from: question.created_from, created_to: question.created_to });
     const { jobs, next } = await pageJobs(db, toFilter(question), startOf({ limit, cursor, page }, question));
     return { status: 200, body: pageDocument(jobs.map(snakeCase), next, question) };
   },

@@ -1,13 +1,16 @@
 import * as z from 'zod';
+import { chooseGroup, findGroups } from '../../core/dead-letters/find-group.ts';
 import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import { listedDocument, type PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../documents.ts';
+import { refuseReversed } from '../interval.ts';
 import { MOST_ELEMENTS } from '../json-body.ts';
 import { pageDocument, startOf } from '../paging.ts';
-import { Problem } from '../problem.ts';
+import { type Fault, faultAt, invalid, oneFault, Problem } from '../problem.ts';
 import { filterOn } from '../redact.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams, JobTypeName, PageQuery, pageOf, RoutingKeyName, Time, Words } from '../schemas.ts';
@@ -29,19 +32,41 @@ export const DEAD_LETTER_FILTER = {
   group: filterOn(
     'fingerprint',
     z.string().regex(/^[0-9a-f]{1,64}$/, 'expected the beginning of a fingerprint'),
-    'The beginning of the fingerprint of an error group.',
+    'The fingerprint of an error group, or its first characters.',
   ),
 };
 
 const Filter = z.object(DEAD_LETTER_FILTER);
 
-export function toDeadLetterFilter(question: z.output<typeof Filter>): PinnedFilter {
+function toDeadLetterFilter(question: z.output<typeof Filter>): PinnedFilter {
   const { job_type, routing_key, id, since, until, error, group } = question;
   const time = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
   return {
     ...{ jobTypes: job_type, routingKey: routing_key, jobIds: id, error, group },
     ...{ since: time(since), until: time(until) },
   };
+}
+
+/**
+ * Returns the filter with the whole fingerprint of its group, so that it selects the same group until the end.
+ * @throws Problem when more than one group begins with the given characters.
+ */
+export async function pinDeadLetterFilter(
+  db: Queryable,
+  question: z.output<typeof Filter>,
+  place: Fault['in'],
+): Promise<PinnedFilter> {
+  refuseReversed(place, { since: question.since, until: question.until });
+  const filter = toDeadLetterFilter(question);
+  if (filter.group === undefined) return filter;
+  return { ...filter, group: (await readGroup(db, filter.group, [place, '/group'])) ?? filter.group };
+}
+
+/** Returns the whole fingerprint; undefined without a group. @throws Problem for an ambiguous beginning. */
+async function readGroup(db: Queryable, beginning: string, [place, pointer]: readonly [Fault['in'], string]) {
+  const found = chooseGroup(beginning, await findGroups(db, beginning));
+  if (found.fingerprint !== undefined || !found.ambiguous) return found.fingerprint;
+  throw invalid(oneFault(faultAt(place, pointer, found.fault)));
 }
 
 export const listDeadLetters = defineRoute({
@@ -56,7 +81,8 @@ export const listDeadLetters = defineRoute({
   run: async ({ query, db }) => {
     const { limit, cursor, page, ...question } = query;
     const start = startOf({ limit, cursor, page }, question);
-    const { deadLetters, next } = await pageDeadLetters(db, toDeadLetterFilter(question), start);
+    const filter = await pinDeadLetterFilter(db, question, 'query');
+    const { deadLetters, next } = await pageDeadLetters(db, filter, start);
     return { status: 200, body: pageDocument(deadLetters.map(listedDocument), next, question) };
   },
 });
@@ -98,6 +124,7 @@ export const groupAllDeadLetters = defineRoute({
   query: z.strictObject({ limit: PageQuery.shape.limit, ...DEAD_LETTER_FILTER }),
   answers: { 200: { description: 'The largest groups.', schema: Groups } },
   run: async ({ query: { limit, ...question }, db }) => {
+    refuseReversed('query', { since: question.since, until: question.until });
     const groups = await groupDeadLetters(db, toDeadLetterFilter(question), limit);
     const { total = 0, groups: count = 0 } = groups[0] ?? {};
     const items = groups.map(({ total: _total, groups: _groups, ...group }) => snakeCase(group));
@@ -109,7 +136,7 @@ const GroupParams = z.strictObject({
   fingerprint: z
     .string()
     .regex(/^[0-9a-f]{1,64}$/, 'expected a fingerprint')
-    .meta({ description: 'The full fingerprint of a group.', example: '574d6bad50ff4f2db7d241e2c9d8148d' }),
+    .meta({ description: 'The fingerprint of a group, or its first characters.', example: '574d6bad' }),
 });
 
 export const getGroup = defineRoute({
@@ -125,7 +152,8 @@ export const getGroup = defineRoute({
     404: { description: 'No open dead letter has this fingerprint.' },
   },
   run: async ({ params, db }) => {
-    const shown = await showGroup(db, params.fingerprint);
+    const fingerprint = await readGroup(db, params.fingerprint, ['path', '/fingerprint']);
+    const shown = fingerprint === undefined ? undefined : await showGroup(db, fingerprint);
     if (shown === undefined) throw new Problem('not-found', 'no open dead letter has this fingerprint');
     return { status: 200, body: snakeCase(shown) };
   },

@@ -5,7 +5,7 @@ import { readCursor, writeCursor } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams } from '../schemas.ts';
-import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
+import { DEAD_LETTER_FILTER, pinDeadLetterFilter } from './dead-letters.ts';
 
 const TAG = 'Dead letters';
 
@@ -46,7 +46,7 @@ export const discardMany = defineRoute({
           : 'send a filter or all: true, not both',
       );
     }
-    const filter = toDeadLetterFilter(question);
+    const filter = await pinDeadLetterFilter(db, question, 'body');
     const after = cursor === undefined ? '0' : readCursor(cursor, question);
     const { count, untilId: newest } = await countDeadLetters(db, filter);
     if (query.dry_run) return { status: 200, body: { matched: count, until_id: newest } };

@@ -14,7 +14,7 @@ import { pageDocument, startOf } from '../paging.ts';
 import { invalidBody, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { Id, IdParams, PageQuery, pageOf, wholeNumber } from '../schemas.ts';
-import { DEAD_LETTER_FILTER, toDeadLetterFilter } from './dead-letters.ts';
+import { DEAD_LETTER_FILTER, pinDeadLetterFilter } from './dead-letters.ts';
 
 const TAG = 'Dead letters';
 
@@ -61,7 +61,7 @@ export const createRedrive = defineRoute({
           : 'send a filter or all: true, not both',
       );
     }
-    const filter = toDeadLetterFilter(question);
+    const filter = await pinDeadLetterFilter(db, question, 'body');
     if (query.dry_run) {
       const handlers = await previewRedrive(db, filter);
       const sum = (some: typeof handlers) => some.reduce((jobs, one) => jobs + one.jobs, 0);

@@ -82,7 +82,7 @@ export interface Backend {
   exportDeadLetters(filter: PinnedFilter): AsyncIterable<SeenDeadLetter>;
   groupDeadLetters(filter: PinnedFilter, limit: number): Promise<readonly DeadLetterGroup[]>;
   showGroup(fingerprint: string): Promise<ShownGroup | undefined>;
-  /** Returns at most two fingerprints with this prefix. */
+  /** Returns up to `MOST_FOUND` fingerprints with this prefix. */
   findGroups(beginning: string): Promise<readonly string[]>;
 
   /** Counts the matching dead letters and returns the id of the newest. */

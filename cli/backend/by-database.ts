@@ -1,6 +1,7 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '../../core/access/api-keys.ts';
 import { countDeadLetters, discardDeadLetters, discardStray } from '../../core/dead-letters/discard.ts';
-import { findGroups, groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { findGroups } from '../../core/dead-letters/find-group.ts';
+import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import { pinTimes } from '../../core/dead-letters/list-dead-letters.ts';
 import { listDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
 import { findMoved, previewRedrive, readNamedJobs } from '../../core/dead-letters/preview-redrive.ts';

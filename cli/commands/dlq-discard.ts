@@ -28,7 +28,7 @@ import {
   printHint,
   printMessage,
   printPairs,
-  printRows,
+  printTable,
   suggest,
   warn,
 } from '../screen/terminal.ts';
@@ -149,7 +149,7 @@ function preview(count: number, groups: readonly DeadLetterGroup[], json: boolea
     print(toJson({ dry_run: true, matched: count, groups: rows }));
     return;
   }
-  printRows(
+  printTable(
     ['GROUP', 'JOBS', 'HANDLER', 'ERROR'],
     rows.map(({ group, jobs, handlers, error }) => [shortGroup(group), jobs, handlers.join(', '), firstLine(error)]),
   );

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { messageOf } from '../../core/failure.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { failedCheck } from '../doctor/attempt-check.ts';
@@ -46,12 +47,16 @@ export function addDoctor(program: Command): void {
 async function examine(options: DoctorOptions): Promise<Finding[]> {
   const expected = await findExpectedStage(options);
   const known = knowsJobs(options);
-  if (!known) warn('the database is not checked: name it with --database-url, or an API with --api-url');
   const stored = known ? await examineJobs(options, expected) : [];
   if (expected === undefined) return stored;
   // Loaded here: it imports three AWS clients.
   const { checkDeployment } = await import('../doctor/check-deployment.ts');
-  return [...stored, ...(await checkDeployment(expected))];
+  const deployed = await checkDeployment(expected).catch((error: unknown) => {
+    if (!known) throw error;
+    return [{ check: 'AWS', ok: false, detail: `not checked: ${messageOf(error)}` }];
+  });
+  if (!known) warn('the database is not checked: name it with --database-url, or an API with --api-url');
+  return [...stored, ...deployed];
 }
 
 /** Returns what is found before the connection fails, and its failure as a finding. @throws for a usage error. */

@@ -14,8 +14,6 @@ import { timeText } from '../screen/table.ts';
 import { printHint, printMessage, printTable, suggest } from '../screen/terminal.ts';
 
 const HEADINGS = 'HANDLER,STATE,IN FLIGHT,PENDING,RUNNING,FAILED,DEAD,TIMEOUT,ATTEMPTS,DEPLOYED'.split(',');
-/** What only the definition changes. */
-const OPTIONAL = ['TIMEOUT', 'ATTEMPTS'];
 const NAME = /^([a-z][a-z0-9_]*)(?:\.([a-z][a-z0-9_]*))?$/;
 
 /** `millrace handlers [list] | pause | resume` */
@@ -70,7 +68,7 @@ function addChange(
 function printAnswer(handlers: readonly RegisteredHandler[], options: ListOptions): void {
   printList(options, handlers.map(snakeCase), () => {
     if (handlers.length === 0) printMessage('no handlers are deployed; add a file to functions/handlers');
-    else printTable(HEADINGS, handlers.map(toRow), OPTIONAL);
+    else printTable(HEADINGS, handlers.map(toRow));
     const [first] = handlers;
     if (first) printHint(first.countedAt ? `Counted at ${timeText(first.countedAt)}` : 'Not counted yet');
   });

@@ -91,7 +91,7 @@ export function attemptLine(attempt: ShownAttempt): string {
 }
 
 function suggestion({ id, status }: SeenJob['job']): string {
-  if (status === 'dead_letter') return `npx millrace redrive --id ${id}`;
+  if (status === 'dead_letter') return `npx millrace jobs retry ${id}`;
   const live = ['pending', 'failed', 'dispatched', 'running'].includes(status);
   return live ? `npx millrace jobs cancel ${id}` : 'npx millrace jobs list';
 }

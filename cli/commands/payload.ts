@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { messageOf } from '../../core/failure.ts';
 import { loadOne } from '../../core/handler/catalog.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
@@ -7,6 +8,7 @@ import { openProbe } from '../../core/handler/probe.ts';
 import { withoutMark } from '../../core/text.ts';
 import { findAbove } from '../../local/find-above.ts';
 import { assertTrustedCode } from '../../local/trust.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { readInput } from '../options/input.ts';
 import { warn } from '../screen/terminal.ts';
@@ -27,9 +29,23 @@ export async function readPayload(given: string): Promise<string> {
  * @throws PayloadInvalid that names the field.
  */
 export async function checkPayload(address: HandlerAddress, json: string, options: GlobalOptions): Promise<void> {
-  await checkPayloadText(json);
+  await checkPayloadText(json).catch((error: unknown) => {
+    throw looksLikeFile(json)
+      ? new CommandFailure(EXIT.usage, `${messageOf(error)}; ${fileHint(address, json)}`)
+      : error;
+  });
   const schema = await findSchema(address, options);
   if (schema !== undefined) await checkPayloadText(json, schema);
+}
+
+/** Returns whether the text is the name of a file, with or without the mark of other programs, such as `@job.json`. */
+function looksLikeFile(text: string): boolean {
+  return /^@|^[^\s{["]+\.json$/.test(text) || (/^[^\s{["]/.test(text) && text.length < 1000 && existsSync(text));
+}
+
+function fileHint({ jobType }: HandlerAddress, text: string): string {
+  const file = text.replace(/^@/, '') || 'payload.json';
+  return `to read the payload from a file: npx millrace enqueue ${jobType} - < ${file}`;
 }
 
 /** Returns the schema of the handler in the `functions/handlers` of this project. */

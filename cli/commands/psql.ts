@@ -11,13 +11,18 @@ import { action, examples } from '../options/action.ts';
 import { connectionText, libpqConnection } from '../target/libpq.ts';
 import { findDatabase } from '../target/target.ts';
 
+const HINT = '; put the arguments for psql after --, such as npx millrace psql -- -c "select 1"';
+
 /**
  * `millrace psql`: opens psql with the connection of every other command, and without the password in an argument,
  * which every account on the machine can read.
  */
 export function addPsql(program: Command): void {
-  program
-    .command('psql')
+  const command = program.command('psql');
+  // A copied setting belongs to one command.
+  const { outputError } = command.configureOutput();
+  command
+    .configureOutput({ outputError: (text, write) => outputError?.(`${text.trimEnd()}${HINT}\n`, write) })
     .argument('[arguments...]', 'arguments for psql, after --')
     .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))

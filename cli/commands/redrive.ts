@@ -28,7 +28,7 @@ import { runRedrive } from '../redrive/run-redrive.ts';
 import { confirm } from '../screen/confirm.ts';
 import { toJson } from '../screen/json.ts';
 import { count, counted } from '../screen/progress.ts';
-import { print, printHint, printMessage, printRows, printRowsToStderr, suggest, warn } from '../screen/terminal.ts';
+import { print, printHint, printMessage, printRowsToStderr, printTable, suggest, warn } from '../screen/terminal.ts';
 
 interface RedriveOptions extends FilterOptions {
   readonly all?: boolean;
@@ -110,7 +110,7 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
     print(toJson(previewDocument(preview)));
     return;
   }
-  for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printRows(headings, rows);
+  for (const { headings, rows } of previewTables(preview)) if (rows.length > 0) printTable(headings, rows);
   printMessage(
     `${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`,
   );

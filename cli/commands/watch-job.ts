@@ -21,11 +21,18 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
     const known = attempts.findIndex((attempt) => keyOf(attempt) === told);
     const fresh = attempts.slice(0, known === -1 ? attempts.length : known).reverse();
     for (const line of news(shown, fresh, status)) printMessage(line);
+    if (shown.job.status !== status) printReason(shown);
     told = attempts[0] && keyOf(attempts[0]);
     status = shown.job.status;
     if (ENDED.includes(status)) return shown;
     await wait(POLL_MS);
   }
+}
+
+/** Prints why a job waits, unless the dispatcher will claim it in its next round. */
+export function printReason({ job, waiting }: SeenJob): void {
+  const isClaimed = job.status !== 'pending' && job.status !== 'failed';
+  if (!isClaimed && waiting && !waiting.startsWith('it is due, and')) printMessage(`job ${job.id} waits: ${waiting}`);
 }
 
 /** Distinguishes the entries of a history, of which only the newest are shown. */

@@ -10,7 +10,8 @@ import {
   queueDifferences,
   scheduleDifferences,
 } from '../../core/registry/differences.ts';
-import { lambdaFailure, sqsFailure } from '../target/aws-failure.ts';
+import { type CommandFailure, EXIT } from '../command-failure.ts';
+import { EXPIRED, lambdaFailure, settingsFailure, sqsFailure } from '../target/aws-failure.ts';
 import { failedCheck } from './attempt-check.ts';
 import { brokenFiles, type ExpectedStage } from './expected-stage.ts';
 import { FINE, type Finding, listed } from './findings.ts';
@@ -21,7 +22,10 @@ const WOKEN = ['dispatcher', 'dlq-mirror'] as const;
 /** In a local stack, the stack itself serves the API and runs the migrations. */
 const ALL_OWN = [...WOKEN, 'api', 'migrate', 'registry'] as const;
 
-/** Compares everything that is deployed with the code. */
+/**
+ * Compares everything that is deployed with the code.
+ * @throws CommandFailure when no check can reach AWS, since all would report the same.
+ */
 export async function checkDeployment(expected: ExpectedStage): Promise<Finding[]> {
   const { stage, address, catalog, deploy } = expected;
   const deployed = openDeployed(address);
@@ -29,6 +33,7 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
   const each = <T>(check: string, of: readonly T[], look: (one: T) => Promise<string[]>) =>
     compare(check, of, { look, deploy });
   try {
+    if (address === undefined) await reachAws(deployed, expected);
     return [
       listed('code', brokenFiles(catalog), 'fix the file', `${definitions.length} handlers`),
       await each('queues', definitions, async (definition) => {
@@ -51,6 +56,27 @@ export async function checkDeployment(expected: ExpectedStage): Promise<Finding[
   } finally {
     deployed.close();
   }
+}
+
+/** @throws CommandFailure without settings, and when neither SQS nor Lambda can be reached. */
+async function reachAws(deployed: Deployed, { stage }: ExpectedStage): Promise<void> {
+  const failure = settingsFailure(await deployed.missingSettings());
+  if (failure !== undefined) throw failure;
+  const name = functionName(stage, 'dispatcher');
+  const calls = await Promise.all([failureOf(queue(deployed, name)), failureOf(lambda(deployed, name))]);
+  const [first] = calls;
+  if (calls.every((failed) => failed?.exitCode === EXIT.unreachable || isExpired(failed))) throw first;
+}
+
+async function failureOf(call: Promise<unknown>): Promise<CommandFailure | undefined> {
+  return call.then(
+    () => undefined,
+    (error: CommandFailure) => error,
+  );
+}
+
+function isExpired(failed: CommandFailure | undefined): boolean {
+  return failed?.exitCode === EXIT.refused && failed.message.endsWith(EXPIRED);
 }
 
 interface Comparison<T> {

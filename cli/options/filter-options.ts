@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
+import { chooseGroup, SHOWN_GROUP } from '../../core/dead-letters/find-group.ts';
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
-import type { Duration } from '../../core/duration.ts';
+import { type Duration, seconds } from '../../core/duration.ts';
 import type { Backend } from '../backend/backend.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { errorPart, group, jobIdList, jobTypes, pastTime, routingKey } from './values.ts';
@@ -16,9 +17,6 @@ export interface FilterOptions {
   readonly error?: string;
   readonly group?: string;
 }
-
-/** Characters of a fingerprint that are shown; commands accept any unique prefix. */
-const SHOWN_GROUP = 8;
 
 const CHOICES = 'dead letters: --job-type, --routing-key, --id, --since, --until, --error or --group';
 /** A move task supports no other filters. */
@@ -42,7 +40,25 @@ export function addAddressOptions(command: Command): Command {
 export function addTimeOptions(command: Command, event: string, until = '--until'): Command {
   return command
     .option('--since <when>', `only those that ${event} at this time or later: ${WHEN}`, pastTime)
-    .option(`${until} <when>`, `only those that ${event} at this time or earlier, in the same formats`, pastTime);
+    .option(`${until} <when>`, `only those that ${event} at this time or earlier, in the same formats`, pastTime)
+    .hook('preAction', (_command, asked) => {
+      const { since, until: end, createdTo = end } = asked.opts<{ since?: When; until?: When; createdTo?: When }>();
+      refuseReversed(since, createdTo, until);
+    });
+}
+
+type When = Date | Duration;
+
+/** @throws CommandFailure that names both times if no time is between them. */
+function refuseReversed(since: When | undefined, until: When | undefined, flag: string): void {
+  const now = Date.now();
+  const time = (when: When) => (when instanceof Date ? when.getTime() : now - seconds(when, 'duration') * 1000);
+  if (since === undefined || until === undefined || time(until) >= time(since)) return;
+  const text = (when: When) => (when instanceof Date ? when.toISOString() : `${when} ago`);
+  throw new CommandFailure(
+    EXIT.usage,
+    `${flag} (${text(until)}) is before --since (${text(since)}): no time is between them`,
+  );
 }
 
 export function addFilterOptions(command: Command): Command {
@@ -79,10 +95,7 @@ export async function pinFilter(backend: Backend, filter: DeadLetterFilter): Pro
 }
 
 export async function findGroup(backend: Backend, beginning: string): Promise<string> {
-  const [first, second] = await backend.findGroups(beginning);
-  if (first === undefined) {
-    throw new CommandFailure(EXIT.notFound, `no group of dead letters begins with ${beginning}`);
-  }
-  if (second === undefined) return first;
-  throw new CommandFailure(EXIT.usage, `more than one group begins with ${beginning}: specify more characters`);
+  const found = chooseGroup(beginning, await backend.findGroups(beginning));
+  if (found.fingerprint !== undefined) return found.fingerprint;
+  throw new CommandFailure(found.ambiguous ? EXIT.usage : EXIT.notFound, found.fault);
 }

@@ -6,13 +6,18 @@ export type Cell = string | number | Date | null | undefined;
 const GAP = '  ';
 /** Minimum width of a column: a narrower one is unreadable. */
 const LEAST_WIDTH = 12;
+/** Width that the other columns leave to a text: an error with fewer characters says little. */
+const LEAST_TEXT = 30;
+/** Width of any other column before columns are omitted for its sake. */
+const USUAL_WIDTH = 20;
 
-interface Limits {
-  /** Columns of the terminal; undefined for no limit. */
-  readonly columns: number | undefined;
-  /** Headings of the columns to omit on a narrow terminal, in this order. */
-  readonly optional: readonly string[];
-}
+/** Columns with free text. */
+const TEXTS: ReadonlySet<string> = new Set(['ERROR', 'LAST ERROR', 'FILTER', 'MOVABLE', 'SCOPES', 'SUBJECT']);
+/** Columns that a narrow terminal does without, the first one first. `--json` and pipes have them all. */
+const DISPENSABLE = [
+  ...['SHARE', 'TIMEOUT', 'IN DLQ', 'CREATED BY', 'BY', 'RATE', 'FINISHED', 'ATTEMPTS', 'FIRST', 'CREATED'],
+  ...['STARTED', 'LAST USED', 'FROM'],
+];
 
 /** Aligns rows below their headings. */
 export function align(headings: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
@@ -20,18 +25,26 @@ export function align(headings: readonly string[], rows: readonly (readonly Cell
   return padded(cells, widthsOf(cells));
 }
 
-/** Aligns rows so that they fit a terminal: without empty columns, with short times, and with `…` where text is cut. */
-export function fitted(headings: readonly string[], rows: readonly (readonly Cell[])[], limits: Limits): string[] {
-  const { columns = Number.POSITIVE_INFINITY, optional } = limits;
+/**
+ * Aligns rows so that they fit a terminal: without empty columns, with short times, and with `…` where text is cut.
+ * @param columns width of the terminal; undefined for no limit.
+ */
+export function fitted(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns = Number.POSITIVE_INFINITY,
+): string[] {
   const all = rows.map((row) => row.map((cell) => plain(cell instanceof Date ? shortTime(cell) : cell)));
   let kept = headings.map((_heading, index) => index).filter((index) => all.some((row) => row[index] !== ''));
   const select = (row: readonly string[]) => kept.map((index) => row[index] ?? '');
-  const excess = () => lineWidth(widthsOf([headings, ...all].map(select))) - columns;
-  for (const heading of optional) {
-    if (excess() > 0) kept = kept.filter((index) => headings[index] !== heading);
+  const cellsOf = () => [headings, ...all].map(select);
+  const needed = () => widthsOf(cellsOf()).map((own, at) => Math.min(own, isText(at) ? LEAST_TEXT : USUAL_WIDTH));
+  const isText = (at: number) => TEXTS.has(headings[kept[at] ?? 0] ?? '');
+  for (const heading of DISPENSABLE) {
+    if (lineWidth(needed()) > columns) kept = kept.filter((index) => headings[index] !== heading);
   }
-  const cells = [headings, ...all].map(select);
-  const widths = narrowed(widthsOf(cells), columns);
+  const cells = cellsOf();
+  const widths = narrowed(widthsOf(cells), columns, isText);
   return padded(
     cells.map((row) => row.map((cell, index) => cut(cell, widths[index] ?? 0))),
     widths,
@@ -63,14 +76,24 @@ export function plain(cell: Cell): string {
   return visible(escaped);
 }
 
-/** Removes the excess width from the widest column, then from the next. */
-function narrowed(widths: readonly number[], columns: number): number[] {
+/** Takes what is too much from the texts, then from the widest other column and the next, and then from the texts. */
+function narrowed(widths: readonly number[], columns: number, isText: (at: number) => boolean): number[] {
   const narrow = [...widths];
-  for (const index of widths.map((_, at) => at).sort((one, other) => (widths[other] ?? 0) - (widths[one] ?? 0))) {
-    const excess = lineWidth(narrow) - columns;
-    const own = narrow[index] ?? 0;
-    if (excess > 0 && own > LEAST_WIDTH) narrow[index] = Math.max(LEAST_WIDTH, own - excess);
-  }
+  const byWidth = widths.map((_, at) => at).sort((one, other) => (widths[other] ?? 0) - (widths[one] ?? 0));
+  const take = (from: readonly number[], least: number) => {
+    for (const index of from) {
+      const excess = lineWidth(narrow) - columns;
+      const own = narrow[index] ?? 0;
+      if (excess > 0 && own > least) narrow[index] = Math.max(least, own - excess);
+    }
+  };
+  const texts = byWidth.filter(isText);
+  take(texts, LEAST_TEXT);
+  take(
+    byWidth.filter((at) => !isText(at)),
+    LEAST_WIDTH,
+  );
+  take(texts, LEAST_WIDTH);
   return narrow;
 }
 

@@ -49,13 +49,9 @@ export function printRows(headings: readonly string[], rows: readonly (readonly 
   printLines(rows, () => align(headings, rows));
 }
 
-/** Prints the rows of a list in the same forms, on a terminal fitted to its width: see `fitted` for `optional`. */
-export function printTable(
-  headings: readonly string[],
-  rows: readonly (readonly Cell[])[],
-  optional: readonly string[] = [],
-): void {
-  printLines(rows, () => fitted(headings, rows, { columns: columnsOf('stdout'), optional }));
+/** Prints the rows of a list in the same forms, on a terminal fitted to its width. */
+export function printTable(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  printLines(rows, () => fitted(headings, rows, columnsOf('stdout')));
 }
 
 function printLines(rows: readonly (readonly Cell[])[], lines: () => readonly string[]): void {
@@ -70,7 +66,8 @@ function printLines(rows: readonly (readonly Cell[])[], lines: () => readonly st
 
 /** Prints the same table to standard error before a question; a pipe gets nothing. */
 export function printRowsToStderr(headings: readonly string[], rows: readonly (readonly Cell[])[]): void {
-  if (isTerminal('stderr')) for (const line of align(headings, rows)) printMessage(line);
+  if (!isTerminal('stderr') || rows.length === 0) return;
+  for (const line of fitted(headings, rows, columnsOf('stderr'))) printMessage(line);
 }
 
 const LONGEST_ERROR = 60;

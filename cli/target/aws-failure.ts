@@ -1,14 +1,40 @@
+import { optionalSetting } from '../../core/config.ts';
+import { messageOf } from '../../core/failure.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
 import { networkReason } from './database-failure.ts';
 
 /** A pattern for the name or message of an AWS error, and what it means for a person. */
 type Refusal = readonly [pattern: RegExp, code: ExitCode, sentence: string];
 
+export const EXPIRED = 'the AWS credentials have expired: sign in again';
+
 /** Errors of the credentials, for every service. */
 const OF_CREDENTIALS: readonly Refusal[] = [
   [/CredentialsProviderError|Could not load credentials/, EXIT.refused, 'no AWS credentials found: set AWS_PROFILE'],
-  [/ExpiredToken|token.*expired/i, EXIT.refused, 'the AWS credentials have expired: sign in again'],
+  [/ExpiredToken|token.*expired/i, EXIT.refused, EXPIRED],
 ];
+
+/** Returns the failure of every call to AWS without these settings; undefined with all of them. */
+export function settingsFailure(missing: { region: unknown; credentials: unknown }): CommandFailure | undefined {
+  const { region, credentials } = missing;
+  const faults = [
+    ...(region === undefined ? [] : ['the region is unknown']),
+    ...(credentials === undefined ? [] : [credentialsFault(messageOf(credentials))]),
+  ];
+  const remedies = [
+    ...(region === undefined ? [] : ['AWS_REGION']),
+    ...(credentials === undefined ? [] : ['AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']),
+  ];
+  if (faults.length === 0) return undefined;
+  const sentence = `cannot reach AWS: ${faults.join(', and ')}: set ${remedies.join(', and ')}`;
+  return new CommandFailure(EXIT.unreachable, sentence, { cause: credentials ?? region });
+}
+
+function credentialsFault(said: string): string {
+  if (/expired/i.test(said)) return 'the session has expired: sign in again';
+  const profile = optionalSetting('AWS_PROFILE');
+  return profile === undefined ? 'no credentials were found' : `the profile ${profile} has no credentials`;
+}
 
 interface Asked {
   readonly service: string;

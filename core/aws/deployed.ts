@@ -51,6 +51,8 @@ export interface Deployed {
   function(name: string): Promise<FoundFunction | undefined>;
   mappings(functionName: string): Promise<FoundMapping[]>;
   schedule(group: string, name: string): Promise<FoundSchedule | undefined>;
+  /** Returns the errors of the SDK for the settings without which it makes no call. */
+  missingSettings(): Promise<{ readonly region: unknown; readonly credentials: unknown }>;
   close(): void;
 }
 
@@ -69,10 +71,21 @@ export function openDeployed(address?: DeployedAddress): Deployed {
     function: (name) => unlessMissing(NoFunction, () => readFunction(lambda, name)),
     mappings: async (name) => (await unlessMissing(NoFunction, () => readMappings(lambda, name))) ?? [],
     schedule: (group, name) => unlessMissing(NoSchedule, () => readSchedule(scheduler, group, name)),
+    missingSettings: async () => ({
+      region: await errorOf(sqs.config.region),
+      credentials: await errorOf(sqs.config.credentials),
+    }),
     close: () => {
       for (const client of [sqs, lambda, scheduler]) client.destroy();
     },
   };
+}
+
+async function errorOf(read: () => Promise<unknown>): Promise<unknown> {
+  return read().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 type Missing = abstract new (...args: never[]) => Error;

@@ -78,13 +78,3 @@ export async function showGroup(db: Queryable, fingerprint: string): Promise<Sho
   const { rows } = await db.query<ShownGroup>(SHOW_GROUP, [fingerprint]);
   return rows[0];
 }
-
-const FIND_GROUPS = `
-  select distinct fingerprint from millrace.dead_letters
-    where status = 'open' and starts_with(fingerprint, $1) order by fingerprint limit 2`;
-
-/** Returns up to two fingerprints that begin with the given characters; two mean that they are ambiguous. */
-export async function findGroups(db: Queryable, beginning: string): Promise<string[]> {
-  const { rows } = await db.query<{ fingerprint: string }>(FIND_GROUPS, [beginning]);
-  return rows.map(({ fingerprint }) => fingerprint);
-}

@@ -33,19 +33,42 @@ export interface Catalog {
 /** Returns why a file (absolute path) must not be imported; undefined when it may be. */
 export type Probe = (file: string) => Promise<{ message: string; line?: number } | undefined>;
 
+/** A handler file while it is imported. */
+export interface LoadingHandler {
+  /** Absolute path. */
+  readonly file: string;
+  readonly loaded: Promise<HandlerEntry | CatalogFailure>;
+}
+
+/** A folder of handlers whose files are imported independently of each other. */
+export interface LoadingCatalog {
+  readonly files: readonly LoadingHandler[];
+  /** Files that define a handler in the wrong place. */
+  readonly misplaced: readonly CatalogFailure[];
+}
+
 /**
- * Imports all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a handler
- * is a failure and does not affect the others. A file changed since the last call is imported again; its imports are
- * not. @param refuse returns why a file must not be imported, before each import: a file that ends the process, or
- * never finishes importing, would also end or block the caller. @throws an Error with code `ENOENT` when the folder
- * does not exist.
+ * Begins to import all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a
+ * handler is a failure and does not affect the others. A file changed since the last call is imported again; its
+ * imports are not.
+ * @param refuse returns why a file must not be imported, before each import: a file that ends the process, or never
+ *   finishes importing, would also end or block the caller.
+ * @throws an Error with code `ENOENT` when the folder does not exist.
  */
+export async function beginCatalog(folder: string, refuse: Probe): Promise<LoadingCatalog> {
+  const names = await listFiles(folder);
+  const misplaced = await findMisplaced(folder);
+  const files = names.map((name) => resolve(folder, name));
+  return { files: files.map((file) => ({ file, loaded: loadHandler(file, names, refuse) })), misplaced };
+}
+
+/** Imports all handlers of a folder, as `beginCatalog` does, and waits for the slowest file. */
 export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
-  const files = await listFiles(folder);
-  const loaded = await Promise.all(files.map((file) => loadHandler(resolve(folder, file), files, refuse)));
+  const { files, misplaced } = await beginCatalog(folder, refuse);
+  const loaded = await Promise.all(files.map((file) => file.loaded));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
-    failures: [...loaded.filter((result) => 'message' in result), ...(await findMisplaced(folder))],
+    failures: [...loaded.filter((result) => 'message' in result), ...misplaced],
   };
 }
 

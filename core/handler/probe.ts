@@ -14,8 +14,8 @@ export interface ProbeLimits {
 
 /** An ordinary import uses half a second. */
 const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
-/** A file that exceeds a limit beside others is imported again alone, with limits that are this much higher. */
-const ALONE = 2;
+/** A file that exceeds a limit beside others is imported again after they end, with limits this much higher. */
+const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;
 /** Concurrent probes: dozens would use all memory of a small machine. */
@@ -26,9 +26,11 @@ const WAITS = 'millrace: waits';
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
-// Runs in its own thread, because a loop at import stops all timers of the main thread.
+// Runs in its own thread, because a loop at import stops all timers of the main thread. Ends with the caller.
 const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
+const parent = process.ppid;
 setInterval(() => {
+  if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
   const { user, system } = process.cpuUsage();
   if (user + system < workerData * 1000) return;
   process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}');
@@ -56,60 +58,70 @@ type Verdict = Awaited<ReturnType<Probe>>;
 /**
  * Returns a function that imports a handler file in a separate process, and returns why this process must not import
  * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
- * file once.
+ * file once, and ends the probe of a version that another one has replaced.
  */
 export function openProbe(limits = LIMITS): Probe {
-  const known = new Map<string, { state: string; verdict: Promise<Verdict> }>();
+  const known = new Map<string, { state: string; verdict: Promise<Verdict>; replaced: AbortController }>();
   const turns = openTurns();
   return async (file) => {
     const { mtimeMs, size } = await stat(file);
     const state = `${mtimeMs}-${size}`;
     const before = known.get(file);
     if (before?.state === state) return before.verdict;
-    const verdict = probeTwice(file, limits, turns);
-    known.set(file, { state, verdict });
+    before?.replaced.abort();
+    const replaced = new AbortController();
+    const verdict = probeTwice(file, limits, { turns, replaced: replaced.signal });
+    known.set(file, { state, verdict, replaced });
     return verdict;
   };
 }
 
-async function probeTwice(file: string, limits: ProbeLimits, turns: Turns): Promise<Verdict> {
-  const first = await turns.beside(() => probe(file, limits));
+interface Circumstances {
+  readonly turns: Turns;
+  /** Fired when the file was saved again. */
+  readonly replaced: AbortSignal;
+}
+
+async function probeTwice(file: string, limits: ProbeLimits, { turns, replaced }: Circumstances): Promise<Verdict> {
+  const first = await turns.beside(() => probe(file, limits, replaced));
   if (!first?.isOverLimit) return first?.verdict;
-  const higher = { processorMs: ALONE * limits.processorMs, turns: ALONE * limits.turns };
-  const second = await turns.alone(() => probe(file, higher));
+  const higher = { processorMs: AGAIN * limits.processorMs, turns: AGAIN * limits.turns };
+  const second = await turns.afterOthers(() => probe(file, higher, replaced));
   return second?.verdict;
 }
 
 interface Turns {
   /** Runs work beside at most three others, in the order of the calls. */
   beside<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs work when no other work runs. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs work that begins when no other work runs. Work that is requested later does not wait for it. */
+  afterOthers<T>(work: () => Promise<T>): Promise<T>;
 }
 
 function openTurns(): Turns {
-  const waiting: { readonly places: number; readonly go: () => void }[] = [];
+  const waiting: (() => void)[] = [];
+  const last: (() => void)[] = [];
   let free = AT_ONCE;
   const startNext = () => {
-    for (let next = waiting[0]; next !== undefined && next.places <= free; next = waiting[0]) {
-      waiting.shift();
-      free -= next.places;
-      next.go();
+    while (free > 0) {
+      const go = waiting.shift() ?? (free === AT_ONCE ? last.shift() : undefined);
+      if (go === undefined) return;
+      free -= 1;
+      go();
     }
   };
-  const take = async <T>(places: number, work: () => Promise<T>): Promise<T> => {
+  const take = async <T>(queue: (() => void)[], work: () => Promise<T>): Promise<T> => {
     await new Promise<void>((go) => {
-      waiting.push({ places, go });
+      queue.push(go);
       startNext();
     });
     try {
       return await work();
     } finally {
-      free += places;
+      free += 1;
       startNext();
     }
   };
-  return { beside: (work) => take(1, work), alone: (work) => take(AT_ONCE, work) };
+  return { beside: (work) => take(waiting, work), afterOthers: (work) => take(last, work) };
 }
 
 interface Refusal {
@@ -118,7 +130,10 @@ interface Refusal {
   readonly isOverLimit: boolean;
 }
 
-function probe(file: string, limits: ProbeLimits): Promise<Refusal | undefined> {
+const REPLACED: Refusal = { verdict: { message: 'was saved again while it was imported' }, isOverLimit: false };
+
+function probe(file: string, limits: ProbeLimits, replaced: AbortSignal): Promise<Refusal | undefined> {
+  if (replaced.aborted) return Promise.resolve(REPLACED);
   const values = [pathToFileURL(file).href, `${limits.processorMs}`, `${limits.turns}`];
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, ...values], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -134,9 +149,11 @@ function probe(file: string, limits: ProbeLimits): Promise<Refusal | undefined> 
     errors += chunk.toString();
   });
   return new Promise((resolve, reject) => {
+    replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (out.endsWith(IMPORTED)) return resolve(undefined);
+      if (replaced.aborted) return resolve(REPLACED);
       const message = overLimit(errors, limits, child.killed);
       if (message !== undefined) return resolve({ verdict: { message }, isOverLimit: true });
       resolve({ verdict: verdictOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });

@@ -74,6 +74,11 @@ export function withVariables<Definition extends HandlerDefinition>(
   return next;
 }
 
+/** @throws SettingError that names the variable, for an invalid value of a variable that these handlers read. */
+export function checkVariables(handlers: readonly HandlerAddress[], variables: Variables): void {
+  for (const suffix of ['', ...handlers.map(suffixOf)]) readLevel(variables, suffix);
+}
+
 /** The values of the variables with one suffix, durations in seconds. */
 type Level = { readonly [Key in keyof typeof VARIABLES]?: number };
 

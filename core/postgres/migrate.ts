@@ -164,7 +164,8 @@ async function apply({ db, outside }: Connections, migration: Migration, log: Lo
       return true;
     });
   } catch (error) {
-    throw error instanceof MigrationError ? error : explain(`migration ${migration.name}`, error);
+    if (error instanceof MigrationError) throw error;
+    throw explain(`migration ${migration.name}${statements ? '' : lineOf(migration.sql, error)}`, error);
   }
 }
 
@@ -174,6 +175,13 @@ function refuseChanged(migration: Migration, checksum: string): void {
     `migration ${migration.name} was changed after it was applied to this database: restore the file, ` +
       'and put the change into a new migration',
   );
+}
+
+/** Returns `, line 12` for an error with a position in the text, which counts characters from 1. */
+function lineOf(sql: string, error: unknown): string {
+  const position = Number((error as { position?: unknown } | null)?.position);
+  if (!(position > 0)) return '';
+  return `, line ${[...sql].slice(0, position - 1).filter((letter) => letter === '\n').length + 1}`;
 }
 
 function explain(what: string, error: unknown): MigrationError {

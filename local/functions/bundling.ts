@@ -1,51 +1,44 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { stop as stopBundler } from 'esbuild';
 import { functionName } from '../../core/handler/naming.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
-import { type HandlerBundles, openBundler } from './handler-bundles.ts';
+import { type BundledHandler, openBundler, type ReadingHandlers } from './handler-bundles.ts';
 import { bundleScheduled, type ScheduledSpec } from './schedules.ts';
 
 export const API_FUNCTION = functionName(STAGE, 'api');
 
 export interface Bundling {
   /** The bundles of a start. A rejection requires no handler if the start fails elsewhere. */
-  readonly first: Promise<{ readonly handlers: HandlerBundles; readonly scheduled: readonly ScheduledSpec[] }>;
-  /** Bundles the handlers again, and the API that validates their payloads. One call at a time, after `first`. */
-  again(): Promise<HandlerBundles>;
+  readonly first: Promise<{ readonly handlers: ReadingHandlers; readonly scheduled: readonly ScheduledSpec[] }>;
+  /** Begins to read and bundle the handlers again. */
+  again(): Promise<ReadingHandlers>;
+  /** Bundles the API, which validates the payloads of these handlers. One call at a time. */
+  api(handlers: readonly BundledHandler[]): Promise<void>;
 }
 
-/**
- * Bundles every function of a project into `folder`. The bundler's process occupies 270 MB, so it is stopped after
- * each use; it restarts within milliseconds.
- */
+/** Bundles every function of a project into `folder`. */
 export function beginBundling(project: string, folder: string): Bundling {
-  const bundleAll = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
-  const bundleHandlers = async (): Promise<HandlerBundles> => {
-    const handlers = await bundleAll();
-    await bundleApi(folder, handlers);
+  const read = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
+  const bundleHandlers = async (): Promise<ReadingHandlers> => {
+    const handlers = await read();
+    const ready = await Promise.all(handlers.files.values());
+    await bundleApi(
+      folder,
+      ready.filter((file) => typeof file !== 'string'),
+    );
     return handlers;
   };
-  const first = thenStopBundler(async () => {
-    const [handlers, scheduled] = await Promise.all([bundleHandlers(), bundleScheduled(folder)]);
+  const first = Promise.all([bundleHandlers(), bundleScheduled(folder)]).then(([handlers, scheduled]) => {
     return { handlers, scheduled };
   });
   first.catch(() => undefined);
-  return { first, again: () => thenStopBundler(bundleHandlers) };
-}
-
-async function thenStopBundler<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } finally {
-    await stopBundler();
-  }
+  return { first, again: read, api: (handlers) => bundleApi(folder, handlers) };
 }
 
 /** Bundles the API's function into `folder`, with every handler whose payloads it validates. */
-async function bundleApi(folder: string, { handlers }: HandlerBundles): Promise<void> {
+async function bundleApi(folder: string, handlers: readonly BundledHandler[]): Promise<void> {
   const bundle = apiBundle(folder);
   const catalog = join(dirname(bundle), 'catalog.ts');
   await mkdir(dirname(catalog), { recursive: true });

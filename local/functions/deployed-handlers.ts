@@ -1,56 +1,49 @@
-import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
-import type { SQSClient } from '@aws-sdk/client-sqs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../core/failure.ts';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
-import { toAddress } from '../../core/handler/naming.ts';
-import { scaleDelays } from '../../core/handler/retry-policy.ts';
-import { timingOf } from '../../core/handler/timing.ts';
+import { type HandlerAddress, toAddress } from '../../core/handler/naming.ts';
 import { unreadVariables } from '../../core/handler/unread-variables.ts';
-import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
+import { checkVariables, variablesOf } from '../../core/handler/variables.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
-import type { Runner } from '../lambda/runner.ts';
-import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
-import type { BundledHandler, HandlerBundles } from './handler-bundles.ts';
-import { ensureQueues } from './handler-queues.ts';
+import { fired } from '../stop-requests.ts';
+import type { Api } from './api-function.ts';
+import type { Bundling } from './bundling.ts';
+import { type DeployDeps, type DeployedVersion, deployHandler, type HandlerSettings } from './deploy-handler.ts';
+import type { BundledHandler, ReadFile, ReadingHandlers } from './handler-bundles.ts';
 
-export interface HandlerSettings {
-  /** The environment of every handler. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** Where the variables that set the attempts of handlers are looked up. */
-  readonly variables: Variables;
-}
-
-export interface HandlersDeps {
+export interface HandlersDeps extends DeployDeps {
   readonly project: string;
-  /** Reads and bundles the handler files in the folder. */
-  readonly bundle: () => Promise<HandlerBundles>;
-  readonly runner: Runner;
-  readonly sqs: SQSClient;
+  readonly bundling: Pick<Bundling, 'again' | 'api'>;
+  /** The API, which validates the payloads of the handlers. */
+  readonly api: Pick<Api, 'deploy'>;
   readonly db: Database;
   /** Reads the settings of handlers, once for each sync. */
   readonly settings: () => Promise<HandlerSettings>;
-  /** Factor applied to every retry delay before it is written to the registry. */
-  readonly retryFactor: number;
+  /** Fired when the stack stops: nothing more is deployed. */
+  readonly stop: AbortSignal;
   readonly printLine: (line: string) => void;
-}
-
-interface DeployedVersion extends Registration {
-  /** Contents of the function and of its mapping: a difference means that the deployed one must be replaced. */
-  readonly code: string;
-  readonly mapping: string;
 }
 
 interface State {
   readonly deployed: Map<string, DeployedVersion>;
-  /** Complaints about files that are still broken; each is printed once. */
-  complaints: ReadonlySet<string>;
+  /** The last valid version of each file that is valid now. */
+  readonly valid: Map<string, BundledHandler>;
+  /** Complaints about files that are still broken, by handler; each is printed once. */
+  readonly complaints: Map<string, readonly string[]>;
+  /** Names of the handlers whose file exists, broken or not. */
+  present: ReadonlySet<string>;
+  /** Number of the newest reading of each file, while it is being read. */
+  readonly reading: Map<string, number>;
+  /** Files that were read and are not yet deployed. */
+  readonly ready: Map<string, ReadFile>;
+  /** Names of the handlers whose payloads the API validates. */
+  inApi: ReadonlySet<string>;
+  /** The settings of the newest sync. */
+  settings: HandlerSettings;
   /** Variables without effect; each is printed once. */
   unread: ReadonlySet<string>;
-  /** The variables that the deployed handlers read. */
-  variables: Readonly<Record<string, string>>;
   /** Set after the first sync: from then on every change is printed. */
   started: boolean;
 }
@@ -63,136 +56,137 @@ export interface DeployedHandlers {
   /** The variables that the handlers read, such as `MILLRACE_MAX_ATTEMPTS`. */
   readonly variables: () => Readonly<Record<string, string>>;
   /**
-   * Brings queues, functions, mappings and registry in line with the handler folder, or with `bundled` if given. Calls
-   * run one after another.
+   * Brings queues, functions, mappings and registry in line with the handler folder, or with `reading` if given.
+   * Deploys each file as soon as it is read, and resolves when all are deployed, or when the stack stops.
+   * @param onDeployed called after every change of the deployed handlers.
    * @throws SettingError, and changes nothing, when a variable has an invalid value.
    */
-  sync(bundled?: HandlerBundles): Promise<void>;
+  sync(onDeployed?: () => Promise<void>, reading?: ReadingHandlers): Promise<void>;
 }
+
+/** Complaints about files in the wrong place belong to no handler. */
+const MISPLACED = '';
 
 /** Deploys the handlers of a folder to this machine whenever `sync` is called. */
 export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   const state: State = {
-    ...{ deployed: new Map(), complaints: new Set(), started: false },
-    ...{ unread: new Set(), variables: {} },
+    ...{ deployed: new Map(), valid: new Map(), complaints: new Map(), present: new Set(), reading: new Map() },
+    ...{ ready: new Map(), inApi: new Set(), started: false },
+    ...{ settings: { environment: {}, variables: {} }, unread: new Set() },
   };
+  const stopped = fired(deps.stop);
   let last: Promise<void> = Promise.resolve();
+  let lastRead: Promise<unknown> = Promise.resolve();
+  let readings = 0;
   return {
     list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
-    complaints: () => [...state.complaints],
-    variables: () => state.variables,
-    sync: (bundled) => {
-      last = last.catch(() => undefined).then(async () => syncOnce(deps, state, bundled ?? (await deps.bundle())));
-      return last;
+    complaints: () => [...state.complaints.values()].flat(),
+    variables: () => {
+      const definitions = [...state.deployed.values()].map(({ definition }) => definition);
+      return variablesOf(definitions, state.settings.variables);
+    },
+    sync: async (onDeployed = async () => undefined, given = undefined) => {
+      // One after another, so that the last one is the newest.
+      const read = lastRead.then(async () => {
+        const reading = given ?? (await deps.bundling.again());
+        await readSettings(deps, state, [...reading.files.keys()].map(toAddress));
+        return reading;
+      });
+      lastRead = read.catch(() => undefined);
+      const { files, misplaced } = await read;
+      readings += 1;
+      const number = readings;
+      const deployReady = () => {
+        last = last.catch(() => undefined).then(() => syncReady(deps, state, onDeployed));
+        return last;
+      };
+      state.present = new Set(files.keys());
+      complain(deps, state, MISPLACED, misplaced);
+      const deployments = [...files].map(async ([name, reading]) => {
+        state.reading.set(name, number);
+        const file = await reading;
+        // A newer version of the file is being read.
+        if (state.reading.get(name) !== number) return;
+        state.reading.delete(name);
+        if (state.present.has(name)) state.ready.set(name, file);
+        await deployReady();
+      });
+      await Promise.race([Promise.all([deployReady(), ...deployments]), stopped]);
+      await last;
+      state.started = true;
     },
   };
 }
 
-async function syncOnce(deps: HandlersDeps, state: State, bundled: HandlerBundles): Promise<void> {
-  const { deployed } = state;
+/** Reads and checks the settings before any change, because all handlers can read the same variable. */
+async function readSettings(deps: HandlersDeps, state: State, handlers: readonly HandlerAddress[]): Promise<void> {
   const settings = await deps.settings();
-  const { variables } = settings;
-  // Before any change, because the same variable can belong to several handlers.
-  const handlers = bundled.handlers.map((handler) => ({
-    ...handler,
-    definition: withVariables(handler.definition, variables),
-  }));
-  reportUnread(deps, state, unreadVariables(variables, [...bundled.present].map(toAddress)));
-  const refused = await Promise.all(handlers.map((handler) => deployOrRefuse(deps, state, handler, settings)));
-  const complaints = [...bundled.complaints, ...refused.flat()];
-  for (const line of complaints) if (!state.complaints.has(line)) deps.printLine(line);
-  state.complaints = new Set(complaints);
+  checkVariables(handlers, settings.variables);
+  const unread = unreadVariables(settings.variables, handlers);
+  for (const line of unread) if (!state.unread.has(line)) deps.printLine(line);
+  Object.assign(state, { settings, unread: new Set(unread) });
+}
+
+/** Deploys what was read, removes what was deleted, and registers the rest. */
+async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Promise<void>): Promise<void> {
+  // Files that are ready at the same time are deployed together.
+  await nextTurn();
+  const { ready, deployed, present, complaints, valid } = state;
+  const gone = [...new Set([...deployed.keys(), ...complaints.keys()])].filter((name) => name && !present.has(name));
+  if (deps.stop.aborted || (ready.size === 0 && gone.length === 0 && state.started)) return;
+  const files = [...ready];
+  ready.clear();
+  await Promise.all(files.map(([name, file]) => deployOrComplain(deps, state, name, file)));
   // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
-  for (const [name, { functionName }] of deployed) {
-    if (bundled.present.has(name)) continue;
-    deps.runner.removeFunction(functionName);
-    deployed.delete(name);
-    deps.printLine(`${name} was removed; its jobs stay in the database`);
-  }
+  for (const name of gone) remove(deps, state, name);
   await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
-  state.variables = variablesOf(
-    bundled.handlers.map(({ definition }) => definition),
-    variables,
-  );
-  state.started = true;
+  await onDeployed();
+  const names = [...valid.keys()];
+  const isNew = files.some(([, file]) => typeof file !== 'string' && file.isNew);
+  const differs = names.length !== state.inApi.size || names.some((name) => !state.inApi.has(name));
+  if (state.started && (isNew || differs)) await updateApi(deps, state);
+  if (!state.started) state.inApi = new Set(names);
 }
 
-function reportUnread(deps: HandlersDeps, state: State, lines: readonly string[]): void {
-  for (const line of lines) if (!state.unread.has(line)) deps.printLine(line);
-  state.unread = new Set(lines);
+/** The API imports the files as they are now: one that is being read may loop at import. */
+async function updateApi({ bundling, api }: HandlersDeps, state: State): Promise<void> {
+  const known = [...state.valid].filter(([name]) => !state.reading.has(name));
+  await bundling.api(known.map(([, handler]) => handler));
+  await api.deploy();
+  state.inApi = new Set(known.map(([name]) => name));
 }
 
-/** Deploys a handler; returns a complaint if that fails. */
-async function deployOrRefuse(
-  deps: HandlersDeps,
-  state: State,
-  handler: BundledHandler,
-  settings: HandlerSettings,
-): Promise<string[]> {
+async function deployOrComplain(deps: HandlersDeps, state: State, name: string, file: ReadFile): Promise<void> {
+  const { deployed, valid, started } = state;
+  if (typeof file === 'string') {
+    valid.delete(name);
+    return complain(deps, state, name, [file]);
+  }
+  valid.set(name, file);
   try {
-    await deploy(deps, state, handler, settings);
-    return [];
+    const before = deployed.get(name);
+    const { next, changed } = await deployHandler(deps, file, state.settings, before);
+    deployed.set(name, next);
+    complain(deps, state, name, []);
+    if (changed && started) deps.printLine(`${name} was ${before ? 'reloaded' : 'added'}`);
   } catch (error) {
-    return [`${relative(deps.project, handler.file)}: ${messageOf(error)}`];
+    complain(deps, state, name, [`${relative(deps.project, file.file)}: ${messageOf(error)}`]);
   }
 }
 
-async function deploy(
-  deps: HandlersDeps,
-  { deployed, started }: State,
-  handler: BundledHandler,
-  { environment, variables }: HandlerSettings,
-): Promise<void> {
-  const { definition, name, bundle, functionName } = handler;
-  const queues = await ensureQueues(deps.sqs, STAGE, definition);
-  const spec: FunctionSpec = {
-    name: functionName,
-    bundle,
-    timeoutSeconds: timingOf(definition).functionTimeout,
-    memoryMb: definition.memoryMb,
-    // The variables of this process are included, which functions do not inherit.
-    environment: { ...environment, ...variablesOf([definition], variables), MILLRACE_QUEUE_URL: queues.queueUrl },
-  };
-  const mapping = mappingOf(definition, functionName, queues);
-  const next: DeployedVersion = {
-    definition: { ...definition, retry: scaleDelays(definition.retry, deps.retryFactor) },
-    queueUrl: queues.queueUrl,
-    deadLetterQueueUrl: queues.deadLetterQueueUrl,
-    functionName,
-    code: JSON.stringify(spec) + (await readFile(bundle, 'utf8')),
-    mapping: JSON.stringify(mapping),
-  };
+function complain({ printLine }: HandlersDeps, { complaints }: State, name: string, lines: readonly string[]): void {
+  const before = complaints.get(name) ?? [];
+  for (const line of lines) if (!before.includes(line)) printLine(line);
+  if (lines.length === 0) complaints.delete(name);
+  else complaints.set(name, lines);
+}
+
+function remove({ runner, printLine }: HandlersDeps, { deployed, valid, complaints }: State, name: string): void {
+  complaints.delete(name);
+  valid.delete(name);
   const before = deployed.get(name);
-  const changed = install(deps.runner, { spec, mapping, before, next });
-  deployed.set(name, next);
-  if (changed && started) deps.printLine(`${name} was ${before ? 'reloaded' : 'added'}`);
-}
-
-function mappingOf(
-  { batch, concurrency }: HandlerDefinition,
-  functionName: string,
-  { queueUrl, queueArn }: { queueUrl: string; queueArn: string },
-): MappingSpec {
-  const { size: batchSize, windowSeconds } = batch;
-  return { functionName, queueUrl, queueArn, batchSize, windowSeconds, maximumConcurrency: concurrency };
-}
-
-interface Change {
-  readonly spec: FunctionSpec;
-  readonly mapping: MappingSpec;
-  readonly before: DeployedVersion | undefined;
-  readonly next: DeployedVersion;
-}
-
-/** Installs a change; returns false if function and mapping are up to date. */
-function install(runner: Runner, { spec, mapping, before, next }: Change): boolean {
-  if (before?.mapping !== next.mapping) {
-    if (before) runner.removeFunction(spec.name);
-    runner.addFunction(spec);
-    runner.addMapping(mapping);
-    return true;
-  }
-  if (before.code === next.code) return false;
-  runner.replaceFunction(spec);
-  return true;
+  if (before === undefined) return;
+  runner.removeFunction(before.functionName);
+  deployed.delete(name);
+  printLine(`${name} was removed; its jobs stay in the database`);
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { messageOf } from '../../core/failure.ts';
-import { failureLine, type HandlerEntry, loadCatalog } from '../../core/handler/catalog.ts';
+import { beginCatalog, failureLine, type HandlerEntry, type LoadingHandler } from '../../core/handler/catalog.ts';
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
@@ -12,14 +12,19 @@ export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
   /** Absolute path of the built `.mjs`. */
   readonly bundle: string;
+  /** Whether this reading built it, because a source had changed. */
+  readonly isNew: boolean;
 }
 
-export interface HandlerBundles {
-  readonly handlers: readonly BundledHandler[];
-  /** One line for each file without a valid handler: file, line and reason. */
-  readonly complaints: readonly string[];
-  /** Names of the handlers whose file exists, broken or not. */
-  readonly present: ReadonlySet<string>;
+/** A handler, or one line with the file, the line and the reason why the file contains no valid handler. */
+export type ReadFile = BundledHandler | string;
+
+/** The handler files of a folder while they are read, each by itself. */
+export interface ReadingHandlers {
+  /** By the name of the handler that belongs to the file, whether the file is valid or not. */
+  readonly files: ReadonlyMap<string, Promise<ReadFile>>;
+  /** One line for each file that defines a handler in the wrong place. */
+  readonly misplaced: readonly string[];
 }
 
 export interface HandlerFolders {
@@ -39,39 +44,49 @@ interface Made {
   readonly signature: string;
 }
 
+/** Runs one build of a function at a time: two would write the same file. */
+type Lane = <T>(functionName: string, build: () => Promise<T>) => Promise<T>;
+
+interface Bundler {
+  readonly folders: HandlerFolders;
+  readonly made: Map<string, Made>;
+  readonly oneAtATime: Lane;
+}
+
 /**
- * Returns a function that reads and bundles every handler file of a folder. A broken file does not affect the others.
+ * Returns a function that begins to read and bundle every handler file of a folder. Neither a broken file nor a slow
+ * one affects the others.
  */
-export function openBundler({ project, folder, bundles }: HandlerFolders): () => Promise<HandlerBundles> {
-  const made = new Map<string, Made>();
+export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandlers> {
+  const bundler: Bundler = { folders, made: new Map(), oneAtATime: openLanes() };
   // The probe imports each file in another process: at import a file may loop, or exit its process.
   const probe = openProbe();
   return async () => {
-    const { handlers, failures } = await loadCatalog(folder, probe);
-    const results = await Promise.all(
-      handlers.map((entry) =>
-        bundleHandler(entry, bundles, made).catch((error: unknown) => {
-          const reason = messageOf(error);
-          return `${relative(project, entry.file)}: ${reason}`;
-        }),
-      ),
-    );
+    const { files, misplaced } = await beginCatalog(folders.folder, probe);
     return {
-      handlers: results.filter((result) => typeof result !== 'string'),
-      complaints: [
-        ...failures.map((failure) => failureLine(failure, project)),
-        ...results.filter((result) => typeof result === 'string'),
-      ],
-      present: new Set([...handlers.map(({ name }) => name), ...failures.map(({ file }) => nameOfFile(file))]),
+      files: new Map(files.map((loading) => [nameOfFile(loading.file), readOne(bundler, loading)])),
+      misplaced: misplaced.map((failure) => failureLine(failure, folders.project)),
     };
   };
+}
+
+async function readOne({ folders, made, oneAtATime }: Bundler, { file, loaded }: LoadingHandler): Promise<ReadFile> {
+  try {
+    const entry = await loaded;
+    if ('message' in entry) return failureLine(entry, folders.project);
+    const name = queueName(STAGE, entry.definition);
+    return await oneAtATime(name, () => bundleHandler(entry, folders.bundles, made));
+  } catch (error) {
+    return `${relative(folders.project, file)}: ${messageOf(error)}`;
+  }
 }
 
 async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<string, Made>): Promise<BundledHandler> {
   const functionName = queueName(STAGE, entry.definition);
   const bundle = join(bundles, functionName, 'index.mjs');
   const before = made.get(functionName);
-  if (before === undefined || before.signature !== (await signatureOf(before.sources))) {
+  const isNew = before === undefined || before.signature !== (await signatureOf(before.sources));
+  if (isNew) {
     made.delete(functionName);
     const root = join(import.meta.dirname, '../..');
     const alias = { [handlerAlias]: entry.file };
@@ -82,7 +97,7 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
     const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
     if (signature !== undefined) made.set(functionName, { sources, signature });
   }
-  return { ...entry, functionName, bundle };
+  return { ...entry, functionName, bundle, isNew };
 }
 
 /** Returns undefined if a source was saved since `begun`: the bundle may contain its old or its new text. */
@@ -92,6 +107,18 @@ async function signatureOf(sources: readonly string[], begun = Number.POSITIVE_I
   return stats.map((file) => `${file?.mtimeMs}-${file?.size}`).join(' ');
 }
 
+function openLanes(): Lane {
+  const lanes = new Map<string, Promise<unknown>>();
+  return (functionName, build) => {
+    const built = (lanes.get(functionName) ?? Promise.resolve()).then(build);
+    lanes.set(
+      functionName,
+      built.catch(() => undefined),
+    );
+    return built;
+  };
+}
+
 function nameOfFile(file: string): string {
-  return (file.split('/').at(-1) ?? '').replace(/\.ts$/, '').replaceAll('-', '_');
+  return basename(file, '.ts').replaceAll('-', '_');
 }

@@ -13,8 +13,8 @@ interface Watched {
 }
 
 /**
- * Calls `reload` after a watched file was saved, and prints a line if it fails. Returns a function that stops the watch
- * and waits for a call in progress.
+ * Calls `reload` after a watched file was saved, also during another call, and prints a line if it fails. Returns a
+ * function that stops the watch and waits for the calls in progress.
  */
 export async function watchSources(
   { folder, file }: Watched,
@@ -23,11 +23,15 @@ export async function watchSources(
 ): Promise<() => Promise<void>> {
   const reportFailure = (error: unknown) => printLine(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
-  let last: Promise<void> = Promise.resolve();
+  let updated: Promise<void> = Promise.resolve();
+  const calls = new Set<Promise<void>>();
   const onChange = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      last = last.then(folders.update).then(reload).catch(reportFailure);
+      updated = updated.catch(() => undefined).then(folders.update);
+      const call = updated.then(reload).catch(reportFailure);
+      calls.add(call);
+      void call.then(() => calls.delete(call));
     }, QUIET_MS);
   };
   const folders = watchFolders(folder, onChange);
@@ -39,7 +43,7 @@ export async function watchSources(
     folders.close();
     files.close();
     clearTimeout(timer);
-    await last;
+    await Promise.all(calls);
   };
 }
 

@@ -19,6 +19,8 @@ export interface SuperviseOptions {
   readonly printLine: (line: string) => void;
   /** Fired when every child process is being killed: none is restarted from then on. */
   readonly halt: AbortSignal;
+  /** Fired when the stack stops. Running jobs need the process, so one more restart is attempted, and no second one. */
+  readonly stop: AbortSignal;
 }
 
 const FIRST_DELAY_MS = 200;
@@ -28,20 +30,22 @@ const LONGEST_DELAY_MS = 5_000;
 export function supervise<T extends Running>(
   first: T,
   restart: () => Promise<T>,
-  { name, printLine, halt }: SuperviseOptions,
+  { name, printLine, halt, stop }: SuperviseOptions,
 ): Supervised<T> {
   let current = first;
-  let stopping = false;
-  const over = () => stopping || halt.aborted;
+  let isLast = false;
+  const stopping = new AbortController();
+  const ended = AbortSignal.any([stopping.signal, halt]);
 
   async function restartUntilUp(): Promise<T | undefined> {
-    for (let delay = FIRST_DELAY_MS; !over(); delay = Math.min(delay * 2, LONGEST_DELAY_MS)) {
+    for (let delay = FIRST_DELAY_MS; !ended.aborted; delay = Math.min(delay * 2, LONGEST_DELAY_MS)) {
       try {
         return await restart();
       } catch (error) {
-        if (over()) break;
+        if (ended.aborted) break;
         printLine(`${name} does not start: ${messageOf(error)}`);
-        await wait(delay, undefined, { signal: halt }).catch(() => undefined);
+        if (stop.aborted) break;
+        await wait(delay, undefined, { signal: AbortSignal.any([ended, stop]) }).catch(() => undefined);
       }
     }
     return undefined;
@@ -50,12 +54,13 @@ export function supervise<T extends Running>(
   async function watch(): Promise<void> {
     for (;;) {
       await current.exited;
-      if (over()) return;
+      if (ended.aborted || isLast) return;
+      isLast = stop.aborted;
       printLine(`${name} died; restarting it`);
       const next = await restartUntilUp();
       if (next === undefined) return;
       current = next;
-      if (stopping) return current.stop();
+      if (stopping.signal.aborted) return current.stop();
       printLine(`${name} is running again`);
     }
   }
@@ -64,7 +69,7 @@ export function supervise<T extends Running>(
   return {
     current: () => current,
     stop: async () => {
-      stopping = true;
+      stopping.abort();
       await current.stop();
       await watching;
     },

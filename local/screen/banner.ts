@@ -16,6 +16,7 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
     '',
     `  Database   ${withoutPassword(stack.databaseUrl)}     npx millrace psql`,
+    '             its URL with the password: npx millrace url',
     `  SQS        ${stack.sqsEndpoint}${stack.services.sqs.ours ? '' : '     set by AWS_ENDPOINT_URL_SQS'}`,
     `  Lambda     ${stack.runner.endpoint}`,
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,

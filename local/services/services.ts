@@ -27,6 +27,8 @@ export interface ServicesOptions {
   readonly printLine: (line: string) => void;
   /** Fired when every child process is being killed. */
   readonly halt: AbortSignal;
+  /** Fired when the stack stops. */
+  readonly stop: AbortSignal;
 }
 
 const DATA_REFUSED = /^Postgres did not start|contains no Postgres data/;
@@ -65,12 +67,18 @@ async function allOrNone<T extends readonly (Promise<Stoppable> | Stoppable)[]>(
   return Promise.all(starts);
 }
 
-async function openPostgres({ children, data, printLine, halt }: ServicesOptions): Promise<Supervised<PostgresServer>> {
+async function openPostgres({
+  children,
+  data,
+  printLine,
+  halt,
+  stop,
+}: ServicesOptions): Promise<Supervised<PostgresServer>> {
   const start = (port: number) => startPostgres({ children, folder: join(data, 'postgres'), port });
   const first = await startOnUsualPort('postgres', start, printLine).catch((error: unknown) => {
     throw withAdvice(error);
   });
-  return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt });
+  return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt, stop });
 }
 
 /** Adds the command that resolves a failure caused by damaged data; the server's own message does not name it. */
@@ -90,11 +98,11 @@ async function openSqs(options: ServicesOptions): Promise<SqsServer> {
 async function openService(
   name: 'sqs' | 'mailbox',
   args: readonly string[],
-  { children, printLine, halt }: ServicesOptions,
+  { children, printLine, halt, stop }: ServicesOptions,
 ): Promise<Supervised<ServiceProcess>> {
   const start = (port: number) => startService(children, name, ['--port', String(port), ...args]);
   const first = await startOnUsualPort(name, start, printLine);
-  return supervise(first, () => start(first.port), { name, printLine, halt });
+  return supervise(first, () => start(first.port), { name, printLine, halt, stop });
 }
 
 async function openFiles(folder: string, printLine: (line: string) => void): Promise<FileServer & Stoppable> {

@@ -104,3 +104,23 @@ it('a payload can contain a long array', async () => {
 
   expect([single.status, bulk.status]).toEqual([201, 201]);
 });
+
+it.each([
+  ['query /until', '/admin/dlq?since=2026-03-01T00:00:00Z&until=2026-02-28T00:00:00Z', undefined, 'since'],
+  ['query /until', '/admin/dlq/groups?since=2026-03-01T00:00:00Z&until=2026-02-28T00:00:00Z', undefined, 'since'],
+  [
+    'query /created_to',
+    '/admin/jobs?created_from=2026-03-01T00:00:00Z&created_to=2026-02-28T00:00:00Z',
+    undefined,
+    'created_from',
+  ],
+  ['body /until', '/admin/redrives', { since: '2026-03-01T00:00:00Z', until: '2026-02-28T00:00:00Z' }, 'since'],
+  ['body /until', '/admin/dlq/discard', { since: '2026-03-01T00:00:00Z', until: '2026-02-28T00:00:00Z' }, 'since'],
+])('refuses an interval without a time in it, with both times (%s): %s', async (place, path, body, first) => {
+  const { status, body: answer } = await ask(path, body === undefined ? {} : { method: 'POST', body });
+
+  expect(status).toBe(422);
+  expect(answer.detail).toBe(
+    `${place}: 2026-02-28T00:00:00Z is before ${first}, 2026-03-01T00:00:00Z: no time is between them`,
+  );
+});

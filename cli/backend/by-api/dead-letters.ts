@@ -1,4 +1,5 @@
 import { DeadLetter, DeadLetterDetail, Groups, ShownGroup } from '../../../api/documents.ts';
+import { MOST_FOUND } from '../../../core/dead-letters/find-group.ts';
 import type { DeadLetterGroup } from '../../../core/dead-letters/group-dead-letters.ts';
 import type { ListedDeadLetter, PinnedFilter } from '../../../core/dead-letters/list-dead-letters.ts';
 import type { Backend, SeenDeadLetter } from '../backend.ts';
@@ -35,7 +36,7 @@ export function deadLettersByApi(client: Client) {
       return found && fromDocument(found.document);
     },
     findGroups: async (beginning) => {
-      const groups = await groupDeadLetters(client, { group: beginning }, 2);
+      const groups = await groupDeadLetters(client, { group: beginning }, MOST_FOUND);
       return groups.flatMap(({ fingerprint }) => fingerprint ?? []);
     },
   } satisfies Partial<Backend>;

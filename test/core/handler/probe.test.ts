@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -87,4 +88,31 @@ it('imports a few files at a time', async () => {
   expect(verdicts).toEqual(files.map(() => undefined));
   expect(now).toBe(0);
   expect(most).toBeLessThanOrEqual(4);
+});
+
+it('imports other files while one is imported again, and ends the import of a version that was replaced', async () => {
+  const folder = await temporaryFolder();
+  const files = ['slow.mjs', 'fast.mjs'].map((name) => join(folder, name)) as [string, string];
+  const seen = ['first', 'second'].map((name) => join(folder, name)) as [string, string];
+  // The first import passes the limit of processor time; the second waits for half an hour.
+  await writeFile(
+    files[0],
+    `import { existsSync, writeFileSync } from 'node:fs';
+    const [first, second] = ${JSON.stringify(seen)};
+    const isAgain = existsSync(first);
+    writeFileSync(isAgain ? second : first, '');
+    while (!isAgain);
+    setInterval(() => 1, 10);
+    await new Promise(() => undefined);`,
+  );
+  await writeFile(files[1], 'export default 1;');
+  const probe = openProbe({ processorMs: 1_000, turns: 18_000 });
+
+  const slow = probe(files[0]);
+  await expect.poll(() => existsSync(seen[1]), { timeout: 30_000 }).toBe(true);
+  const fast = await probe(files[1]);
+  await writeFile(files[0], 'export default 2;');
+
+  expect([fast, await probe(files[0])]).toEqual([undefined, undefined]);
+  expect(await slow).toEqual({ message: 'was saved again while it was imported' });
 });

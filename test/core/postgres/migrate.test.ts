@@ -31,6 +31,19 @@ describe('migrate', () => {
     expect(log.events('migration_applied').map(({ migration }) => migration)).toEqual(names);
   });
 
+  it.each([
+    ['select 1;\n\ncreate table millrace.more (id nothing);', 3],
+    ['-- ü\n\ninsert into nowhere values (1);', 3],
+    ['selec 1;', 1],
+  ])('names the line of the statement that fails: %j', async (sql, line) => {
+    const database = await migrated();
+    const folder = await folderWith({ '9001_more.sql': sql });
+
+    const migrating = migrate({ connectionString: database.url, folder, log });
+
+    await expect(migrating).rejects.toThrow(`migration 9001_more, line ${line}: `);
+  });
+
   it('applies a file that a later release adds', async () => {
     const database = await migrated();
     const folder = await folderWith({ '9001_more.sql': 'create table millrace.more (id int)' });

@@ -46,3 +46,24 @@ it('a file in functions/ reloads the handlers', async () => {
 
   await eventually(() => expect(reloads()).toBe(1));
 });
+
+it('a file that is saved during a reload starts another one', async () => {
+  const project = await temporaryFolder();
+  const folder = join(project, 'functions');
+  await mkdir(folder);
+  const first = Promise.withResolvers<void>();
+  let reloads = 0;
+  const reload = async () => {
+    reloads += 1;
+    await first.promise;
+  };
+  const end = await watchSources({ folder, file: join(project, '.env') }, reload, () => undefined);
+
+  await writeFile(join(folder, 'slow.ts'), 'export default 1;');
+  await eventually(() => expect(reloads).toBe(1));
+  await writeFile(join(folder, 'fast.ts'), 'export default 1;');
+
+  await eventually(() => expect(reloads).toBe(2));
+  first.resolve();
+  await end();
+});
