@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED } from '../core/handler/naming.ts';
 import { LARGEST_ID } from '../core/job.ts';
 import { isStorable } from '../core/text.ts';
 import { isInYears } from '../core/time.ts';
@@ -23,7 +24,7 @@ const TimeOrNull = z.iso.datetime().nullable();
 
 export const JobTypeName = z
   .string()
-  .regex(/^[a-z][a-z0-9_]*$/, 'expected lower-case letters, digits and _, a letter first')
+  .regex(JOB_TYPE, `expected ${JOB_TYPE_EXPECTED}`)
   .max(60, 'expected at most 60 characters');
 export const RoutingKeyName = z
   .string()

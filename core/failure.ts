@@ -16,6 +16,8 @@ const LONGEST_STACK = 32_000;
 const LONGEST_NAME = 200;
 /** How many errors of a chain of causes are read: a longer chain is probably a cycle. */
 const MOST_CAUSES = 5;
+/** Members of an AggregateError that a retry policy compares. */
+const MOST_COMPARED = 100;
 /** Members of an AggregateError that its message contains. */
 const MOST_MEMBERS = 3;
 
@@ -38,14 +40,55 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Returns the name, code and class names that a retry policy can list, the most specific first. */
+/**
+ * Returns the names, codes and class names that a retry policy can list: those of the thrown value first, then those of
+ * the errors behind it. `fetch` throws a TypeError, and only its cause has the code ECONNREFUSED.
+ */
 export function failureLabels(thrown: unknown): string[] {
-  return attempt(() => labelsOf(thrown)) ?? [typeof thrown];
+  const labels = attempt(() => labelsOf(thrown)) ?? [];
+  const behind = errorsBehind(thrown).flatMap((error) => attempt(() => labelsOf(error)) ?? []);
+  const all = new Set([...(isInstance(thrown, Error) ? [] : [typeof thrown]), ...labels, ...behind]);
+  return [...all];
 }
 
+/** Returns the causes of an error, the members of an AggregateError, and theirs, level by level. */
+function errorsBehind(thrown: unknown): unknown[] {
+  const seen = new Set<unknown>([thrown]);
+  let level: unknown[] = [thrown];
+  for (let depth = 1; depth < MOST_CAUSES; depth++) {
+    const next = level.flatMap(heldBy).filter((error) => !seen.has(error));
+    level = [...new Set(next)].slice(0, MOST_COMPARED);
+    for (const error of level) seen.add(error);
+  }
+  seen.delete(thrown);
+  return [...seen];
+}
+
+/** Returns what an error holds: its cause, its members, and for a SuppressedError the two errors of `using`. */
+function heldBy(holder: unknown): object[] {
+  if (!isInstance(holder, Error)) return [];
+  const read = (field: string) => attempt(() => (holder as unknown as Record<string, unknown>)[field]);
+  const members = attempt(() => {
+    const errors = read('errors');
+    return Array.isArray(errors) ? errors.slice(0, MOST_COMPARED) : [];
+  });
+  const held = [
+    read('cause'),
+    ...(members ?? []),
+    ...(isSuppressed(holder) ? [read('error'), read('suppressed')] : []),
+  ];
+  return held.filter((one): one is object => typeof one === 'object' && one !== null);
+}
+
+function isSuppressed(holder: Error): boolean {
+  return text(() => holder.name) === 'SuppressedError';
+}
+
+/** A value that is not an Error has only a code, as the causes of some libraries do. */
 function labelsOf(thrown: unknown): string[] {
-  if (!(thrown instanceof Error)) return [typeof thrown];
-  const labels = [text(() => thrown.name), text(() => (thrown as { code?: unknown }).code)];
+  const code = text(() => (thrown as { code?: unknown } | null | undefined)?.code);
+  if (!(thrown instanceof Error)) return code === '' ? [] : [code];
+  const labels = [text(() => thrown.name), code];
   let prototype: unknown = Object.getPrototypeOf(thrown);
   while (prototype instanceof Object && prototype !== Object.prototype) {
     labels.push(text(() => (prototype as object).constructor.name));

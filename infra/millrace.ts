@@ -4,6 +4,7 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/handler/catalog.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
+import type { Variables } from '../core/handler/variables.ts';
 import { Api } from './constructs/api.ts';
 import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
@@ -23,9 +24,11 @@ import { prove } from './plan/proofs.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
 import type { Settings } from './settings/settings.ts';
 
-export interface MillraceProps extends Omit<Settings, 'handlersFolder' | 'network'> {
+export interface MillraceProps extends Omit<Settings, 'handlersFolder' | 'network' | 'variables'> {
   /** One entry per handler file, as `loadCatalog` returns them. */
   readonly handlers: readonly HandlerEntry[];
+  /** The environment: variables that set the attempts of handlers, such as `MILLRACE_MAX_ATTEMPTS`. Default: none. */
+  readonly variables?: Variables;
   /** Without `place`, functions run in a new VPC with a new database, or outside a VPC with an existing one. */
   readonly network: { readonly place?: Place; readonly egress?: Egress };
   /** Version of the product, which the API reports. */
@@ -55,7 +58,7 @@ export class Millrace extends Construct {
       throw new Error('a stack can contain one Millrace: give the other its own stack and stage');
     }
     this.stage = props.stage;
-    const plans = props.handlers.map((entry) => planHandler(props.stage, entry));
+    const plans = props.handlers.map((entry) => planHandler(props.stage, entry, props.variables));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;

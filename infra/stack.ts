@@ -4,6 +4,8 @@ import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
 import { failureLine, type HandlerEntry, loadCatalog } from '../core/handler/catalog.ts';
 import { openProbe } from '../core/handler/probe.ts';
+import { unreadVariables } from '../core/handler/unread-variables.ts';
+import type { Variables } from '../core/handler/variables.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
 import type { Context } from './settings/context.ts';
 import type { NetworkChoice } from './settings/place-settings.ts';
@@ -15,18 +17,25 @@ const MANY = 0.8 * MOST_RESOURCES;
 
 const probe = openProbe();
 
-/** Makes the stack of one stage from the context of the app. */
-export async function makeStack(app: App, context: Context): Promise<Stack> {
+/** Makes the stack of one stage from the context of the app and the environment of the command. */
+export async function makeStack(app: App, context: Context, environment: Variables = {}): Promise<Stack> {
   const { handlersFolder, network, ...settings } = readSettings(context);
+  // A setting is more explicit than the environment, which a shell inherits.
+  const variables = { ...environment, ...settings.variables };
   const handlers = await readHandlers(handlersFolder);
   const stack = new Stack(app, `millrace-${settings.stage}`);
   new Millrace(stack, 'Millrace', {
     ...settings,
     handlers,
+    variables,
     network: toNetwork(stack, network),
     version: readVersion(),
   });
   checkSize(stack, handlers.length);
+  const addresses = handlers.map(({ definition }) => definition);
+  for (const line of unreadVariables(variables, addresses)) {
+    Annotations.of(stack).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
+  }
   return stack;
 }
 

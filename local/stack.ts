@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { allSettings } from '../core/config.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
@@ -9,6 +10,7 @@ import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { beginBundling } from './functions/bundling.ts';
+import type { HandlerSettings } from './functions/deploy-handler.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { openDotEnv } from './functions/dot-env.ts';
 import { openEndSubscription } from './functions/end-subscription.ts';
@@ -92,12 +94,11 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
-  // Read again at each reload, so that a saved .env file applies.
   const readDotEnv = openDotEnv({ project, fixed, printLine });
-  const ofHandlers = async () => ({ ...environment, ...ofSamples(smtpUrl), ...(await readDotEnv()) });
+  const settings = openSettings(readDotEnv, { ...environment, ...ofSamples(smtpUrl) });
   const bundled = await during('importing and bundling functions/handlers', bundling.first);
   const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
-  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, environment: ofHandlers });
+  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -107,6 +108,18 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: () => all.disposeAsync(),
+  };
+}
+
+type Strings = Readonly<Record<string, string>>;
+
+/** Returns a function that reads the `.env` file again at each reload, so that a saved file applies. */
+function openSettings(readDotEnv: () => Promise<Strings>, environment: Strings) {
+  return async (): Promise<HandlerSettings> => {
+    const ofProject = await readDotEnv();
+    // As with other programs, a variable of the process overrides the file.
+    const variables = { ...ofProject, ...allSettings() };
+    return { environment: { ...environment, ...ofProject }, variables };
   };
 }
 

@@ -140,6 +140,7 @@ async function publishState(project: string, stack: Stack): Promise<void> {
       queueUrl,
       deadLetterQueueUrl,
     })),
+    variables: stack.handlers.variables(),
     mailFolder: stack.services.mailFolder,
     smtpUrl: stack.smtpUrl,
     filesUrl: stack.services.files.url,

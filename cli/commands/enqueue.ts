@@ -9,7 +9,7 @@ import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
-import { duration, jobName, key, time, whole } from '../options/values.ts';
+import { duration, jobName, jobType as jobTypeOf, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -30,7 +30,7 @@ interface EnqueueFlags {
 export function addEnqueue(program: Command): void {
   program
     .command('enqueue')
-    .argument('<job_type>', 'the job type, such as send_reminder', jobName)
+    .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
     .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z; a date alone is midnight UTC', time)

@@ -1,7 +1,9 @@
 import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
+import { allSettings } from '../../core/config.ts';
 import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
 import { openProbe } from '../../core/handler/probe.ts';
+import { type Variables, withVariables } from '../../core/handler/variables.ts';
 import { findAbove } from '../../local/find-above.ts';
 import { STAGE } from '../../local/state.ts';
 import { assertTrustedCode, assertTrustedFolder } from '../../local/trust.ts';
@@ -43,7 +45,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   return {
     stage: STAGE,
     address: addressesOf(found.state),
-    catalog: await loadCatalog(join(found.folder, HANDLERS), openProbe()),
+    catalog: withVariablesIn(await loadCatalog(join(found.folder, HANDLERS), openProbe()), found.state.variables),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
@@ -62,7 +64,20 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.
-  return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
+  return {
+    stage,
+    address: undefined,
+    catalog: withVariablesIn(catalog, allSettings()),
+    deploy: `npx cdk deploy -c stage=${stage} --revert-drift`,
+  };
+}
+
+/** Returns the definitions with the values of the variables with which they were deployed. */
+function withVariablesIn({ handlers, failures }: Catalog, variables: Variables = {}): Catalog {
+  return {
+    handlers: handlers.map((entry) => ({ ...entry, definition: withVariables(entry.definition, variables) })),
+    failures,
+  };
 }
 
 /** Returns the folder of the handlers of this project. */

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
+import { JOB_TYPE } from '../../core/handler/naming.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 import { isInYears } from '../../core/time.ts';
@@ -34,6 +35,12 @@ export function jobIdList(text: string, before: readonly string[] = []): string[
   return [...before, ...text.split(',').map((id) => jobId(id.trim()))];
 }
 
+export function jobType(text: string): string {
+  const name = jobName(text);
+  if (JOB_TYPE.test(name)) return name;
+  throw new InvalidArgumentError('Expected a job type without __, such as send_reminder.');
+}
+
 export function jobName(text: string): string {
   if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
   throw new InvalidArgumentError(
@@ -52,7 +59,7 @@ export function statuses(text: string, before: readonly JobStatus[] = []): JobSt
 }
 
 export function jobTypes(text: string, before: readonly string[] = []): string[] {
-  return [...before, ...text.split(',').map((name) => jobName(name.trim()))];
+  return [...before, ...text.split(',').map((name) => jobType(name.trim()))];
 }
 
 export function duration(text: string): Duration {

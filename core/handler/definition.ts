@@ -1,5 +1,6 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
 import type { PayloadSchema } from './payload.ts';
 import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
 import { readSchedule, type ScheduleOptions } from './schedule.ts';
@@ -18,6 +19,10 @@ export interface RunContext<Payload> {
   readonly log: Log<string>;
 }
 
+/** An option whose default the environment may set. */
+export const UNSET_OPTIONS = ['timeout', 'maxAttempts', 'retry'] as const;
+export type UnsetOption = (typeof UNSET_OPTIONS)[number];
+
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
 export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
   readonly jobType: string;
@@ -34,15 +39,18 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly nativeModules?: readonly string[];
   /** The schedules that enqueue its jobs, by name. */
   readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
+  /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
+  readonly unset?: readonly UnsetOption[];
   run(context: RunContext<never>): Promise<unknown>;
 }
 
 export const MOST_IN_FLIGHT = 100_000;
+export const ATTEMPTS_BOUNDS = [1, 1000] as const;
 export const TIMEOUT_BOUNDS = [1, 880] as const;
 export const CONCURRENCY_BOUNDS = [2, 1000] as const;
 export const SIZE_BOUNDS = [1, 10_000] as const;
 export const WINDOW_BOUNDS = [0, 300] as const;
-const NAME = /^[a-z][a-z0-9_]*$/;
+const ROUTING_KEY = /^[a-z][a-z0-9_]*$/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
@@ -52,15 +60,17 @@ const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
  */
 export function checkDefinition(definition: HandlerDefinition): void {
   const { jobType, routingKey, batch, nativeModules = [] } = definition;
-  checkName('jobType', jobType);
-  if (routingKey !== '') checkName('routingKey', routingKey);
+  checkName('jobType', jobType, JOB_TYPE, JOB_TYPE_EXPECTED);
+  if (routingKey !== '') {
+    checkName('routingKey', routingKey, ROUTING_KEY, 'lower-case letters, digits and _, a letter first');
+  }
   if (jobType.length + routingKey.length > 60) {
     throw new SettingError('jobType and routingKey', 'at most 60 characters together', `${jobType}.${routingKey}`);
   }
   checkCode(definition);
   whole('timeout', definition.timeoutSeconds, ...TIMEOUT_BOUNDS);
   whole('memory', definition.memoryMb, 128, 10_240);
-  whole('maxAttempts', definition.maxAttempts, 1, 1000);
+  whole('maxAttempts', definition.maxAttempts, ...ATTEMPTS_BOUNDS);
   checkPolicy(definition.retry);
   whole('concurrency', definition.concurrency, ...CONCURRENCY_BOUNDS);
   whole('batch.size', batch?.size, ...SIZE_BOUNDS);
@@ -85,9 +95,9 @@ function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): 
   if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
 }
 
-function checkName(field: string, name: string): void {
-  if (typeof name === 'string' && NAME.test(name)) return;
-  throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
+function checkName(field: string, name: string, form: RegExp, expected: string): void {
+  if (typeof name === 'string' && form.test(name)) return;
+  throw new SettingError(field, expected, name);
 }
 
 /** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */

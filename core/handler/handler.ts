@@ -8,6 +8,7 @@ import {
   type RunContext,
   SIZE_BOUNDS,
   TIMEOUT_BOUNDS,
+  UNSET_OPTIONS,
   WINDOW_BOUNDS,
 } from './definition.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
@@ -20,7 +21,7 @@ export type { HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {
-  /** The kind of work, `[a-z][a-z0-9_]*`, such as `send_reminder`. Stored in rows: never rename. */
+  /** The kind of work, `[a-z][a-z0-9_]*` without `__`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
   /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
   routingKey?: string;
@@ -87,6 +88,7 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
     maxInFlight: options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * size),
     ...(nativeModules !== undefined && { nativeModules }),
     ...(schedules !== undefined && { schedules }),
+    unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     run: options.run as HandlerDefinition['run'],
   };
 }

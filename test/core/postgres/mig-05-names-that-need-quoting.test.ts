@@ -73,7 +73,9 @@ describe('MIG-05', () => {
           );
         await engine.pool.query('delete from millrace.jobs_live');
 
-        expect(taken).toBe(/^[a-z][a-z0-9_]*$/.test(name) && !name.endsWith('\n') && name.length <= 60);
+        expect(taken).toBe(
+          /^[a-z][a-z0-9_]*$/.test(name) && !name.endsWith('\n') && !name.includes('__') && name.length <= 60,
+        );
       }),
       { numRuns: 60 },
     );

@@ -86,6 +86,26 @@ it.each([
   expect(end.outcome.kind).toBe('dead_letter');
 });
 
+const fetchFailed = new TypeError('fetch failed', {
+  cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+});
+
+it.each([
+  ['a code that only the cause has', { retryOn: ['ECONNREFUSED'] }, fetchFailed, 'failed'],
+  ['a code of a member', { retryOn: ['ECONNREFUSED'] }, new AggregateError([fetchFailed]), 'failed'],
+  ['a code that no cause has', { retryOn: ['ETIMEDOUT'] }, fetchFailed, 'dead_letter'],
+  [
+    'a cause that may not be retried',
+    { retryOn: ['TypeError'], deadLetterOn: ['ECONNREFUSED'] },
+    fetchFailed,
+    'dead_letter',
+  ],
+])('a filter matches the errors behind the thrown one: %s', async (_what, filters, thrown, kind) => {
+  const end = await attempt(throwing(thrown), { policy: retry.fixed(1, filters) });
+
+  expect(end.outcome.kind).toBe(kind);
+});
+
 it.each([
   ['a payload that violates the schema', '{"n": "five"}', /^payload\/n: /],
   ['a number that JavaScript would change', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
