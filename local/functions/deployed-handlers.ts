@@ -13,6 +13,7 @@ import type { Api } from './api-function.ts';
 import type { Bundling } from './bundling.ts';
 import { type DeployDeps, type DeployedVersion, deployHandler, type HandlerSettings } from './deploy-handler.ts';
 import type { BundledHandler, ReadFile, ReadingHandlers } from './handler-bundles.ts';
+import { refuseTaken } from './taken-schedules.ts';
 
 export interface HandlersDeps extends DeployDeps {
   readonly project: string;
