@@ -75,7 +75,7 @@ create table millrace.operations (
   id bigint generated always as identity primary key,
   kind text not null check (kind in ('redrive')),
   filter jsonb not null,
-  rate_per_second double precision check (rate_per_second > 0),
+  rate_per_second double precision check (rate_per_second between 0.00001 and 10000),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
   -- The current walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
   -- because their rows were locked.
@@ -220,8 +220,9 @@ begin
   if fault is not null then
     raise exception 'start_redrive: %', fault using errcode = 'invalid_parameter_value';
   end if;
-  if not coalesce(rate_per_second > 0 and rate_per_second <= 10000, true) then
-    raise exception 'start_redrive: rate_per_second: expected more than 0 and at most 10000 jobs a second, got %',
+  -- At the lowest rate, a job moves in 28 hours; Postgres cannot add the interval of a much lower one to a time.
+  if not coalesce(rate_per_second between 0.00001 and 10000, true) then
+    raise exception 'start_redrive: rate_per_second: expected 0.00001 to 10000 jobs a second, got %',
       rate_per_second using errcode = 'invalid_parameter_value';
   end if;
   if cardinality(groups) > 1 and groups[1] <> filter ->> 'group' then

@@ -134,8 +134,8 @@ export function errorPart(text: string): string {
 /** Accepts jobs per second. */
 export function rate(text: string): number {
   const value = Number(/^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)?.[1]);
-  if (value > 0 && value <= 10_000) return value;
-  throw new InvalidArgumentError('Expected jobs per second, above 0 and at most 10000, such as 50/s or 0.5/s.');
+  if (value >= 0.000_01 && value <= 10_000) return value;
+  throw new InvalidArgumentError('Expected jobs per second, 0.00001 to 10000, such as 50/s or 0.5/s.');
 }
 
 export function key(text: string): string {

@@ -4,10 +4,10 @@ import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
 
-it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
+it.each([[0], [-1], [20_000], [1e-320], [1e-300], [0.000_009], [Number.NaN]])('refuses a rate of %s', async (rate) => {
   const starting = startRedrive(engine.db, {}, { rate });
 
-  await expect(starting).rejects.toThrow(/rate_per_second: expected more than 0 and at most 10000/);
+  await expect(starting).rejects.toThrow(/rate_per_second: expected 0.00001 to 10000/);
 });
 
 it.each([
