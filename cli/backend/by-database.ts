@@ -23,7 +23,6 @@ import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readStats } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
-import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
 import {
@@ -35,10 +34,8 @@ import {
 } from '../../core/schedules/change-schedule.ts';
 import { listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
+import { isRefused } from './after-change.ts';
 import { type Backend, MOST_REDRIVES } from './backend.ts';
-
-/** SQLSTATE insufficient_privilege: the login of an application may enqueue but not read jobs. */
-const MAY_NOT_LOOK = '42501';
 
 /** Returns a backend that uses SQL. */
 export function backendByDatabase(db: Database): Backend {
@@ -54,7 +51,7 @@ export function backendByDatabase(db: Database): Backend {
     enqueue: (job) => insertJob({ query: (text, values) => db.query(text, values) }, job),
     isHandled: async (id) => {
       const shown = await showJob(db, id).catch((error: unknown) => {
-        if (errorCode(error) === MAY_NOT_LOOK) return undefined;
+        if (isRefused(error)) return undefined;
         throw error;
       });
       return shown?.handled;

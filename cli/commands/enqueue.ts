@@ -3,6 +3,7 @@ import type { Duration } from '../../core/duration.ts';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import { closest } from '../../core/text.ts';
+import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
@@ -69,8 +70,9 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
-    if ((await backend.isHandled(enqueued.id)) === false) {
-      warn(`no handler for ${handlerName(job)} is registered; the job waits${await findSimilar(backend, address)}`);
+    if ((await afterChange(backend.isHandled(enqueued.id))) === false) {
+      const similar = (await afterChange(findSimilar(backend, address))) ?? '';
+      warn(`no handler for ${handlerName(job)} is registered; the job waits${similar}`);
     }
     if (options.watch) return watch(backend, enqueued, options);
     if (options.json) print(toJson(enqueued));
@@ -86,7 +88,12 @@ async function findSimilar(backend: Backend, address: HandlerAddress): Promise<s
 }
 
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
-  const ended = await watchJob(backend, enqueued.id);
+  const ended = await watchJob(backend, enqueued.id).catch((error: unknown) => {
+    if (json) print(toJson(enqueued));
+    if (!isRefused(error)) throw error;
+    const reason = `job ${enqueued.id} was enqueued; following it requires the role millrace_operator`;
+    throw new CommandFailure(EXIT.refused, reason, { cause: error });
+  });
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
   return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;
