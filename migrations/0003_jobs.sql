@@ -46,6 +46,7 @@ create table millrace.jobs (
   result jsonb,
   progress jsonb,
   traceparent text,
+  constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   -- In the name of an environment variable, __ separates the job type from the routing key.
   constraint "job_type contains no __" check (strpos(job_type, '__') = 0),

@@ -36,6 +36,7 @@ create table millrace.schedules (
   created_at timestamptz not null default millrace.clock(),
   constraint "name is 1 to 100 lower-case letters, digits, - and _, a letter first" check (name ~ '^[a-z][a-z0-9_-]{0,99}$'),
   -- The rules of jobs, so that the jobs of a schedule can be stored.
+  constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   constraint "job_type contains no __" check (strpos(job_type, '__') = 0),
   constraint "routing_key is empty or lower-case letters, digits and _" check (routing_key ~ '^([a-z][a-z0-9_]*)?$'),

@@ -27,6 +27,9 @@ interface EnqueueFlags {
   readonly watch?: boolean;
 }
 
+/** The most handlers that a warning names. */
+const MOST_NAMED = 5;
+
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
   program
@@ -57,12 +60,17 @@ export function addEnqueue(program: Command): void {
     .action(action(runEnqueue));
 }
 
-async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string, given: string): Promise<number> {
+async function runEnqueue(
+  options: EnqueueFlags & GlobalOptions,
+  jobType: string,
+  given: string,
+  command: Command,
+): Promise<number> {
   if (options.in !== undefined && options.at !== undefined) {
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
-  const payload = await readPayload(given);
+  const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
@@ -81,10 +89,20 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   });
 }
 
-/** Returns a question that names the registered handler with a similar name; empty without one. */
+/**
+ * Returns a question with the arguments for the registered handlers of the same job type, or else for the one with a
+ * similar name; empty without one.
+ */
 async function findSimilar(backend: Backend, address: HandlerAddress): Promise<string> {
-  const similar = closest(handlerName(address), (await backend.listHandlers()).map(handlerName));
-  return similar === undefined ? '' : `; did you mean ${similar}?`;
+  const handlers = await backend.listHandlers();
+  const near = closest(handlerName(address), handlers.map(handlerName));
+  const keyed = address.routingKey === '' ? handlers.filter(({ jobType }) => jobType === address.jobType) : [];
+  const similar = keyed.length > 0 ? keyed.slice(0, MOST_NAMED) : handlers.filter((one) => handlerName(one) === near);
+  return similar.length === 0 ? '' : `; did you mean ${similar.map(argumentsFor).join(' or ')}?`;
+}
+
+function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
+  return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
 }
 
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {

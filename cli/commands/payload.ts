@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
 import { messageOf } from '../../core/failure.ts';
 import { loadOne } from '../../core/handler/catalog.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
@@ -11,29 +12,34 @@ import { assertTrustedCode } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { readInput } from '../options/input.ts';
+import { repeatWithFile } from '../options/repeat.ts';
 import { warn } from '../screen/terminal.ts';
 import { namesTarget } from '../target/target.ts';
 
 /** A person waits, so the check of a payload ends sooner than the start of a stack. */
 const IMPORT_LIMITS = { processorMs: 3_000, turns: 50 };
 
-/** Returns the payload as typed, or standard input for `-`; without a byte order mark. */
-export async function readPayload(given: string): Promise<string> {
-  return given === '-' ? readInput() : withoutMark(given);
+/**
+ * Returns the payload as typed, or standard input for `-`; without a byte order mark. Rejects at once what every handler
+ * would reject later: text that is not JSON, duplicate keys, numbers that JavaScript would change, and values that
+ * Postgres cannot store.
+ * @throws PayloadInvalid that names the field; CommandFailure if the text is the name of a file.
+ */
+export async function readPayload(given: string, command: Command): Promise<string> {
+  const json = given === '-' ? await readInput() : withoutMark(given);
+  await checkPayloadText(json).catch((error: unknown) => {
+    if (given === '-' || !looksLikeFile(json)) throw error;
+    const line = repeatWithFile(command, given, json.replace(/^@/, '') || 'payload.json');
+    throw new CommandFailure(EXIT.usage, `${messageOf(error)}; to read the payload from a file: ${line}`);
+  });
+  return json;
 }
 
 /**
- * Rejects at once what the handler would reject later: text that is not JSON, duplicate keys, numbers that JavaScript
- * would change, values that Postgres cannot store, and a payload that does not match the schema, if the handler's file
- * is available.
+ * Rejects at once a payload that does not match the schema, if the handler's file is available.
  * @throws PayloadInvalid that names the field.
  */
 export async function checkPayload(address: HandlerAddress, json: string, options: GlobalOptions): Promise<void> {
-  await checkPayloadText(json).catch((error: unknown) => {
-    throw looksLikeFile(json)
-      ? new CommandFailure(EXIT.usage, `${messageOf(error)}; ${fileHint(address, json)}`)
-      : error;
-  });
   const schema = await findSchema(address, options);
   if (schema !== undefined) await checkPayloadText(json, schema);
 }
@@ -41,11 +47,6 @@ export async function checkPayload(address: HandlerAddress, json: string, option
 /** Returns whether the text is the name of a file, with or without the mark of other programs, such as `@job.json`. */
 function looksLikeFile(text: string): boolean {
   return /^@|^[^\s{["]+\.json$/.test(text) || (/^[^\s{["]/.test(text) && text.length < 1000 && existsSync(text));
-}
-
-function fileHint({ jobType }: HandlerAddress, text: string): string {
-  const file = text.replace(/^@/, '') || 'payload.json';
-  return `to read the payload from a file: npx millrace enqueue ${jobType} - < ${file}`;
 }
 
 /** Returns the schema of the handler in the `functions/handlers` of this project. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
-import { checkPayloadText } from '../../core/handler/payload.ts';
 import {
   type CatchUp,
   EXAMPLE_TICK,
@@ -12,7 +11,7 @@ import {
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
-import { duration, jobName, key, scheduleName, whole } from '../options/values.ts';
+import { duration, jobName, jobType as jobTypeOf, key, scheduleName, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -37,7 +36,7 @@ export function addScheduleCreate(schedules: Command): void {
   schedules
     .command('create')
     .argument('<schedule>', 'the name of the new schedule', scheduleName)
-    .argument('<job_type>', 'the job type, such as send_reminder', jobName)
+    .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('create a schedule; a deployment neither changes nor removes it')
     .option('--cron <fields>', "minute, hour, day of the month, month, day of the week, such as '0 3 * * *'")
@@ -60,10 +59,9 @@ export function addScheduleCreate(schedules: Command): void {
       ),
     )
     .action(
-      action<CreateFlags>(async (options, name: string, jobType: string, given: string) => {
+      action<CreateFlags>(async (options, ...[name, jobType, given, command]: [string, string, string, Command]) => {
         const address = { jobType, routingKey: options.routingKey ?? '' };
-        const payload = await readPayload(given);
-        await checkPayloadText(payload);
+        const payload = await readPayload(given, command);
         const spec = specOf(name, address, options, payload);
         await checkPayload(address, tickPayload(payload, spec.tickKey, EXAMPLE_TICK), options);
         if (!(await withBackend(options, (backend) => backend.createSchedule(spec)))) {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
-import { JOB_TYPE } from '../../core/handler/naming.ts';
+import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 import { isInYears } from '../../core/time.ts';
@@ -36,6 +36,10 @@ export function jobIdList(text: string, before: readonly string[] = []): string[
 }
 
 export function jobType(text: string): string {
+  const keyed = keyedAddress(text);
+  if (keyed !== undefined) {
+    throw new InvalidArgumentError(`Did you mean ${keyed.jobType} --routing-key ${keyed.routingKey}?`);
+  }
   const name = jobName(text);
   if (JOB_TYPE.test(name)) return name;
   throw new InvalidArgumentError('Expected a job type without __, such as send_reminder.');

@@ -22,6 +22,11 @@ export function toAddress(name: string): HandlerAddress {
   return { jobType, routingKey };
 }
 
+/** Returns the address that text in the form of a keyed handler's name denotes; undefined for any other text. */
+export function keyedAddress(text: string): HandlerAddress | undefined {
+  return /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/.test(text) ? toAddress(text) : undefined;
+}
+
 /** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */
 export function queueName(stage: string, address: HandlerAddress): string {
   return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;
