@@ -96,7 +96,8 @@ create table millrace.operations (
 -- Redrive by filter: what matches, and a redrive that the dispatcher processes step by step.
 
 -- The open dead letters that match a filter, for all methods. Its keys, all optional: job_types, routing_key, job_ids,
--- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+-- since and until (times), error (part of its text, case-insensitive), group (at least the first 4 characters of a fingerprint),
+-- until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -163,7 +164,7 @@ begin
       when 'job_ids' then 'an array of jobs'' ids, at most 100000'
       when 'routing_key' then 'a string of at most 60 characters'
       when 'error' then 'a part of the error text, of 1 to 500 characters'
-      when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
+      when 'group' then 'at least the first 4 characters of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
       when 'until' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
@@ -184,7 +185,7 @@ begin
           and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
-        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
+        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{4,64}$'
         else jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 60 end;
     if not fits then
       return format('%s: expected %s, got %s', key, expected,

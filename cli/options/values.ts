@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
@@ -12,8 +13,12 @@ const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\
 
 /** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
-  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID) return text;
+  if (isJobId(text)) return text;
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
+}
+
+export function isJobId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 }
 
 /** Returns a parser for the number of a row that is not a job; `expected` describes it, with an example. */
@@ -126,8 +131,8 @@ export function routingKey(text: string): string {
 
 /** Accepts the beginning of a fingerprint. */
 export function group(text: string): string {
-  if (/^[0-9a-f]{4,64}$/i.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('Expected a group as npx millrace dlq groups shows it, such as 7f3ac01b.');
+  if (GROUP.test(text.toLowerCase())) return text.toLowerCase();
+  throw new InvalidArgumentError(`Expected ${GROUP_EXPECTED}, as npx millrace dlq groups shows it, such as 7f3ac01b.`);
 }
 
 export function errorPart(text: string): string {

@@ -47,8 +47,9 @@ it.each([
   ['{"error": ""}', /error: expected a part of the error text, of 1 to 500 characters, got ""/],
   ['{"error": " \\t"}', /error: expected a part of the error text/],
   [`{"error": "${'x'.repeat(501)}"}`, /error: expected a part of the error text, .*, got "x{199}…$/],
-  ['{"group": ""}', /group: expected the beginning of a fingerprint, such as "5f65afc7", got ""/],
-  ['{"group": "%"}', /group: expected the beginning of a fingerprint/],
+  ['{"group": ""}', /group: expected at least the first 4 characters of a fingerprint, such as "5f65afc7", got ""/],
+  ['{"group": "%"}', /group: expected at least the first 4 characters of a fingerprint/],
+  ['{"group": "5f6"}', /group: expected at least the first 4 characters of a fingerprint/],
   [
     '{"since": "2026-02-30T00:00:00Z"}',
     /since: expected a time with a time zone, such as .*, got "2026-02-30T00:00:00Z"/,
