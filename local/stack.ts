@@ -74,7 +74,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
-  const bundling = beginBundling(project, join(data, 'bundles'));
+  const bundling = beginBundling(project, join(data, 'bundles'), printLine);
   const starting = openServices({ ...options, data, otherSqs });
   const services = open.adopt(await during('starting the servers', starting), (started) => started.close());
   stop.throwIfAborted();

@@ -13,7 +13,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { readInput } from '../options/input.ts';
 import { repeatWithFile } from '../options/repeat.ts';
-import { warn } from '../screen/terminal.ts';
+import { printMessage, warn } from '../screen/terminal.ts';
 import { namesTarget } from '../target/target.ts';
 
 /** A person waits, so the check of a payload ends sooner than the start of a stack. */
@@ -53,7 +53,7 @@ function looksLikeFile(text: string): boolean {
 async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
   const folder = findCode(options);
   if (folder === undefined) return undefined;
-  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS));
+  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS, { printLine: printMessage }));
   if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
   return undefined;

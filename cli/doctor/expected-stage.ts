@@ -9,6 +9,7 @@ import { STAGE } from '../../local/state.ts';
 import { assertTrustedCode, assertTrustedFolder } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
+import { printMessage } from '../screen/terminal.ts';
 import { addressesOf, findOwnStack } from '../target/own-stack.ts';
 import { namesTarget } from '../target/target.ts';
 
@@ -45,7 +46,10 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   return {
     stage: STAGE,
     address: addressesOf(found.state),
-    catalog: withVariablesIn(await loadCatalog(join(found.folder, HANDLERS), openProbe()), found.state.variables),
+    catalog: withVariablesIn(
+      await loadCatalog(join(found.folder, HANDLERS), openProbe(undefined, { printLine: printMessage })),
+      found.state.variables,
+    ),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
@@ -60,7 +64,7 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
     );
   }
   assertTrustedFolder(folder);
-  const catalog = await loadCatalog(folder, openProbe()).catch(() => {
+  const catalog = await loadCatalog(folder, openProbe(undefined, { printLine: printMessage })).catch(() => {
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.

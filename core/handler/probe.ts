@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Probe } from './catalog.ts';
+import { reportSlow, type SlowImport } from './slow-import.ts';
 
 /** When an import is given up. Neither limit depends on how fast or how busy the machine is. */
 export interface ProbeLimits {
@@ -60,7 +61,7 @@ type Verdict = Awaited<ReturnType<Probe>>;
  * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
  * file once, and ends the probe of a version that another one has replaced.
  */
-export function openProbe(limits = LIMITS): Probe {
+export function openProbe(limits = LIMITS, slow?: SlowImport): Probe {
   const known = new Map<string, { state: string; verdict: Promise<Verdict>; replaced: AbortController }>();
   const turns = openTurns();
   return async (file) => {
@@ -70,7 +71,7 @@ export function openProbe(limits = LIMITS): Probe {
     if (before?.state === state) return before.verdict;
     before?.replaced.abort();
     const replaced = new AbortController();
-    const verdict = probeTwice(file, limits, { turns, replaced: replaced.signal });
+    const verdict = probeTwice(file, limits, { turns, replaced: replaced.signal, slow });
     known.set(file, { state, verdict, replaced });
     return verdict;
   };
@@ -80,10 +81,15 @@ interface Circumstances {
   readonly turns: Turns;
   /** Fired when the file was saved again. */
   readonly replaced: AbortSignal;
+  readonly slow: SlowImport | undefined;
 }
 
-async function probeTwice(file: string, limits: ProbeLimits, { turns, replaced }: Circumstances): Promise<Verdict> {
-  const first = await turns.beside(() => probe(file, limits, replaced));
+async function probeTwice(
+  file: string,
+  limits: ProbeLimits,
+  { turns, replaced, slow }: Circumstances,
+): Promise<Verdict> {
+  const first = await turns.beside(() => reportSlow(file, probe(file, limits, replaced), slow));
   if (!first?.isOverLimit) return first?.verdict;
   const higher = { processorMs: AGAIN * limits.processorMs, turns: AGAIN * limits.turns };
   const second = await turns.afterOthers(() => probe(file, higher, replaced));

@@ -19,8 +19,8 @@ export interface Bundling {
 }
 
 /** Bundles every function of a project into `folder`. */
-export function beginBundling(project: string, folder: string): Bundling {
-  const read = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder });
+export function beginBundling(project: string, folder: string, printLine: (line: string) => void): Bundling {
+  const read = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder, printLine });
   const bundleHandlers = async (): Promise<ReadingHandlers> => {
     const handlers = await read();
     const ready = await Promise.all(handlers.files.values());

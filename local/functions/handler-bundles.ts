@@ -33,6 +33,7 @@ export interface HandlerFolders {
   readonly folder: string;
   /** The folder to which bundles are written. */
   readonly bundles: string;
+  readonly printLine: (line: string) => void;
 }
 
 /** Resolution of the clock that file systems use for timestamps, with a margin. */
@@ -60,7 +61,7 @@ interface Bundler {
 export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandlers> {
   const bundler: Bundler = { folders, made: new Map(), oneAtATime: openLanes() };
   // The probe imports each file in another process: at import a file may loop, or exit its process.
-  const probe = openProbe();
+  const probe = openProbe(undefined, folders);
   return async () => {
     const { files, misplaced } = await beginCatalog(folders.folder, probe);
     return {

@@ -116,3 +116,25 @@ it('imports other files while one is imported again, and ends the import of a ve
   expect([fast, await probe(files[0])]).toEqual([undefined, undefined]);
   expect(await slow).toEqual({ message: 'was saved again while it was imported' });
 });
+
+it.each([
+  ['a top-level await', 'setInterval(() => 1, 10); await new Promise(() => undefined);'],
+  ['a loop', 'while (true);'],
+  ['an import of a slow module', `await import('data:text/javascript,${'while (true);'}');`],
+])('reports once that a file with %s is still imported', async (_what, source) => {
+  const file = join(await temporaryFolder(), 'hang-it.mjs');
+  await writeFile(file, source);
+  const lines: string[] = [];
+  const probe = openProbe({ processorMs: 500, turns: 5 }, { printLine: (line) => lines.push(line), afterMs: 50 });
+
+  await Promise.all([probe(file), probe(file)]);
+
+  expect(lines).toEqual(['hang-it.mjs: still importing']);
+});
+
+it('does not report a file that is imported at once', async () => {
+  const file = join(await temporaryFolder(), 'quick.mjs');
+  await writeFile(file, 'export default 1;');
+
+  await openProbe(undefined, { printLine: expect.unreachable, afterMs: 600_000 })(file);
+});
