@@ -56,7 +56,15 @@ function shown(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value, plain) ?? 'null');
   } catch {
+    return inspected(value);
+  }
+}
+
+function inspected(value: unknown): string {
+  try {
     return cut(inspect(value, { breakLength: Number.POSITIVE_INFINITY }), LONGEST_FIELD);
+  } catch {
+    return '(unreadable)';
   }
 }
 
@@ -105,9 +113,15 @@ export function errorField({ name, message, stack }: StoredError): LogFields {
   };
 }
 
-/** Converts errors to objects, so that a log query can select `error.name`. */
+/** Converts errors to objects, so that a log query can select `error.name`, and shows what JSON would omit. */
 function plain(_key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
+  if (typeof value === 'function') return inspected(value);
+  if (isInstance(value, Set)) return [...value];
+  if (isInstance(value, Map)) {
+    const entries = [...value];
+    return entries.every(([name]) => typeof name === 'string') ? Object.fromEntries(entries) : entries;
+  }
   if (isInstance(value, Error)) {
     return errorField(describeFailure(value));
   }
