@@ -74,6 +74,10 @@ export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalo
   };
 }
 
+/** What a handler in another language or form contains, beside the handlers and in a subfolder. */
+const HANDLER_BESIDE = /\bdefineHandler\s*\(|\bjobType\s*:/;
+const HANDLER_BELOW = /\bdefineHandler\s*\(/;
+
 /** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
 async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -83,7 +87,7 @@ async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
     .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
   const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
   return texts
-    .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
+    .filter(({ file, text }) => (dirname(file) === resolve(folder) ? HANDLER_BESIDE : HANDLER_BELOW).test(text))
     .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
