@@ -118,7 +118,7 @@ export function openProgram(): Command {
     .configureOutput({
       writeOut: (text) => void write('stdout', text),
       writeErr: (text) => void write('stderr', text),
-      outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
+      outputError: (text) => printError(withoutPassword(cutArgument(text.replace(/^error: /, '').trimEnd()))),
     })
     .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
@@ -144,6 +144,11 @@ function refuseApi(command: Command): void {
 /** Masks passwords: an error repeats what was typed, and a mistyped option can contain an address. */
 function withoutPassword(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
+}
+
+/** Cuts an argument that commander repeats in an error. */
+function cutArgument(text: string): string {
+  return text.replace(/(argument|value) '(.{60}).{20,}' is invalid/s, "$1 '$2…' is invalid");
 }
 
 /** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */

@@ -6,6 +6,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { readInput } from '../options/input.ts';
+import { quoted } from '../options/repeat.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { exactJson, toJson } from '../screen/json.ts';
 import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
@@ -66,8 +67,12 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
 }
 
 async function readStatements(given: string | undefined): Promise<string> {
-  if (given !== undefined && given !== '-') return withoutMark(given);
-  if (given === undefined && process.stdin.isTTY) {
+  if (given !== undefined && /^\S+\.sql$/i.test(given)) {
+    const line = `npx millrace sql < ${quoted(given)}`;
+    throw new CommandFailure(EXIT.usage, `${given} is the name of a file, not a statement: ${line}`);
+  }
+  if (given !== undefined && given !== '-' && given.trim() !== '') return withoutMark(given);
+  if (given?.trim() === '' || (given === undefined && process.stdin.isTTY)) {
     throw new CommandFailure(
       EXIT.usage,
       'expected a statement, such as: npx millrace sql "select * from millrace.jobs"',

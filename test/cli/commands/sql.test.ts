@@ -129,3 +129,17 @@ describe('sql at Ctrl-C', () => {
     expect(await notes()).toEqual(['old']);
   });
 });
+
+it.each<[string[], string | undefined, string]>([
+  [['nofile.sql'], undefined, 'npx millrace sql < nofile.sql'],
+  [['reports/last.SQL'], undefined, 'npx millrace sql < reports/last.SQL'],
+  [[''], undefined, 'expected a statement'],
+  [[' \n'], undefined, 'expected a statement'],
+  [[], '', 'standard input is empty'],
+  [['-'], '\n', 'standard input is empty'],
+])('sql refuses what is not a statement: %j', async (args, input, sentence) => {
+  const { code, stdout, stderr } = await sql(args, input);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(sentence);
+});
