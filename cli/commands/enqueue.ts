@@ -32,8 +32,11 @@ const MOST_NAMED = 5;
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  program
-    .command('enqueue')
+  const command = program.command('enqueue');
+  // A copied setting belongs to one command.
+  const { outputError } = command.configureOutput();
+  command
+    .configureOutput({ outputError: (text, write) => outputError?.(withTimeOption(text), write) })
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
@@ -58,6 +61,18 @@ export function addEnqueue(program: Command): void {
       ),
     )
     .action(action(runEnqueue));
+}
+
+/** The names that the API and SQL have for the options of this command. */
+const OTHER_NAMES = { '--delay': '--in', '--run-at': '--at' } as const;
+
+/** Returns the error about an unknown option with the option that has its meaning here. */
+function withTimeOption(text: string): string {
+  const [, given] = /^error: unknown option '(--[\w-]+)'/.exec(text.replaceAll('_', '-')) ?? [];
+  if (given === undefined) return text;
+  const name = closest(given, Object.keys(OTHER_NAMES)) as keyof typeof OTHER_NAMES | undefined;
+  const known = name && OTHER_NAMES[name];
+  return known === undefined ? text : `${text.split('\n')[0]}; did you mean ${known}?\n`;
 }
 
 async function runEnqueue(

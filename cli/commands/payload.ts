@@ -20,8 +20,8 @@ import { namesTarget } from '../target/target.ts';
 const IMPORT_LIMITS = { processorMs: 3_000, turns: 50 };
 
 /**
- * Returns the payload as typed, or standard input for `-`; without a byte order mark. Rejects at once what every handler
- * would reject later: text that is not JSON, duplicate keys, numbers that JavaScript would change, and values that
+ * Returns the payload as typed, or standard input for `-`; without a byte order mark. Rejects at once what every
+ * handler would reject later: text that is not JSON, duplicate keys, numbers that JavaScript would change, and values that
  * Postgres cannot store.
  * @throws PayloadInvalid that names the field; CommandFailure if the text is the name of a file.
  */

@@ -10,8 +10,8 @@ interface Assignment {
 }
 
 /**
- * Returns what is wrong with the text of a `.env` file, as `.env:2: why`: `parseEnv` skips such lines, or reads them in
- * another way than their author expects. A fault contains no value and no invalid name: either can be part of a secret.
+ * Returns what is wrong with the text of a `.env` file, as `.env:2: why`: `parseEnv` skips such lines, or reads more
+ * or less than their author expects. A fault contains no value and no invalid name: either can be part of a secret.
  */
 export function dotEnvFaults(text: string): string[] {
   const lines = text.split(/\r?\n/);

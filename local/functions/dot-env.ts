@@ -14,7 +14,8 @@ export interface DotEnvOptions {
 /**
  * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json,
  * if it exists. It prints a line when other users on the machine can read the file, which it still reads, for each line
- * of the file that has a fault, and when the file sets a variable of the stack; each line is printed again only if it has not applied in between.
+ * of the file that has a fault, and when the file sets a variable of the stack; each line is printed again only if it
+ * has not applied in between.
  */
 export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => Promise<Record<string, string>> {
   const path = join(project, '.env');

@@ -175,3 +175,14 @@ describe("a job type in the form of a handler's name", () => {
     expect(stderr).toContain('Did you mean mail --routing-key bulk?');
   });
 });
+
+it.each([
+  ['--delay', '--in'],
+  ['--dely', '--in'],
+  ['--run-at', '--at'],
+  ['--run_at', '--at'],
+])('enqueue answers %s with %s', async (flag, known) => {
+  const { code, stderr } = await run('enqueue', 'mail', '{}', flag, '5m');
+
+  expect({ code, stderr }).toEqual({ code: 2, stderr: `error: unknown option '${flag}'; did you mean ${known}?\n` });
+});
