@@ -86,22 +86,6 @@ it('enqueue suggests a registered handler with a similar name', async () => {
 });
 
 describe('CLI-01: enqueue', () => {
-  it.each([[['a', '--group-key', 'k'.repeat(600)]], [['a', '--unique-key', 'k'.repeat(501)]], [['A'.repeat(600)]]])(
-    'does not repeat a long argument',
-    async (args) => {
-      const { code, stderr } = await enqueue(args);
-
-      expect(code).toBe(2);
-      expect(stderr.length).toBeLessThan(300);
-    },
-  );
-
-  it('says that standard input is empty', async () => {
-    const { code, stderr } = await enqueue(['a', '-'], { input: '' });
-
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: standard input is empty\n' });
-  });
-
   it.each([
     [['A'], 'Expected lower-case letters'],
     [['a', '--in', 'soon'], 'Expected a duration'],

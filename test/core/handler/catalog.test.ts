@@ -188,7 +188,6 @@ it('throws when the folder does not exist', async () => {
 it('names files that define a handler but are not loaded, and accepts modules that handlers import', async () => {
   const misplaced = ['below/deeper/old.js', 'below/old.ts', 'old.cts', 'old.js', 'old.mjs'];
   const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
-  const legacy = { 'legacy.js': `module.exports = { jobType: 'legacy', run() {} };` };
   const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
 
   const catalog = await catalogOf({
