@@ -190,12 +190,7 @@ it('names files that define a handler but are not loaded, and accepts modules th
   const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
   const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
 
-  const catalog = await catalogOf({
-    ...Object.fromEntries(files),
-    ...legacy,
-    ...modules,
-    'new.ts': handler(`jobType: 'new'`),
-  });
+  const catalog = await catalogOf({ ...Object.fromEntries([...files, ['legacy.js', `module.exports = { jobType: 'legacy' };`]]), ...modules, 'new.ts': handler(`jobType: 'new'`) });
 
   const message = 'is ignored: a handler must be a .ts file directly in the handlers folder';
   expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
