@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, relative, resolve, sep } from 'node:path';
 import { type CatalogFailure, type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
 import { type HandlerAddress, handlerFile } from './naming.ts';
 
@@ -62,7 +62,11 @@ async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
   const others = found
     .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
     .map(({ parentPath, name }) => resolve(parentPath, name))
-    .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
+    .filter(
+      (file) =>
+        !relative(folder, file).split(sep).some(isForeign) &&
+        !(file.endsWith('.ts') && dirname(file) === resolve(folder)),
+    );
   const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
   return texts
     .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
@@ -87,5 +91,15 @@ export async function loadOne(
 }
 
 async function listFiles(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
+  return (await readdir(folder))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !isForeign(file))
+    .sort();
+}
+
+/**
+ * Returns whether the author of a handler did not choose the name of a file or folder: installed packages, and
+ * hidden files such as the locks of Emacs (`.#a.ts`) and the attributes that macOS writes (`._a.ts`).
+ */
+export function isForeign(name: string): boolean {
+  return name === 'node_modules' || name.startsWith('.');
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -178,4 +178,20 @@ it('names files that define a handler but are not loaded, and accepts modules th
   const message = 'is ignored: a handler must be a .ts file directly in the handlers folder';
   expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
   expect(catalog.failures).toEqual(misplaced.map((file) => ({ file, message })));
+});
+
+it('ignores the hidden files that editors and file systems put beside a handler', async () => {
+  const folder = await folderOf({
+    'a.ts': handler(`jobType: 'a'`),
+    '._a.ts': '\0\x05\x16\x07',
+    '.b.ts': handler(`jobType: 'b'`),
+    '.history/a.ts': handler(`jobType: 'a'`),
+    'lib/.a.js': handler(`jobType: 'a'`),
+  });
+  await symlink('me@host.1:2', join(folder, '.#a.ts'));
+
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
+
+  expect(catalog?.handlers.map(({ name }) => name)).toEqual(['a']);
+  expect(catalog?.failures).toEqual([]);
 });
