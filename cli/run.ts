@@ -25,6 +25,7 @@ import { examples, explainSubcommands } from './options/action.ts';
 import { refuseReplaced } from './options/input.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
+import { withoutPasswords } from './screen/passwords.ts';
 import { printError, printMessage } from './screen/terminal.ts';
 
 /** All commands, in the order of the help. */
@@ -116,7 +117,7 @@ export function openProgram(): Command {
     .configureOutput({
       writeOut: (text) => void write('stdout', text),
       writeErr: (text) => void write('stderr', text),
-      outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
+      outputError: (text) => printError(withoutPasswords(text.replace(/^error: /, '').trimEnd())),
     })
     .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
@@ -137,11 +138,6 @@ function refuseApi(command: Command): void {
   const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));
   if (name === undefined || command.optsWithGlobals<GlobalOptions>().apiUrl === undefined) return;
   throw new CommandFailure(EXIT.usage, `${name} works on the stack on this machine: omit --api-url`);
-}
-
-/** Masks passwords: an error repeats what was typed, and a mistyped option can contain an address. */
-function withoutPassword(text: string): string {
-  return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
 }
 
 /** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */
