@@ -143,6 +143,9 @@ function refuseApi(command: Command): void {
 /** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */
 const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD'];
 
+/** Failures whose sentences repeat arguments. */
+const ABOUT_ARGUMENTS: readonly ExitCode[] = [EXIT.usage, EXIT.notFound];
+
 /** Reports an error and returns the exit code. */
 function report(error: unknown): ExitCode {
   // Commander has reported it already; --help and --version are not failures.
@@ -150,8 +153,12 @@ function report(error: unknown): ExitCode {
     printMessage('All commands: npx millrace --help');
   }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof CommandFailure) {
+    const isTyped = ABOUT_ARGUMENTS.includes(error.exitCode);
+    printError(isTyped ? withoutPasswords(error.message) : error.message);
+    return error.exitCode;
+  }
   printError(messageOf(error));
-  if (error instanceof CommandFailure) return error.exitCode;
   return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }
 

@@ -24,6 +24,7 @@ describe.each(ADDRESSES)('the password of %s', (address) => {
     ['an unknown subcommand', ['jobs', address]],
     ['an unknown option', ['jobs', 'list', `--database-ulr=${address}`]],
     ['a further argument', ['stats', address]],
+    ['an argument that the command itself refuses', ['dlq', 'show', address]],
   ])('is not shown if the address is %s', async (_what, args) => {
     const { code, stderr } = await runCli(args);
 
@@ -45,6 +46,12 @@ it.each([
   ],
 ])('leaves the rest of the error: %s', (text, expected) => {
   expect(withoutPasswords(text)).toContain(expected);
+});
+
+it('leaves the example of an address', () => {
+  const text = 'DATABASE_URL: the address is malformed; expected postgres://user:password@host:5432/name';
+
+  expect(withoutPasswords(text)).toBe(text);
 });
 
 it.each(["unknown command 'ada@example.com'", "argument 'http://localhost:8080' is invalid.", ''])(
