@@ -1,5 +1,5 @@
 import { PayloadInvalid, TimedOut } from '../errors.ts';
-import { describeFailure, failureLabels, isInstance } from '../failure.ts';
+import { describeFailure, failureLabels } from '../failure.ts';
 import { fingerprintInHandler } from '../fingerprint.ts';
 import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
@@ -10,6 +10,7 @@ import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handle
 import { OVERRUN_SECONDS } from '../handler/timing.ts';
 import type { Log } from '../log.ts';
 import type { AttemptResult, Outcome } from '../outcome.ts';
+import { isInstance } from '../thrown.ts';
 import type { Time } from '../time.ts';
 import { traceAttempt } from '../tracing.ts';
 import { attemptFields } from './log-fields.ts';
