@@ -37,13 +37,13 @@ export interface EarlyEnd {
 /**
  * Returns an outcome for every open job of a process that has to end. The job at fault fails with the error. The others
  * keep the outcome that they have, or are due again at once without using an attempt. If no job can be charged, all
- * running jobs are, as after any other crash. If the owner is already settled and several jobs run, none is charged,
- * and each runs alone in its next attempt.
+ * running jobs are, as after any other crash. If the owner is already settled, none is charged, and each runs alone in
+ * its next attempt: the process ends, so what the owner left behind cannot follow them.
  */
 export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, error }: EarlyEnd): SettledRun[] {
   const guilty = open.find(({ attempt }) => attempt === owner);
   const running = open.filter(({ entered, result }) => entered && result === undefined);
-  const spared = guilty !== undefined || (owner !== undefined && running.length > 1);
+  const spared = owner !== undefined;
   const reason = describeFailure(error);
   const words = `${reason.name}: ${reason.message}`;
   const outcomeOf = (one: OpenJob): Outcome => {

@@ -61,3 +61,25 @@ it.each([
 
   expect(kinds).toMatchObject(others);
 });
+
+it.each([
+  ['one job', ['b']],
+  ['two jobs', ['b', 'c']],
+])('charges none of %s for an error of a job of an earlier batch', (_what, ids) => {
+  const open = ids.map((id) => openJob(id));
+
+  const kinds = kindsOf(open, { jobId: 'earlier' });
+
+  expect(kinds).toEqual(ids.map((id) => ({ id, kind: 'snoozed', suspect: true })));
+});
+
+it.each([
+  ['one job', ['b']],
+  ['two jobs', ['b', 'c']],
+])('charges %s that no known job ended', (_what, ids) => {
+  const open = ids.map((id) => openJob(id));
+
+  const kinds = kindsOf(open, undefined);
+
+  expect(kinds).toEqual(ids.map((id) => ({ id, kind: 'failed', suspect: true })));
+});
