@@ -83,3 +83,18 @@ it.each([
 
   expect(kinds).toEqual(ids.map((id) => ({ id, kind: 'failed', suspect: true })));
 });
+
+it('charges the job at fault with an error that cannot be read, and no other job', () => {
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  const open = ['a', 'b', 'c'].map((id) => openJob(id, id === 'a' ? '"done"' : undefined));
+  const error = Object.assign(new AggregateError([], 'hostile'), { errors: proxy });
+
+  const ends = endEarly(deps, open, { owner: open[1]?.attempt, error });
+
+  expect(ends.map(({ result }) => result.outcome)).toMatchObject([
+    { kind: 'succeeded' },
+    { kind: 'failed', error: { message: 'hostile' } },
+    { kind: 'snoozed', error: { message: expect.stringMatching(/because of job b: AggregateError: hostile$/) } },
+  ]);
+});
