@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Probe } from './catalog.ts';
 
@@ -20,9 +22,12 @@ const AGAIN = 2;
 const HANGS_MS = 600_000;
 /** Concurrent probes: dozens would use all memory of a small machine. */
 const AT_ONCE = 4;
-const IMPORTED = 'millrace: imported';
-const BUSY = 'millrace: busy';
-const WAITS = 'millrace: waits';
+// Each of these is followed by a random word of the probe: the file can print anything before and after it.
+const IMPORTED = 'imported ';
+const BUSY = 'busy ';
+const WAITS = 'waits ';
+/** Turns of the loop in which the output of a process that has exited is read. */
+const TURNS_TO_READ = 3;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
@@ -32,23 +37,23 @@ const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
   const { user, system } = process.cpuUsage();
-  if (user + system < workerData * 1000) return;
-  process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}');
+  if (user + system < workerData.processorMs * 1000) return;
+  process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}' + workerData.word);
   process.kill(process.pid, 'SIGKILL');
 }, 100)`;
 
 // The probe ignores an import that throws, because the next import of the file reports the error with its line.
 const PROBE = `
 const { Worker } = process.getBuiltinModule('node:worker_threads');
-const [file, processorMs, most] = process.argv.slice(1);
-new Worker(${JSON.stringify(WATCH)}, { eval: true, workerData: Number(processorMs) }).unref();
+const [file, word, processorMs, most] = process.argv.splice(1);
+new Worker(${JSON.stringify(WATCH)}, { eval: true, workerData: { processorMs, word } }).unref();
 let turns = Number(most);
 setInterval(() => {
   if (turns-- > 0) return;
-  process.getBuiltinModule('node:fs').writeSync(2, '${WAITS}');
+  process.getBuiltinModule('node:fs').writeSync(2, '${WAITS}' + word);
   process.kill(process.pid, 'SIGKILL');
 }, 100).unref();
-const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
+const done = () => process.stdout.write('${IMPORTED}' + word, () => process.exit());
 await import(file).catch(() => undefined);
 setImmediate(done);
 `;
@@ -134,7 +139,8 @@ const REPLACED: Refusal = { verdict: { message: 'was saved again while it was im
 
 function probe(file: string, limits: ProbeLimits, replaced: AbortSignal): Promise<Refusal | undefined> {
   if (replaced.aborted) return Promise.resolve(REPLACED);
-  const values = [pathToFileURL(file).href, `${limits.processorMs}`, `${limits.turns}`];
+  const word = randomUUID();
+  const values = [pathToFileURL(file).href, word, `${limits.processorMs}`, `${limits.turns}`];
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, ...values], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: HANGS_MS,
@@ -151,20 +157,31 @@ function probe(file: string, limits: ProbeLimits, replaced: AbortSignal): Promis
   return new Promise((resolve, reject) => {
     replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
-    child.on('close', (code, signal) => {
-      if (out.endsWith(IMPORTED)) return resolve(undefined);
+    child.on('exit', async (code, signal) => {
+      // Processes that the file started can keep the pipes open. What this one wrote is in them, and is read within a
+      // turn of the loop.
+      for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
+      for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
+      if (out.includes(IMPORTED + word)) return resolve(undefined);
       if (replaced.aborted) return resolve(REPLACED);
-      const message = overLimit(errors, limits, child.killed);
+      const message = overLimit({ errors, word, hangs: child.killed }, limits);
       if (message !== undefined) return resolve({ verdict: { message }, isOverLimit: true });
       resolve({ verdict: verdictOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });
     });
   });
 }
 
-function overLimit(errors: string, limits: ProbeLimits, hangs: boolean): string | undefined {
+interface Printed {
+  readonly errors: string;
+  readonly word: string;
+  readonly hangs: boolean;
+}
+
+function overLimit({ errors, word, hangs }: Printed, limits: ProbeLimits): string | undefined {
   const advice = 'move such work into run';
-  if (errors.endsWith(BUSY)) return `its import used ${limits.processorMs / 1000} s of processor time: ${advice}`;
-  if (errors.endsWith(WAITS)) return `its import waits for something that does not happen: ${advice}`;
+  if (errors.includes(BUSY + word))
+    return `its import used ${limits.processorMs / 1000} s of processor time: ${advice}`;
+  if (errors.includes(WAITS + word)) return `its import waits for something that does not happen: ${advice}`;
   return hangs ? `its import blocks its process: ${advice}` : undefined;
 }
 
