@@ -112,7 +112,7 @@ function toNewJob(
 }
 
 /** Returns the engine's refusal with pointers into the body; undefined for any other error. */
-function refusal(error: unknown, place: string): Faults | undefined {
+export function refusal(error: unknown, place: string): Faults | undefined {
   if (error instanceof PayloadInvalid) {
     const shown = error.faults.map(({ field, message }) => faultAt('body', `${place}/payload${field}`, message));
     return { shown, total: shown.length + error.more };

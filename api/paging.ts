@@ -44,12 +44,12 @@ export function writeCursor(id: string, question: unknown): string {
 }
 
 /**
- * Returns the id in a cursor.
+ * Returns the id in a cursor, or what else `isKey` accepts.
  * @throws Problem when the cursor was not made for this filter.
  */
-export function readCursor(cursor: string, question: unknown): string {
-  const [, id, hash] = /^([1-9]\d{0,18})\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {
+export function readCursor(cursor: string, question: unknown, isKey: (text: string) => boolean = isId): string {
+  const [, id, hash] = /^(.+)\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (id === undefined || !isKey(id) || writeCursor(id, question) !== cursor) {
     const detail =
       hash === undefined || hash === fingerprint(question)
         ? 'send next_cursor of a response unchanged, or omit it to start from the first page'
@@ -57,6 +57,10 @@ export function readCursor(cursor: string, question: unknown): string {
     throw new Problem('bad-cursor', detail, { errors: [{ in: 'query', pointer: '/cursor', detail }] });
   }
   return id;
+}
+
+function isId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 }
 
 function fingerprint(question: unknown): string {

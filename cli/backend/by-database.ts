@@ -26,6 +26,14 @@ import type { Database } from '../../core/postgres/database.ts';
 import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
+import {
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  runSchedule,
+} from '../../core/schedules/change-schedule.ts';
+import { listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { type Backend, MOST_REDRIVES } from './backend.ts';
 
@@ -59,11 +67,24 @@ export function backendByDatabase(db: Database): Backend {
     resumeHandler: (address) => resumeHandler(db, address),
     ...deadLettersByDatabase(db),
     ...redrivesByDatabase(db),
+    ...schedulesByDatabase(db),
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
     revokeApiKey: (id, options) => revokeApiKey(db, id, options),
     examine: (expected) => examineDatabase(db, expected),
   };
+}
+
+function schedulesByDatabase(db: Database) {
+  return {
+    listSchedules: (wish) => listSchedules(db, wish),
+    showSchedule: (name, ticks) => showSchedule(db, name, ticks),
+    createSchedule: (spec) => createSchedule(db, spec),
+    deleteSchedule: (name) => deleteSchedule(db, name),
+    pauseSchedule: (name) => pauseSchedule(db, name),
+    resumeSchedule: (name) => resumeSchedule(db, name),
+    runSchedule: (name) => runSchedule(db, name),
+  } satisfies Partial<Backend>;
 }
 
 function deadLettersByDatabase(db: Database) {

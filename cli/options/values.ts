@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { JOB_TYPE } from '../../core/handler/naming.ts';
+import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
 import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
 import { isInYears } from '../../core/time.ts';
 
@@ -141,4 +142,13 @@ export function key(text: string): string {
   const length = [...text].length;
   if (length >= 1 && length <= 500) return text;
   throw new InvalidArgumentError('Expected 1 to 500 characters.');
+}
+
+export function scheduleName(text: string): string {
+  if (SCHEDULE_NAME.test(text)) return text;
+  throw new InvalidArgumentError('Expected the name of a schedule, such as nightly-report.');
+}
+
+export function scheduleNames(text: string, before: readonly string[] = []): string[] {
+  return [...before, scheduleName(text)];
 }

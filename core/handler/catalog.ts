@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { basename, dirname, relative, resolve, sep } from 'node:path';
+import { claimSchedules } from './declared-schedules.ts';
 import { type CatalogFailure, type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
 import { type HandlerAddress, handlerFile } from './naming.ts';
 
@@ -50,9 +51,10 @@ export async function beginCatalog(folder: string, probe: Probe): Promise<Loadin
 export async function loadCatalog(folder: string, probe: Probe): Promise<Catalog> {
   const { files, misplaced } = await beginCatalog(folder, probe);
   const loaded = await Promise.all(files.map((file) => file.loaded));
+  const found = refuseTaken(loaded.filter((result) => 'definition' in result));
   return {
-    handlers: loaded.filter((result) => 'definition' in result),
-    failures: [...loaded.filter((result) => 'message' in result), ...misplaced],
+    handlers: found.filter((result) => 'definition' in result),
+    failures: [...[...loaded, ...found].filter((result) => 'message' in result), ...misplaced],
   };
 }
 
@@ -102,4 +104,13 @@ async function listFiles(folder: string): Promise<string[]> {
  */
 export function isForeign(name: string): boolean {
   return name === 'node_modules' || name.startsWith('.');
+}
+
+/** Replaces a handler that declares a schedule of an earlier file by a failure. */
+function refuseTaken(handlers: readonly HandlerEntry[]): (HandlerEntry | CatalogFailure)[] {
+  const owners = new Map<string, string>();
+  return handlers.map((entry) => {
+    const message = claimSchedules(owners, entry.definition, basename(entry.file));
+    return message === undefined ? entry : { file: entry.file, message };
+  });
 }

@@ -2,8 +2,10 @@ import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
 import type { PayloadSchema } from './payload.ts';
-import { checkPolicy, type RetryPolicy } from './policy-fields.ts';
+import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
+import { readSchedule, type ScheduleOptions } from './schedule.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
+import { whole } from './whole.ts';
 
 /** The argument of a handler's `run`. */
 export interface RunContext<Payload> {
@@ -35,6 +37,8 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
   readonly nativeModules?: readonly string[];
+  /** The schedules that enqueue its jobs, by name. */
+  readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
   run(context: RunContext<never>): Promise<unknown>;
@@ -82,6 +86,9 @@ export function checkDefinition(definition: HandlerDefinition): void {
     throw new SettingError('nativeModules', "a list of package names, such as ['sharp']", nativeModules);
   }
   checkLease(definition);
+  for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
+    readSchedule(name, definition, options, `schedules.${name}.`);
+  }
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {
@@ -111,13 +118,4 @@ function checkLease(definition: HandlerDefinition): void {
       `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
     maxInFlight,
   );
-}
-
-/**
- * Returns `value`.
- * @throws SettingError unless it is a whole number within the bounds.
- */
-export function whole(field: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new SettingError(field, `a whole number from ${least} to ${most}`, value);
 }

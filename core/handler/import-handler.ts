@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
+import { scheduleFault } from './declared-schedules.ts';
 import { checkDefinition, type DefinitionData, type HandlerDefinition } from './definition.ts';
 import { handlerFile, handlerName } from './naming.ts';
 
@@ -38,20 +39,24 @@ export async function importHandler(
 ): Promise<ImportedHandler | CatalogFailure> {
   try {
     const module: { default?: unknown } = await import(pathToFileURL(file).href);
-    return checkHandler(file, module.default, siblings);
+    return await checkHandler(file, module.default, siblings);
   } catch (error) {
     return describe(file, error);
   }
 }
 
-function checkHandler(file: string, exported: unknown, siblings: readonly string[]): ImportedHandler | CatalogFailure {
+async function checkHandler(
+  file: string,
+  exported: unknown,
+  siblings: readonly string[],
+): Promise<ImportedHandler | CatalogFailure> {
   if (exported === undefined) {
     return { file, message: 'has no default export; write `export default defineHandler({ … })`' };
   }
   if (!isDefinition(exported))
     return { file, message: 'its default export is not a handler: create it with defineHandler' };
-  const fault = faultOf(exported);
-  if (fault !== undefined) return { file, message: fault };
+  const message = faultOf(exported) ?? (await scheduleFault(exported));
+  if (message !== undefined) return { file, message };
   const name = handlerName(exported);
   const expected = handlerFile(exported);
   if (basename(file) === expected) return { definition: exported, file, name };

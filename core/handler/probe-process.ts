@@ -25,7 +25,7 @@ setInterval(() => {
   process.kill(process.pid, 'SIGKILL');
 }, 100)`;
 
-const [file = '', siblings = '[]', processorMs, most] = process.argv.slice(2);
+const [file = '', siblings = '[]', processorMs, most] = process.argv.splice(2);
 new Worker(WATCH, { eval: true, workerData: Number(processorMs) }).unref();
 let turns = Number(most);
 setInterval(() => {
@@ -69,6 +69,7 @@ function dataOf({
   batch,
   retry,
   nativeModules,
+  schedules,
   unset,
   ...rest
 }: HandlerDefinition): DefinitionData {
@@ -76,6 +77,7 @@ function dataOf({
   return {
     ...{ jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, concurrency, maxInFlight, retry, batch },
     ...(nativeModules !== undefined && { nativeModules }),
+    ...(schedules !== undefined && { schedules }),
     ...(unset !== undefined && { unset }),
   };
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Probe } from './catalog.ts';
 import { addSource, beginSources, forgetPackages, isCurrent, type Sources, type Told } from './probe-sources.ts';
@@ -22,6 +23,8 @@ const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
 const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;
+/** Turns of the loop in which the output of a process that has exited is read. */
+const TURNS_TO_READ = 3;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 /** Of what an import prints to standard error, this many characters are kept. */
@@ -91,13 +94,14 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
   const again = ending('was saved again while it was imported');
   if (replaced.aborted) return Promise.resolve(again);
   const child = startProcess([file, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
+  const report = child.stdio[3] as unknown as Readable;
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    if (errors.length < KEPT_ERRORS) errors += chunk.toString();
+    errors = (errors + chunk.toString()).slice(-KEPT_ERRORS);
   });
   let limit: 'busy' | 'waits' | undefined;
   return new Promise((resolve, reject) => {
-    createInterface(child.stdio[3] as Readable).on('line', (line) => {
+    createInterface(report).on('line', (line) => {
       const told = JSON.parse(line) as Told;
       if ('verdict' in told) {
         if ('definition' in told.verdict) forgetPackages(sources);
@@ -107,7 +111,10 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
     });
     replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
-    child.on('close', (code, signal) => {
+    child.on('exit', async (code, signal) => {
+      // Processes that the file started can keep the pipes open. What this one wrote is read within a turn of the loop.
+      for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
+      for (const pipe of [child.stderr, report]) pipe.destroy();
       if (replaced.aborted) return resolve(again);
       const message = overLimit(limit, limits, child.killed);
       if (message !== undefined) return resolve(ending(message, true));

@@ -1,6 +1,6 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, whole } from './definition.ts';
+import { ATTEMPTS_BOUNDS } from './definition.ts';
 import {
   asObject,
   checkExtras,
@@ -12,6 +12,7 @@ import {
   LONGEST_DELAY_SECONDS,
   type RetryPolicy,
 } from './policy-fields.ts';
+import { whole } from './whole.ts';
 
 export { type Jitter, LONGEST_DELAY_SECONDS, type RetryPolicy } from './policy-fields.ts';
 

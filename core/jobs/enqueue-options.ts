@@ -1,6 +1,7 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, type HandlerDefinition, whole } from '../handler/definition.ts';
+import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
+import { whole } from '../handler/whole.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
 

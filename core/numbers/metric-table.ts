@@ -59,6 +59,11 @@ export const PROMETHEUS_METRICS = {
     labels: ['handler'],
     help: '1 if an operator has paused the handler, else 0.',
   },
+  millrace_schedules: {
+    type: 'gauge',
+    labels: ['state'],
+    help: 'Number of schedules: active, paused, late, failed (without ticks), or no_handler.',
+  },
   millrace_build_info: {
     type: 'gauge',
     labels: ['version', 'node'],

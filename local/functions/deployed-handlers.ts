@@ -6,12 +6,14 @@ import { unreadVariables } from '../../core/handler/unread-variables.ts';
 import { checkVariables, variablesOf } from '../../core/handler/variables.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
+import { changeText } from '../../core/registry/register-schedules.ts';
 import { STAGE } from '../state.ts';
 import { fired } from '../stop-requests.ts';
 import type { Api } from './api-function.ts';
 import type { Bundling } from './bundling.ts';
 import { type DeployDeps, type DeployedVersion, deployHandler, type HandlerSettings } from './deploy-handler.ts';
 import type { BundledHandler, ReadFile, ReadingHandlers } from './handler-bundles.ts';
+import { refuseTaken } from './taken-schedules.ts';
 
 export interface HandlersDeps extends DeployDeps {
   readonly project: string;
@@ -136,10 +138,13 @@ async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Pro
   if (deps.stop.aborted || (ready.size === 0 && gone.length === 0 && state.started)) return;
   const files = [...ready];
   ready.clear();
-  await Promise.all(files.map(([name, file]) => deployOrComplain(deps, state, name, file)));
+  const checked = refuseTaken(deps.project, deployed, files);
+  await Promise.all(checked.map(([name, file]) => deployOrComplain(deps, state, name, file)));
   // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
   for (const name of gone) remove(deps, state, name);
-  await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
+  const registry = { db: deps.db, stage: STAGE, onWaiting: deps.printLine, isPartial: state.reading.size > 0 };
+  const changes = await registerHandlers(registry, [...deployed.values()]);
+  if (state.started) for (const change of changes) deps.printLine(`schedule ${changeText(change)}`);
   await onDeployed();
   const names = [...valid.keys()];
   const isNew = files.some(([, file]) => typeof file !== 'string' && file.isNew);

@@ -58,6 +58,7 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
     `update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'hold-words'
        where job_type = 'mail'`,
   );
+  await pool.query(`select millrace.create_schedule('nightly', 'any', '{"to": "payload-words"}', cron => '0 3 * * *')`);
   return { deadJob, doneJob, deadLetter, stray, redrive, key };
 }
 
@@ -93,6 +94,16 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   listHandlers: () => ({ path: '/admin/handlers' }),
   pauseHandler: () => ({ path: '/admin/handlers/mail/pause' }),
   resumeHandler: () => ({ path: '/admin/handlers/mail/resume' }),
+  createSchedule: ({ deadJob }) => ({
+    path: '/admin/schedules',
+    body: { schedule: `new-${deadJob}`, job_type: 'any', cron: '0 3 * * *' },
+  }),
+  listSchedules: () => ({ path: '/admin/schedules' }),
+  getSchedule: () => ({ path: '/admin/schedules/nightly' }),
+  runSchedule: () => ({ path: '/admin/schedules/nightly/run' }),
+  pauseSchedule: () => ({ path: '/admin/schedules/nightly/pause' }),
+  resumeSchedule: () => ({ path: '/admin/schedules/nightly/resume' }),
+  deleteSchedule: () => ({ path: '/admin/schedules/nightly' }),
   listAudit: () => ({ path: '/admin/audit' }),
   createApiKey: () => ({ path: '/admin/api-keys', body: { name: 'new', scopes: ['keys:admin'] } }),
   listApiKeys: () => ({ path: '/admin/api-keys' }),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
@@ -8,6 +8,12 @@ it.each([[0], [-1], [20_000], [1e-320], [1e-300], [0.000_009], [Number.NaN]])('r
   const starting = startRedrive(engine.db, {}, { rate });
 
   await expect(starting).rejects.toThrow(/rate_per_second: expected 0.00001 to 10000/);
+});
+
+it('steps at the lowest rate', async () => {
+  const after = await stepRedrive(engine.db, await startRedrive(engine.db, {}, { rate: 0.000_01 }), 3);
+
+  expect(after).toMatchObject({ expected: 0, done: 0 });
 });
 
 it.each([

@@ -43,14 +43,6 @@ it('moves all matching jobs in steps, and returns their number', async () => {
   expect(await statuses()).toEqual({ pending: 10 });
 });
 
-it('steps at the lowest rate', async () => {
-  await makeDead(1);
-
-  const after = await stepRedrive(engine.db, await startRedrive(engine.db, {}, { rate: 0.000_01 }), 3);
-
-  expect(after).toMatchObject({ status: 'running', expected: 1, done: 0 });
-});
-
 it.each([
   ['error', { error: 'DISK' }, 2],
   ['job type', { jobTypes: ['work'] }, 5],

@@ -36,6 +36,36 @@ it('imports a file to its end, and reports an error that its import throws', asy
   expect(verdicts).toEqual([NO_HANDLER, 'Error: here']);
 });
 
+const child = (options: string) =>
+  `import { spawn } from 'node:child_process'; spawn('sleep', ['60'], ${options}).unref();`;
+
+it.each([
+  ['prints when its process exits', "process.on('exit', () => console.log('bye'));", undefined],
+  ['prints an error when its process exits', "process.on('exit', () => console.error('bye'));", undefined],
+  ['prints without a line break', "process.stdout.write('hello');", undefined],
+  ['starts a process that keeps its output open', child("{ stdio: 'inherit', detached: true }"), undefined],
+  [
+    'exits after it has started such a process',
+    `${child("{ stdio: 'inherit', detached: true }")} process.exit(3);`,
+    /exit code 3/,
+  ],
+  [
+    'prints its arguments, and exits',
+    "process.stdout.write('imported ' + process.argv.join(), () => process.exit(0));",
+    /exit code 0/,
+  ],
+  [
+    'prints much, and throws',
+    "process.stderr.write('x'.repeat(500_000) + '\\n'); void Promise.reject(new Error('too late'));",
+    /Error: too late/,
+  ],
+])('judges a file that %s', async (_what, source, reason) => {
+  const verdict = await verdictOn(source);
+
+  if (reason === undefined) expect(verdict).toMatch(/^has no default export/);
+  else expect(verdict).toMatch(reason);
+});
+
 it('accepts a file that passes a limit beside others and not alone', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'handler.mjs');

@@ -9,7 +9,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   functions: ['core', 'api'],
   infra: ['core'],
   local: ['core', 'infra/bundle/options.ts'],
-  cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts'],
+  cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts', 'api/schedule-documents.ts'],
   migrations: [],
 };
 

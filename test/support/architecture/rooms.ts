@@ -23,10 +23,11 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   look: ['handler', 'postgres'],
   numbers: ['handler', 'postgres'],
   access: ['handler', 'postgres'],
+  schedules: ['handler', 'postgres', 'numbers'],
   run: ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
-  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters'],
+  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
   upkeep: ['postgres', 'numbers'],
 };
 
