@@ -102,7 +102,8 @@ const TURN_CLOCK = `
     as 'select statement_timestamp() + (select shift from public.test_clock)'`;
 
 const EMPTY = `
-  delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dead_letters; delete from millrace.job_attempts;
+  delete from millrace.jobs_live; delete from millrace.jobs_finished;
+  delete from millrace.dead_letters; delete from millrace.job_attempts;
   delete from millrace.operations; delete from millrace.dead_letter_queues; delete from millrace.job_timings;
   delete from millrace.job_timing_totals; delete from millrace.job_event_minutes; delete from millrace.job_counts;
   delete from millrace.upkeep; delete from millrace.cancel_requests; delete from millrace.job_events;
