@@ -7,12 +7,14 @@ import { writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { DefinitionData, HandlerDefinition } from './definition.ts';
 import { importHandler } from './import-handler.ts';
 import { stateOf, type Told } from './probe-sources.ts';
 
 const REPORT = 3;
+const LONGEST_ERROR = 4_000;
 
 // Runs in its own thread, because a loop at import stops all timers of the main thread. Ends with the caller.
 const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
@@ -34,6 +36,7 @@ setInterval(() => {
   process.kill(process.pid, 'SIGKILL');
 }, 100).unref();
 
+process.on('uncaughtExceptionMonitor', (error) => tell({ uncaught: inspect(error).slice(0, LONGEST_ERROR) }));
 registerHooks({
   resolve(specifier, context, next) {
     try {

@@ -7,6 +7,8 @@ export type Told =
   | { readonly source: string | undefined; readonly state: string }
   /** The limit that ends the process. */
   | { readonly limit: 'busy' | 'waits' }
+  /** An error that nothing caught, as Node prints it. It may be lost in what the file prints. */
+  | { readonly uncaught: string }
   | { readonly verdict: HandlerEntry | CatalogFailure };
 
 /** What a reading of a handler file depends on. */

@@ -23,8 +23,8 @@ const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
 const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;
-/** Turns of the loop in which the output of a process that has exited is read. */
-const TURNS_TO_READ = 3;
+/** Turns of the loop, at most, in which the output of a process that has exited is read. */
+const TURNS_TO_READ = 100;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 /** Of what an import prints to standard error, this many characters are kept. */
@@ -97,7 +97,7 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
   const report = child.stdio[3] as unknown as Readable;
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    errors = (errors + chunk.toString()).slice(-KEPT_ERRORS);
+    errors = (errors + chunk.toString()).slice(0, KEPT_ERRORS);
   });
   let limit: 'busy' | 'waits' | undefined;
   return new Promise((resolve, reject) => {
@@ -107,13 +107,15 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
         if ('definition' in told.verdict) forgetPackages(sources);
         resolve({ verdict: told.verdict, isOverLimit: false });
       } else if ('limit' in told) limit = told.limit;
+      else if ('uncaught' in told) errors = `${told.uncaught}\n${errors}`;
       else addSource(sources, told);
     });
     replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
     child.on('exit', async (code, signal) => {
-      // Processes that the file started can keep the pipes open. What this one wrote is read within a turn of the loop.
-      for (let turn = 0; turn < TURNS_TO_READ; turn++) await nextTurn();
+      // Processes that the file started can keep the pipes open, so the end of the output may never come.
+      const isRead = () => child.stderr.readableEnded && report.readableEnded;
+      for (let turn = 0; turn < TURNS_TO_READ && !isRead(); turn++) await nextTurn();
       for (const pipe of [child.stderr, report]) pipe.destroy();
       if (replaced.aborted) return resolve(again);
       const message = overLimit(limit, limits, child.killed);
