@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { optionalSetting } from './config.ts';
-import { describeFailure, isInstance, type StoredError } from './failure.ts';
+import { describeFailure, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
+import { isInstance } from './thrown.ts';
 
 /** A log with one JSON object per line. Handlers log their own events. */
 export interface Log<Event extends string = LogEvent> {

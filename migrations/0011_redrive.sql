@@ -346,30 +346,30 @@ grant execute on function millrace.matching_dead_letters(jsonb), millrace.redriv
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;
 
--- Refuses an update by hand of what the engine decides, also by an owner or superuser. A statement trigger fires for the
+-- Refuses to change by hand what the engine decides, also for an owner or superuser. A statement trigger fires for the
 -- table that the statement names. The engine names jobs_live, so this costs it nothing; people name jobs.
-create function millrace.refuse_update() returns trigger
+create function millrace.refuse_change() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp
   as $$
 begin
+  if tg_op = 'DELETE' then
+    raise exception 'jobs are not deleted from millrace.jobs, which would leave their dead letters and attempts'
+      using errcode = 'object_not_in_prerequisite_state',
+        hint = 'npx millrace jobs delete <id> deletes a job, select millrace.cancel(id) cancels one.';
+  end if;
   raise exception 'the status, attempts, claim and times of a job are changed by functions only'
     using errcode = 'object_not_in_prerequisite_state',
       hint = 'select millrace.retry(id) makes a failed or dead job due now, select millrace.cancel(id) cancels a job. '
-        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of a waiting job.';
+        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of an unfinished job.';
 end $$;
-revoke execute on function millrace.refuse_update() from public;
+revoke execute on function millrace.refuse_change() from public;
 create trigger refuse_update
   before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
-    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect
-  on millrace.jobs for each statement execute function millrace.refuse_update();
-
--- A finished job does not change.
-do $$
-declare
-  leaf regclass;
-begin
-  for leaf in select relid from pg_catalog.pg_partition_tree('millrace.jobs_finished') loop
-    execute format('create trigger refuse_update before update on %s
-                      for each statement execute function millrace.refuse_update()', leaf);
-  end loop;
-end $$;
+    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect, job_type, routing_key, result,
+    created_at
+  on millrace.jobs for each statement execute function millrace.refuse_change();
+create trigger refuse_delete before delete on millrace.jobs
+  for each statement execute function millrace.refuse_change();
+-- A finished job does not change, whichever table the statement names. The engine only inserts and deletes them.
+create trigger refuse_update before update on millrace.jobs_finished
+  for each row execute function millrace.refuse_change();

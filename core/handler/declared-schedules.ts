@@ -1,5 +1,5 @@
 import { PayloadInvalid } from '../errors.ts';
-import type { HandlerDefinition } from './definition.ts';
+import type { DefinitionData, HandlerDefinition } from './definition.ts';
 import { parsePayload } from './payload.ts';
 import { EXAMPLE_TICK, readSchedule, tickPayload } from './schedule.ts';
 
@@ -23,7 +23,7 @@ export async function scheduleFault(definition: HandlerDefinition): Promise<stri
  */
 export function claimSchedules(
   owners: Map<string, string>,
-  { schedules = {} }: HandlerDefinition,
+  { schedules = {} }: DefinitionData,
   owner: string,
 ): string | undefined {
   const taken = Object.keys(schedules).find((schedule) => owners.has(schedule));

@@ -44,6 +44,9 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   run(context: RunContext<never>): Promise<unknown>;
 }
 
+/** A definition without its code: plain data, which the registry and AWS receive. */
+export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run'>;
+
 export const MOST_IN_FLIGHT = 100_000;
 export const ATTEMPTS_BOUNDS = [1, 1000] as const;
 export const TIMEOUT_BOUNDS = [1, 880] as const;

@@ -1,8 +1,13 @@
-import { spawn } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Probe } from './catalog.ts';
+import { addSource, beginSources, forgetPackages, isCurrent, type Sources, type Told } from './probe-sources.ts';
+import { openTurns, type Turns } from './probe-turns.ts';
 import { reportSlow, type SlowImport } from './slow-import.ts';
 
 /** When an import is given up. Neither limit depends on how fast or how busy the machine is. */
@@ -19,164 +24,131 @@ const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
 const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;
-/** Concurrent probes: dozens would use all memory of a small machine. */
-const AT_ONCE = 4;
-const IMPORTED = 'millrace: imported';
-const BUSY = 'millrace: busy';
-const WAITS = 'millrace: waits';
+/** Turns of the loop, at most, in which the output of a process that has exited is read. */
+const TURNS_TO_READ = 100;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
+/** Of what an import prints to standard error, this many characters are kept. */
+const KEPT_ERRORS = 65_536;
 
-// Runs in its own thread, because a loop at import stops all timers of the main thread. Ends with the caller.
-const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
-const parent = process.ppid;
-setInterval(() => {
-  if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
-  const { user, system } = process.cpuUsage();
-  if (user + system < workerData * 1000) return;
-  process.getBuiltinModule('node:fs').writeSync(2, '${BUSY}');
-  process.kill(process.pid, 'SIGKILL');
-}, 100)`;
-
-// The probe ignores an import that throws, because the next import of the file reports the error with its line.
-const PROBE = `
-const { Worker } = process.getBuiltinModule('node:worker_threads');
-const [file, processorMs, most] = process.argv.slice(1);
-new Worker(${JSON.stringify(WATCH)}, { eval: true, workerData: Number(processorMs) }).unref();
-let turns = Number(most);
-setInterval(() => {
-  if (turns-- > 0) return;
-  process.getBuiltinModule('node:fs').writeSync(2, '${WAITS}');
-  process.kill(process.pid, 'SIGKILL');
-}, 100).unref();
-const done = () => process.stdout.write('${IMPORTED}', () => process.exit());
-await import(file).catch(() => undefined);
-setImmediate(done);
-`;
+// Found from core/handler and from the bundles of the command line, in which every folder is two levels deep too.
+const PROCESS = ['ts', 'js']
+  .map((suffix) => fileURLToPath(new URL(`../../core/handler/probe-process.${suffix}`, import.meta.url)))
+  .find((file) => existsSync(file));
 
 type Verdict = Awaited<ReturnType<Probe>>;
 
+/** One reading of a handler file, which is repeated when one of its sources was saved. */
+interface Reading {
+  readonly sources: Sources;
+  readonly verdict: Promise<Verdict>;
+  readonly replaced: AbortController;
+}
+
 /**
- * Returns a function that imports a handler file in a separate process, and returns why this process must not import
- * it: the import never ends, ends the process, or throws an error that cannot be caught. It probes each version of a
- * file once, and ends the probe of a version that another one has replaced.
+ * Returns a function that imports a handler file in a separate process, and returns what it defines, or why it defines
+ * nothing: also that its import never ends, ends the process, or throws an error that cannot be caught. It imports each
+ * version of a file and of the files that it imports once, and ends the import of a version that another one has
+ * replaced.
  */
 export function openProbe(limits = LIMITS, slow?: SlowImport): Probe {
-  const known = new Map<string, { state: string; verdict: Promise<Verdict>; replaced: AbortController }>();
+  const known = new Map<string, Reading>();
   const turns = openTurns();
-  return async (file) => {
-    const { mtimeMs, size } = await stat(file);
-    const state = `${mtimeMs}-${size}`;
+  return async (file, siblings) => {
     const before = known.get(file);
-    if (before?.state === state) return before.verdict;
+    if (before !== undefined && isCurrent(before.sources, siblings)) return before.verdict;
     before?.replaced.abort();
     const replaced = new AbortController();
-    const verdict = probeTwice(file, limits, { turns, replaced: replaced.signal, slow });
-    known.set(file, { state, verdict, replaced });
+    const sources = beginSources(file, siblings);
+    const asked = { file, siblings, sources, replaced: replaced.signal };
+    const verdict = probeTwice(asked, limits, { turns, slow });
+    known.set(file, { sources, verdict, replaced });
     return verdict;
   };
 }
 
-interface Circumstances {
-  readonly turns: Turns;
-  /** Fired when the file was saved again. */
+/** A file to import. */
+interface Asked {
+  readonly file: string;
+  readonly siblings: readonly string[];
+  /** Completed while the file is imported. */
+  readonly sources: Sources;
+  /** Fired when a source was saved again. */
   readonly replaced: AbortSignal;
-  readonly slow: SlowImport | undefined;
 }
 
 async function probeTwice(
-  file: string,
+  asked: Asked,
   limits: ProbeLimits,
-  { turns, replaced, slow }: Circumstances,
+  { turns, slow }: { readonly turns: Turns; readonly slow: SlowImport | undefined },
 ): Promise<Verdict> {
-  const first = await turns.beside(() => reportSlow(file, probe(file, limits, replaced), slow));
-  if (!first?.isOverLimit) return first?.verdict;
+  const first = await turns.beside(() => reportSlow(asked.file, probe(asked, limits), slow));
+  if (!first.isOverLimit) return first.verdict;
   const higher = { processorMs: AGAIN * limits.processorMs, turns: AGAIN * limits.turns };
-  const second = await turns.afterOthers(() => probe(file, higher, replaced));
-  return second?.verdict;
+  return (await turns.afterOthers(() => probe(asked, higher))).verdict;
 }
 
-interface Turns {
-  /** Runs work beside at most three others, in the order of the calls. */
-  beside<T>(work: () => Promise<T>): Promise<T>;
-  /** Runs work that begins when no other work runs. Work that is requested later does not wait for it. */
-  afterOthers<T>(work: () => Promise<T>): Promise<T>;
-}
-
-function openTurns(): Turns {
-  const waiting: (() => void)[] = [];
-  const last: (() => void)[] = [];
-  let free = AT_ONCE;
-  const startNext = () => {
-    while (free > 0) {
-      const go = waiting.shift() ?? (free === AT_ONCE ? last.shift() : undefined);
-      if (go === undefined) return;
-      free -= 1;
-      go();
-    }
-  };
-  const take = async <T>(queue: (() => void)[], work: () => Promise<T>): Promise<T> => {
-    await new Promise<void>((go) => {
-      queue.push(go);
-      startNext();
-    });
-    try {
-      return await work();
-    } finally {
-      free += 1;
-      startNext();
-    }
-  };
-  return { beside: (work) => take(waiting, work), afterOthers: (work) => take(last, work) };
-}
-
-interface Refusal {
+interface Ending {
   readonly verdict: Verdict;
   /** Whether another import of the same file could end otherwise. */
   readonly isOverLimit: boolean;
 }
 
-const REPLACED: Refusal = { verdict: { message: 'was saved again while it was imported' }, isOverLimit: false };
-
-function probe(file: string, limits: ProbeLimits, replaced: AbortSignal): Promise<Refusal | undefined> {
-  if (replaced.aborted) return Promise.resolve(REPLACED);
-  const values = [pathToFileURL(file).href, `${limits.processorMs}`, `${limits.turns}`];
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROBE, ...values], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: HANGS_MS,
-    killSignal: 'SIGKILL',
-  });
-  let out = '';
+function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits): Promise<Ending> {
+  const ending = (message: string, isOverLimit = false): Ending => ({ verdict: { file, message }, isOverLimit });
+  const again = ending('was saved again while it was imported');
+  if (replaced.aborted) return Promise.resolve(again);
+  const child = startProcess([file, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
+  const report = child.stdio[3] as unknown as Readable;
   let errors = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-  });
   child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
+    errors = (errors + chunk.toString()).slice(0, KEPT_ERRORS);
   });
+  let limit: 'busy' | 'waits' | undefined;
   return new Promise((resolve, reject) => {
+    createInterface(report).on('line', (line) => {
+      const told = JSON.parse(line) as Told;
+      if ('verdict' in told) {
+        if ('definition' in told.verdict) forgetPackages(sources);
+        resolve({ verdict: told.verdict, isOverLimit: false });
+      } else if ('limit' in told) limit = told.limit;
+      else if ('uncaught' in told) errors = `${told.uncaught}\n${errors}`;
+      else addSource(sources, told);
+    });
     replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
-    child.on('close', (code, signal) => {
-      if (out.endsWith(IMPORTED)) return resolve(undefined);
-      if (replaced.aborted) return resolve(REPLACED);
-      const message = overLimit(errors, limits, child.killed);
-      if (message !== undefined) return resolve({ verdict: { message }, isOverLimit: true });
-      resolve({ verdict: verdictOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });
+    child.on('exit', async (code, signal) => {
+      // Processes that the file started can keep the pipes open, so the end of the output may never come.
+      const isRead = () => child.stderr.readableEnded && report.readableEnded;
+      for (let turn = 0; turn < TURNS_TO_READ && !isRead(); turn++) await nextTurn();
+      for (const pipe of [child.stderr, report]) pipe.destroy();
+      if (replaced.aborted) return resolve(again);
+      const message = overLimit(limit, limits, child.killed);
+      if (message !== undefined) return resolve(ending(message, true));
+      resolve({ verdict: endOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });
     });
   });
 }
 
-function overLimit(errors: string, limits: ProbeLimits, hangs: boolean): string | undefined {
+function startProcess(values: readonly string[]) {
+  if (PROCESS === undefined) throw new Error('core/handler/probe-process is missing: install millrace again');
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROCESS, ...values], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    timeout: HANGS_MS,
+    killSignal: 'SIGKILL',
+  }) as ChildProcessByStdio<null, null, Readable>;
+}
+
+function overLimit(limit: 'busy' | 'waits' | undefined, limits: ProbeLimits, hangs: boolean): string | undefined {
   const advice = 'move such work into run';
-  if (errors.endsWith(BUSY)) return `its import used ${limits.processorMs / 1000} s of processor time: ${advice}`;
-  if (errors.endsWith(WAITS)) return `its import waits for something that does not happen: ${advice}`;
+  if (limit === 'busy') return `its import used ${limits.processorMs / 1000} s of processor time: ${advice}`;
+  if (limit === 'waits') return `its import waits for something that does not happen: ${advice}`;
   return hangs ? `its import blocks its process: ${advice}` : undefined;
 }
 
-function verdictOf(file: string, end: string, errors: string): Verdict {
+function endOf(file: string, end: string, errors: string): Verdict {
   const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
-  return { message: describeEnd(end, errors), ...(line !== undefined && { line: Number(line) }) };
+  return { file, message: describeEnd(end, errors), ...(line !== undefined && { line: Number(line) }) };
 }
 
 function describeEnd(end: string, errors: string): string {

@@ -1,6 +1,6 @@
 import { secondsOfText } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, type HandlerDefinition, TIMEOUT_BOUNDS } from './definition.ts';
+import { ATTEMPTS_BOUNDS, type DefinitionData, TIMEOUT_BOUNDS } from './definition.ts';
 import { type HandlerAddress, handlerName } from './naming.ts';
 import { LONGEST_DELAY_SECONDS, type RetryPolicy, retry } from './retry-policy.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
@@ -51,7 +51,7 @@ export function variablesOf(handlers: readonly HandlerAddress[], variables: Vari
  * Returns the definition with the values of its variables.
  * @throws SettingError that names the variable whose value is invalid, or that the rest of the definition excludes.
  */
-export function withVariables<Definition extends HandlerDefinition>(
+export function withVariables<Definition extends DefinitionData>(
   definition: Definition,
   variables: Variables,
 ): Definition {
@@ -156,7 +156,7 @@ function kept(policy: RetryPolicy, kind: RetryPolicy['kind']) {
 }
 
 /** Checks the one rule of a definition that depends on its timeout and another option. */
-function checkTimeout(definition: HandlerDefinition, variable: string): void {
+function checkTimeout(definition: DefinitionData, variable: string): void {
   const { timeoutSeconds } = definition;
   const { dispatchedLease } = timingOf(definition);
   if (dispatchedLease < SOURCE_RETENTION_SECONDS) return;

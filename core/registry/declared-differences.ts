@@ -1,4 +1,4 @@
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { handlerName } from '../handler/naming.ts';
 import type { ScheduleSpec } from '../handler/schedule.ts';
 import type { Queryable } from '../postgres/database.ts';
@@ -22,7 +22,7 @@ const COMPARED = [
 ] as const;
 
 /** Compares the declared schedules in the database, which the deployment wrote, with the code. */
-export async function declaredDifferences(db: Queryable, definitions: readonly HandlerDefinition[]): Promise<string[]> {
+export async function declaredDifferences(db: Queryable, definitions: readonly DefinitionData[]): Promise<string[]> {
   const specs = new Map(declaredSchedules(definitions).map((spec) => [spec.schedule, spec]));
   const { rows } = await db.query<Declared>(READ_DECLARED, [JSON.stringify([...specs.values()])]);
   const stored = new Set(rows.map(({ schedule }) => schedule));

@@ -1,5 +1,5 @@
 import { HandlerRemoval } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { deadLetterQueueName, handlerName, queueName } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
@@ -24,7 +24,7 @@ export interface Preparation {
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
   /** All handlers of the release. */
-  readonly catalog: readonly HandlerDefinition[];
+  readonly catalog: readonly DefinitionData[];
   /** Names of handlers that may be removed with unfinished jobs, which then wait for the handler. */
   readonly drain: readonly string[];
   readonly log: Log;
@@ -58,7 +58,7 @@ export interface RegistryTarget {
 /** Writes this release's handlers to the registry; a rollback writes those of the earlier release again. */
 export async function writeRegistry(
   db: Database,
-  catalog: readonly HandlerDefinition[],
+  catalog: readonly DefinitionData[],
   { stage, queueUrlPrefix, log }: RegistryTarget,
 ): Promise<void> {
   const deployed = catalog.map((definition) => ({

@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { timingOf } from '../handler/timing.ts';
 import type { Database } from '../postgres/database.ts';
 import {
@@ -15,7 +15,7 @@ import { assignStage } from './stage.ts';
 
 /** A definition with the addresses of its deployed resources. */
 export interface Registration {
-  readonly definition: HandlerDefinition;
+  readonly definition: DefinitionData;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
   readonly functionName: string;
@@ -125,7 +125,7 @@ function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: Re
 export type RegistryRow = ReturnType<typeof registryRow>;
 
 /** Returns the columns of a definition that do not depend on the stage. */
-export function registryRow(definition: HandlerDefinition) {
+export function registryRow(definition: DefinitionData) {
   const timing = timingOf(definition);
   const { concurrency, batch, maxInFlight } = definition;
   return {

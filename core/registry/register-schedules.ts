@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { readSchedule, type ScheduleSpec } from '../handler/schedule.ts';
 import type { Queryable } from '../postgres/database.ts';
 
@@ -64,7 +64,7 @@ export function changeText({ change, name }: ScheduleChange): string {
  * Returns the schedules that handlers declare.
  * @throws RegistryError when two handlers declare the same name.
  */
-export function declaredSchedules(handlers: readonly HandlerDefinition[]): ScheduleSpec[] {
+export function declaredSchedules(handlers: readonly DefinitionData[]): ScheduleSpec[] {
   const specs = handlers.flatMap((definition) =>
     Object.entries(definition.schedules ?? {}).map(([name, options]) => readSchedule(name, definition, options)),
   );
@@ -96,7 +96,7 @@ const FIND_TAKEN = `
  * Checks before a deployment changes anything what `registerSchedules` would refuse at its end.
  * @throws RegistryError
  */
-export async function checkSchedules(db: Queryable, handlers: readonly HandlerDefinition[]): Promise<void> {
+export async function checkSchedules(db: Queryable, handlers: readonly DefinitionData[]): Promise<void> {
   const names = declaredSchedules(handlers).map(({ schedule }) => schedule);
   refuseTaken((await db.query<{ name: string }>(FIND_TAKEN, [names])).rows);
 }

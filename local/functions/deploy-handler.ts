@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
 import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
@@ -62,7 +62,7 @@ export async function deployHandler(
 }
 
 function mappingOf(
-  { batch, concurrency }: HandlerDefinition,
+  { batch, concurrency }: DefinitionData,
   functionName: string,
   { queueUrl, queueArn }: { queueUrl: string; queueArn: string },
 ): MappingSpec {

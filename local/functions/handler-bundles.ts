@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { messageOf } from '../../core/failure.ts';
-import { beginCatalog, failureLine, type HandlerEntry, type LoadingHandler } from '../../core/handler/catalog.ts';
+import { beginCatalog, failureLine, type LoadingHandler } from '../../core/handler/catalog.ts';
+import type { HandlerEntry } from '../../core/handler/import-handler.ts';
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';

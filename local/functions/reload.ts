@@ -2,11 +2,12 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { messageOf } from '../../core/failure.ts';
+import { isForeign } from '../../core/handler/catalog.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
 
-/** What is watched: every file under a folder, and one file elsewhere, which need not exist. */
+/** What is watched: every file under a folder that is not hidden, and one file elsewhere, which need not exist. */
 interface Watched {
   readonly folder: string;
   readonly file: string;
@@ -56,7 +57,7 @@ function watchFolders(root: string, onChange: () => void) {
   let closed = false;
   const add = (folder: string): void => {
     if (closed || watchers.has(folder)) return;
-    const watcher = watch(folder, onChange);
+    const watcher = watch(folder, (_event, name) => (name !== null && isForeign(name) ? undefined : onChange()));
     const remove = () => {
       watcher.close();
       watchers.delete(folder);
@@ -87,5 +88,5 @@ async function subfolders(root: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !relative(root, path).split(sep).includes('node_modules'));
+    .filter((path) => !relative(root, path).split(sep).some(isForeign));
 }

@@ -31,7 +31,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   settle_refused: (log) => `the database refused the outcome of ${jobs(log)} (${log.job_ids}): ${error(log)}`,
   settle_given_up: (log) => `stored no outcome of ${jobs(log)} (${log.job_ids}), ${REPEATED}: ${reason(log)}`,
   outcome_not_ours: (log) => `the outcome ${log.outcome} came too late: ${reason(log)}`,
-  released_unstarted: (log) => `${log.released} of ${jobs(log)} reached the dead-letter queue unstarted and run again`,
+  released_unstarted: (log) => releaseSentence(log),
   send_refused: (log) => `claim ${log.dispatch_id}: ${unsent(log)}: ${reason(log)}`,
   rescued: (log) => `${count(log.attempts, 'lost attempt')} ended, ${count(log.releases, 'lost message')} sent again`,
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
@@ -88,6 +88,14 @@ function reason(log: LogLine): string {
 
 function error(log: LogLine): string {
   return oneLine(errorText(log), LONGEST_REASON);
+}
+
+/** Describes claims that were released before an attempt started; the messages of the others become visible again. */
+function releaseSentence(log: LogLine): string {
+  const { released } = log;
+  if (released === 0) return `could not release ${jobs(log)} that had not started: back in the queue`;
+  if (released === log.jobs) return `released ${jobs(log)} that had not started, to be sent again`;
+  return `released ${released} of ${jobs(log)} that had not started, to be sent again; others stay in the queue`;
 }
 
 /** Messages that were not sent, by how SQS answered. */

@@ -182,8 +182,6 @@ describe('PAY-04: numbers in a payload', () => {
 });
 
 describe('enqueue --watch', () => {
-  const finish = (id: string) => database.pool.query('select millrace.cancel($1)', [id]);
-
   it('prints the steps to standard error, and exits with 1 when the job does not succeed', async () => {
     const { process: child, ended } = startCli(['enqueue', 'a', '--watch', '--json'], {
       env: { DATABASE_URL: database.url },
@@ -192,8 +190,7 @@ describe('enqueue --watch', () => {
     child.stderr.on('data', (text) => (told += text));
     await eventually(() => expect(told).toContain('pending\n'));
     const { rows } = await database.pool.query('select max(id) as id from millrace.jobs');
-
-    await finish(rows[0].id);
+    await database.pool.query('select millrace.cancel($1)', [rows[0].id]);
 
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(1);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ const execute = promisify(execFile);
 /** Runs a script on Node itself, because a test runner loads modules itself; returns the arguments of `say`. */
 async function onNode(script: string): Promise<Catalog[]> {
   const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
-    import { writeFile } from 'node:fs/promises';
+    import { openProbe } from '${new URL('core/handler/probe.ts', root)}';
     const said = [];
     const say = (value) => said.push(value);
     ${script}
@@ -44,7 +44,7 @@ export default defineHandler({
 
 async function catalogOf(files: Record<string, string>): Promise<Catalog> {
   const folder = await folderOf(files);
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
   return JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
 }
 
@@ -71,7 +71,7 @@ it('lists the handlers of a folder by file name', async () => {
 
 it('finds the handlers of this project without running them', async () => {
   const [catalog] = await onNode(
-    `say(await loadCatalog('${new URL('functions/handlers', root).pathname}', async () => undefined));`,
+    `say(await loadCatalog('${new URL('functions/handlers', root).pathname}', openProbe()));`,
   );
 
   expect(catalog?.handlers.map(({ name }) => name)).toEqual(
@@ -135,7 +135,7 @@ beforeAll(async () => {
   for (const [file, text] of [...files, ['send-mail.ts', handler(`jobType: 'send_mail'`)]]) {
     await writeFile(join(folder, file!), text!);
   }
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
   broken = JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
   await rm(folder, { recursive: true });
 });
@@ -155,32 +155,15 @@ it('keeps the handlers beside broken files', () => {
 it('names the imported file that threw', async () => {
   const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
 
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
 
   expect(catalog?.failures).toEqual([
     { file: join(folder, 'deep.ts'), message: `Error: deep (at ${join(folder, 'part.mts')}:2)` },
   ]);
 });
 
-it('imports a file again after a change, valid or not', async () => {
-  const folder = await folderOf({ 'send-mail.ts': handler(`jobType: 'send_mail', timeout: '10s'`) });
-  const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
-
-  const seen = await onNode(`
-    say(await loadCatalog('${folder}', async () => undefined));
-    for (const text of ${JSON.stringify(saved)}) {
-      await writeFile('${folder}/send-mail.ts', text);
-      say(await loadCatalog('${folder}', async () => undefined));
-    }`);
-
-  expect(seen.map(({ handlers }) => handlers[0]?.definition.timeoutSeconds)).toEqual([10, undefined, 25]);
-  expect(seen[1]?.failures).toMatchObject([{ line: 1, message: 'Error: typo' }]);
-});
-
 it('throws when the folder does not exist', async () => {
-  const [error] = await onNode(
-    `await loadCatalog('/nothing/here', async () => undefined).catch((error) => say(error.code));`,
-  );
+  const [error] = await onNode(`await loadCatalog('/nothing/here', openProbe()).catch((error) => say(error.code));`);
 
   expect(error).toBe('ENOENT');
 });
@@ -190,9 +173,29 @@ it('names files that define a handler but are not loaded, and accepts modules th
   const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
   const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
 
-  const catalog = await catalogOf({ ...Object.fromEntries([...files, ['legacy.js', `module.exports = { jobType: 'legacy' };`]]), ...modules, 'new.ts': handler(`jobType: 'new'`) });
+  const catalog = await catalogOf({
+    ...Object.fromEntries([...files, ['legacy.js', `module.exports = { jobType: 'legacy' };`]]),
+    ...modules,
+    'new.ts': handler(`jobType: 'new'`),
+  });
 
   const message = 'is ignored: a handler must be a .ts file directly in the handlers folder';
   expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
   expect(catalog.failures).toEqual([...misplaced, 'legacy.js'].sort().map((file) => ({ file, message })));
+});
+
+it('ignores the hidden files that editors and file systems put beside a handler', async () => {
+  const folder = await folderOf({
+    'a.ts': handler(`jobType: 'a'`),
+    '._a.ts': '\0\x05\x16\x07',
+    '.b.ts': handler(`jobType: 'b'`),
+    '.history/a.ts': handler(`jobType: 'a'`),
+    'lib/.a.js': handler(`jobType: 'a'`),
+  });
+  await symlink('me@host.1:2', join(folder, '.#a.ts'));
+
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
+
+  expect(catalog?.handlers.map(({ name }) => name)).toEqual(['a']);
+  expect(catalog?.failures).toEqual([]);
 });

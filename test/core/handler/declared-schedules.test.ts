@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadCatalog } from '../../../core/handler/catalog.ts';
+import { importHandler } from '../../../core/handler/import-handler.ts';
 
 const core = new URL('../../../core/', import.meta.url).pathname;
 
@@ -19,7 +20,7 @@ async function load(schedules: string, others: Readonly<Record<string, string>> 
          at: z.iso.datetime().optional() }), run: async () => undefined, schedules: ${text} });`,
     );
   }
-  const { handlers, failures } = await loadCatalog(folder, async () => undefined);
+  const { handlers, failures } = await loadCatalog(folder, importHandler);
   return { names: handlers.map(({ name }) => name), messages: failures.map(({ message }) => message) };
 }
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { PayloadInvalid } from '../../../core/errors.ts';
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
 import { retry } from '../../../core/handler/retry-policy.ts';
 import { systemTime } from '../../../core/time.ts';
@@ -104,31 +103,6 @@ it.each([
   const end = await attempt(throwing(thrown), { policy: retry.fixed(1, filters) });
 
   expect(end.outcome.kind).toBe(kind);
-});
-
-it.each([
-  ['a payload that violates the schema', '{"n": "five"}', /^payload\/n: /],
-  ['a number that JavaScript would change', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
-  ['a number that is too large for JavaScript', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
-])('makes a dead letter without running the handler: %s', async (_what, payload, message) => {
-  let ran = false;
-
-  const end = await attempt(
-    () => {
-      ran = true;
-    },
-    { payload },
-  );
-
-  expect(end.outcome).toMatchObject({ kind: 'dead_letter', error: { name: 'PayloadInvalid' } });
-  expect('error' in end.outcome && end.outcome.error.message).toMatch(message);
-  expect(ran).toBe(false);
-});
-
-it('makes a dead letter when the handler throws PayloadInvalid', async () => {
-  const end = await attempt(throwing(new PayloadInvalid('/to', 'is unknown')));
-
-  expect(end.outcome.kind).toBe('dead_letter');
 });
 
 it('fails as timed out when the handler stops at its signal, regardless of its error', async () => {
