@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
-import type { HandlerEntry } from '../core/handler/import-handler.ts';
+import type { HandlerEntry } from '../core/catalog/import-handler.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
 import type { Variables } from '../core/handler/variables.ts';
 import { Api } from './constructs/api.ts';

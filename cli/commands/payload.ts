@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { loadOne } from '../../core/catalog/catalog.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
-import { loadOne } from '../../core/handler/catalog.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { checkPayloadText } from '../../core/handler/payload.ts';
-import { openProbe } from '../../core/handler/probe.ts';
 import { withoutMark } from '../../core/text.ts';
 import { findAbove } from '../../local/find-above.ts';
 import { assertTrustedCode } from '../../local/trust.ts';
@@ -21,8 +21,8 @@ const IMPORT_LIMITS = { processorMs: 3_000, turns: 50 };
 
 /**
  * Returns the payload as typed, or standard input for `-`; without a byte order mark. Rejects at once what every
- * handler would reject later: text that is not JSON, duplicate keys, numbers that JavaScript would change, and values that
- * Postgres cannot store.
+ * handler would reject later: text that is not JSON, duplicate keys, numbers that JavaScript would change, and values
+ * that Postgres cannot store.
  * @throws PayloadInvalid that names the field; CommandFailure if the text is the name of a file.
  */
 export async function readPayload(given: string, command: Command): Promise<string> {

@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
+import { type Catalog, failureLine, loadCatalog } from '../../core/catalog/catalog.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { allSettings } from '../../core/config.ts';
-import { type Catalog, failureLine, loadCatalog } from '../../core/handler/catalog.ts';
-import { openProbe } from '../../core/handler/probe.ts';
 import { type Variables, withVariables } from '../../core/handler/variables.ts';
 import { findAbove } from '../../local/find-above.ts';
 import { STAGE } from '../../local/state.ts';

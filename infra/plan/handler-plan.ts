@@ -1,4 +1,4 @@
-import type { HandlerEntry } from '../../core/handler/import-handler.ts';
+import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { beginCatalog, failureLine, type LoadingHandler } from '../../core/catalog/catalog.ts';
+import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
-import { beginCatalog, failureLine, type LoadingHandler } from '../../core/handler/catalog.ts';
-import type { HandlerEntry } from '../../core/handler/import-handler.ts';
 import { queueName } from '../../core/handler/naming.ts';
-import { openProbe } from '../../core/handler/probe.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';

@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { isForeign } from '../../core/catalog/catalog.ts';
 import { messageOf } from '../../core/failure.ts';
-import { isForeign } from '../../core/handler/catalog.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;

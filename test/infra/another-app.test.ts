@@ -5,8 +5,8 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
-import { loadCatalog } from '../../core/handler/catalog.ts';
-import { openProbe } from '../../core/handler/probe.ts';
+import { loadCatalog } from '../../core/catalog/catalog.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { Millrace } from '../../infra/millrace.ts';
 import { EXISTING } from './synthesise.ts';
 

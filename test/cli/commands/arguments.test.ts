@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCli } from '../run-cli.ts';
 
-const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+const env = { DATABASE_URL: 'postgres://ada@127.0.0.1:1/none' };
 
 describe('enqueue', () => {
   it.each([[['a', '--group-key', 'k'.repeat(600)]], [['a', '--unique-key', 'k'.repeat(501)]], [['A'.repeat(600)]]])(

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadCatalog } from '../../../core/handler/catalog.ts';
-import { importHandler } from '../../../core/handler/import-handler.ts';
+import { loadCatalog } from '../../../core/catalog/catalog.ts';
+import { importHandler } from '../../../core/catalog/import-handler.ts';
 
 const core = new URL('../../../core/', import.meta.url).pathname;
 

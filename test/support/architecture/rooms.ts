@@ -17,6 +17,7 @@ const PEERS = [
 /** The folders of core, each with those below it. A file may import from its own folder, the root and these. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   handler: [],
+  catalog: ['handler'],
   postgres: ['handler'],
   aws: ['handler', 'postgres'],
   jobs: ['handler', 'postgres'],

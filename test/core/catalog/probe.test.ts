@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openProbe } from '../../../core/handler/probe.ts';
+import { openProbe } from '../../../core/catalog/probe.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** The verdict on a file that exports a number: its import ended. */

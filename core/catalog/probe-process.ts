@@ -9,7 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import type { DefinitionData, HandlerDefinition } from './definition.ts';
+import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
 import { importHandler } from './import-handler.ts';
 import { stateOf, type Told } from './probe-sources.ts';
 

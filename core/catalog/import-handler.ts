@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
-import { scheduleFault } from './declared-schedules.ts';
-import { checkDefinition, type DefinitionData, type HandlerDefinition } from './definition.ts';
-import { handlerFile, handlerName } from './naming.ts';
+import { scheduleFault } from '../handler/declared-schedules.ts';
+import { checkDefinition, type DefinitionData, type HandlerDefinition } from '../handler/definition.ts';
+import { handlerFile, handlerName } from '../handler/naming.ts';
 
 /** A handler as a deployment needs it: without its code. */
 export interface HandlerEntry {

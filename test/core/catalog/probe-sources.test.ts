@@ -1,7 +1,7 @@
 import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openProbe } from '../../../core/handler/probe.ts';
+import { openProbe } from '../../../core/catalog/probe.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const HANDLER = new URL('../../../core/handler/handler.ts', import.meta.url);

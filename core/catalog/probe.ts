@@ -31,9 +31,9 @@ const EXIT_UNSETTLED = 13;
 /** Of what an import prints to standard error, this many characters are kept. */
 const KEPT_ERRORS = 65_536;
 
-// Found from core/handler and from the bundles of the command line, in which every folder is two levels deep too.
+// Found from core/catalog and from the bundles of the command line, in which every folder is two levels deep too.
 const PROCESS = ['ts', 'js']
-  .map((suffix) => fileURLToPath(new URL(`../../core/handler/probe-process.${suffix}`, import.meta.url)))
+  .map((suffix) => fileURLToPath(new URL(`../../core/catalog/probe-process.${suffix}`, import.meta.url)))
   .find((file) => existsSync(file));
 
 type Verdict = Awaited<ReturnType<Probe>>;
@@ -131,7 +131,7 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
 }
 
 function startProcess(values: readonly string[]) {
-  if (PROCESS === undefined) throw new Error('core/handler/probe-process is missing: install millrace again');
+  if (PROCESS === undefined) throw new Error('core/catalog/probe-process is missing: install millrace again');
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROCESS, ...values], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     timeout: HANGS_MS,

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Catalog } from '../../../core/handler/catalog.ts';
+import type { Catalog } from '../../../core/catalog/catalog.ts';
 
 const root = new URL('../../../', import.meta.url);
 const execute = promisify(execFile);
 
 /** Runs a script on Node itself, because a test runner loads modules itself; returns the arguments of `say`. */
 async function onNode(script: string): Promise<Catalog[]> {
-  const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
-    import { openProbe } from '${new URL('core/handler/probe.ts', root)}';
+  const head = `import { loadCatalog } from '${new URL('core/catalog/catalog.ts', root)}';
+    import { openProbe } from '${new URL('core/catalog/probe.ts', root)}';
     const said = [];
     const say = (value) => said.push(value);
     ${script}
@@ -171,8 +171,7 @@ it('throws when the folder does not exist', async () => {
 it('names files that define a handler but are not loaded, and accepts modules that handlers import', async () => {
   const misplaced = ['below/deeper/old.js', 'below/old.ts', 'old.cts', 'old.js', 'old.mjs'];
   const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
-  const modules = Object.fromEntries(['lib/partner.ts', 'partner.js'].map((file) => [file, 'export const one = 1;']));
-
+  const modules = { 'lib/partner.ts': 'export const one = 1;', 'partner.js': 'export const one = 1;' };
   const catalog = await catalogOf({
     ...Object.fromEntries([...files, ['legacy.js', `module.exports = { jobType: 'legacy' };`]]),
     ...modules,

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
-import { claimSchedules } from './declared-schedules.ts';
+import { claimSchedules } from '../handler/declared-schedules.ts';
+import { type HandlerAddress, handlerFile } from '../handler/naming.ts';
 import { type CatalogFailure, type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
-import { type HandlerAddress, handlerFile } from './naming.ts';
 
 /** Returns `functions/handlers/a.ts:3: why`, with a path relative to `folder`. */
 export function failureLine({ file, line, message }: CatalogFailure, folder: string): string {
