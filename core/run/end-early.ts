@@ -6,7 +6,7 @@ import { crashOutcome } from './crash-outcome.ts';
 import type { Delivery } from './decide.ts';
 import type { SettledRun } from './log-fields.ts';
 import { type Attempt, type AttemptDeps, failedOutcome } from './run-attempt.ts';
-import type { Owner } from './uncaught-errors.ts';
+import { hasRaised, type Owner } from './uncaught-errors.ts';
 
 /** A started job and the message that started it. */
 export interface StartedJob {
@@ -62,7 +62,7 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
       ...{ number: one.attempt.number, max: one.attempt.max },
       ...{ durationMs: one.result?.durationMs ?? deps.time.now() - one.begun, overstayed: false },
     },
-    suspect: one === guilty || (guilty === undefined && running.includes(one)),
+    suspect: one === guilty || hasRaised(one.attempt) || (guilty === undefined && running.includes(one)),
   });
   // A job without an outcome remains running, and is rescued: the others must not lose theirs because of it.
   return open.flatMap((one) => attempt(() => endOf(one)) ?? []);
