@@ -33,7 +33,7 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
   const one = async (sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows[0].id as string;
   const deadLetter = await one(
     `update millrace.dead_letters set last_error = 'Error: error-words', error_stacktrace = 'stack-words',
-       fingerprint = 'abc', message_id = gen_random_uuid()::text, queue_name = 'dlq', message_sent_at = now(),
+       fingerprint = 'abcd', message_id = gen_random_uuid()::text, queue_name = 'dlq', message_sent_at = now(),
        first_seen_at = now(), last_seen_at = now() where job_id = $1 returning id`,
     [deadJob],
   );
@@ -83,7 +83,7 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   actOnJobs: ({ deadJob }) => ({ path: '/admin/jobs/actions', body: { action: 'retry', ids: [deadJob] } }),
   listDeadLetters: () => ({ path: '/admin/dlq' }),
   groupDeadLetters: () => ({ path: '/admin/dlq/groups' }),
-  showDeadLetterGroup: () => ({ path: '/admin/dlq/groups/abc' }),
+  showDeadLetterGroup: () => ({ path: '/admin/dlq/groups/abcd' }),
   showDeadLetter: ({ deadLetter }) => ({ path: `/admin/dlq/${deadLetter}` }),
   discardDeadLetters: ({ deadJob }) => ({ path: '/admin/dlq/discard', body: { id: [deadJob] } }),
   discardStray: ({ stray }) => ({ path: `/admin/dlq/${stray}` }),
