@@ -85,7 +85,7 @@ export const resumeOne = defineRoute({
   path: '/admin/schedules/{name}/resume',
   operation: 'resumeSchedule',
   tag: TAG,
-  summary: 'Resume a paused schedule, with the ticks after this time',
+  summary: 'Resume a paused schedule from its next tick',
   scope: ['jobs:operate'],
   params: Params,
   answers: { 200: { description: 'The schedule is not paused.', schema: ChangedSchedule }, ...NOT_FOUND },

@@ -43,7 +43,10 @@ export function addScheduleCreate(schedules: Command): void {
     .option('--every <duration>', 'an interval, such as 15m; use --cron or --every', duration)
     .option('--zone <name>', 'IANA time zone of --cron; default UTC')
     .option('--catch-up <rule>', 'ticks to make up for after an outage: none, latest (default) or all(<n>)')
-    .option('--overlap <rule>', 'while the last job is unfinished: allow (default), skip or queue-one')
+    .option(
+      '--overlap <rule>',
+      'what a tick does while an earlier job is unfinished: allow (default), skip or queue-one',
+    )
     .option('--spread <duration>', 'window after a tick in which its job runs', duration)
     .option('--tick-key <key>', 'member of the payload that gets the time of the tick')
     .option('--routing-key <key>', 'the routing key of the handler', jobName)

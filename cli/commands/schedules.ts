@@ -36,8 +36,8 @@ export function addSchedules(program: Command): void {
     );
   addNext(schedules);
   addRun(schedules);
-  addChange(schedules, 'pause', 'enqueue nothing for schedules; their jobs go on');
-  addChange(schedules, 'resume', 'enqueue again, beginning with the next tick');
+  addChange(schedules, 'pause', 'stop enqueuing jobs for schedules; jobs already enqueued still run');
+  addChange(schedules, 'resume', 'resume enqueuing jobs for schedules, starting with the next tick');
   addScheduleCreate(schedules);
   addScheduleDelete(schedules);
 }

@@ -32,7 +32,7 @@ export function addSql(program: Command): void {
   program
     .command('sql')
     .argument('[statements]', 'one or more statements, run in one transaction; - or no argument reads standard input')
-    .description('run SQL; prints rows as a table, or tab-separated in a pipe')
+    .description('run SQL and print the rows as a table, or tab-separated in a pipe')
     .addHelpText(
       'after',
       examples(

@@ -62,7 +62,7 @@ export const PROMETHEUS_METRICS = {
   millrace_schedules: {
     type: 'gauge',
     labels: ['state'],
-    help: 'Number of schedules: active, paused, late, failed (without ticks), or no_handler.',
+    help: 'Number of schedules in each state: active, paused, late, failed, or no_handler.',
   },
   millrace_build_info: {
     type: 'gauge',

@@ -45,7 +45,7 @@ it('npm start registers a schedule again when its file is saved, and states what
   expect(await stack.query('select name from millrace.schedules')).toEqual([{ name: 'rarely' }]);
 });
 
-it('npm start goes on when a file declares the name of a schedule from run time', async () => {
+it('npm start goes on when a file declares the name of a schedule created at run time', async () => {
   await stack.query(`select millrace.create_schedule('taken', 'poll', every => '1 day')`);
 
   await project.writeHandler('poll.ts', often('{ version: 3 }').replace('often:', 'taken:'));
