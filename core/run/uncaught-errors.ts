@@ -34,7 +34,7 @@ export function currentOwner(): Owner | undefined {
 
 const raisers = new WeakSet<Owner>();
 
-/** Returns whether the code of an attempt raised an uncaught error or tried to exit: each would have ended the process. */
+/** Returns whether code of an attempt raised an uncaught error or tried to exit: each would have ended the process. */
 export function hasRaised(owner: Owner): boolean {
   return raisers.has(owner);
 }
