@@ -84,7 +84,7 @@ function outOfMemory(requestId: string, how: string): End {
 
 function sentence(how: string): string {
   if (how === 'signal: killed') {
-    return `its process was killed (SIGKILL), which is what happens when memory runs out: ${MORE_MEMORY}`;
+    return `its process was killed (SIGKILL): if its memory had run out, ${MORE_MEMORY}; else another process killed it`;
   }
   const [, signal] = /^signal: (.+)$/.exec(how) ?? [];
   if (signal !== undefined) return `its process ended by a signal (${signal}), as when native code crashes: ${SEARCH}`;

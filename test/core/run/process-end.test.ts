@@ -28,7 +28,7 @@ it.each([
     'a kill',
     [`${EXITED} with error: signal: killed\nRuntime.ExitError`],
     'ProcessEnded',
-    /^its process was killed \(SIGKILL\).*: raise memory/,
+    /^its process was killed \(SIGKILL\): if its memory had run out, raise memory .*; else another process killed it$/,
   ],
   [
     'an exit',
