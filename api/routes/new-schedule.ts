@@ -43,7 +43,15 @@ const ScheduleBody = z
   })
   .meta({
     id: 'NewSchedule',
-    examples: [{ schedule: 'nightly-report', job_type: 'send_reminder', cron: '0 3 * * *', zone: 'Europe/Berlin' }],
+    examples: [
+      {
+        schedule: 'nightly-report',
+        job_type: 'send_reminder',
+        payload: { to: 'ada@example.com', subject: 'Report', text: 'It is ready.' },
+        cron: '0 3 * * *',
+        zone: 'Europe/Berlin',
+      },
+    ],
   });
 
 export const addSchedule = defineRoute({
