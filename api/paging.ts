@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LARGEST_ID } from '../core/job.ts';
+import { isId } from '../core/job.ts';
 import { Problem } from './problem.ts';
 
 /** The last row that a page number reaches; a cursor has no such limit. */
@@ -57,10 +57,6 @@ export function readCursor(cursor: string, question: unknown, isKey: (text: stri
     throw new Problem('bad-cursor', detail, { errors: [{ in: 'query', pointer: '/cursor', detail }] });
   }
   return id;
-}
-
-function isId(text: string): boolean {
-  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 }
 
 function fingerprint(question: unknown): string {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import type { ShownGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { isId } from '../../core/job.ts';
 import type { Backend, SeenDeadLetter } from '../backend/backend.ts';
 import { deadLetterDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
@@ -8,7 +9,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { findGroup, shortGroup } from '../options/filter-options.ts';
-import { group as groupValue, isJobId, strayNumber } from '../options/values.ts';
+import { group as groupValue, strayNumber } from '../options/values.ts';
 import { type ExplainedJob, explainJobs, jobOf, standing } from '../redrive/named-jobs.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest } from '../screen/terminal.ts';
@@ -53,7 +54,7 @@ function readWanted(given: string | undefined, { group, stray }: ShowOptions): W
   if (group !== undefined) return { group };
   if (stray !== undefined) return { strayId: stray };
   const text = given ?? '';
-  if (isJobId(text)) return { jobId: text };
+  if (isId(text)) return { jobId: text };
   if (GROUP.test(text.toLowerCase())) return { group: text.toLowerCase() };
   throw new CommandFailure(EXIT.usage, `${text}: expected a job id such as 42, or ${GROUP_EXPECTED} such as 7f3ac01b`);
 }

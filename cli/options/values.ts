@@ -3,7 +3,7 @@ import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
-import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
+import { isId, type JobStatus, LIVE_STATUSES } from '../../core/job.ts';
 import { isInYears } from '../../core/time.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
@@ -13,12 +13,8 @@ const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\
 
 /** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
-  if (isJobId(text)) return text;
+  if (isId(text)) return text;
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
-}
-
-export function isJobId(text: string): boolean {
-  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID;
 }
 
 /** Returns a parser for the number of a row that is not a job; `expected` describes it, with an example. */
