@@ -9,7 +9,7 @@ import { jobDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { action, examples } from '../options/action.ts';
+import { action, examples, rewordErrors } from '../options/action.ts';
 import { duration, jobName, jobType as jobTypeOf, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
@@ -32,11 +32,7 @@ const MOST_NAMED = 5;
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  const command = program.command('enqueue');
-  // A copied setting belongs to one command.
-  const { outputError } = command.configureOutput();
-  command
-    .configureOutput({ outputError: (text, write) => outputError?.(withTimeOption(text), write) })
+  rewordErrors(program.command('enqueue'), withTimeOption)
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')

@@ -15,6 +15,12 @@ export function action<Options extends object>(
   };
 }
 
+/** Rewords the usage errors of one command: commander would share a changed setting with the other commands. */
+export function rewordErrors(command: Command, reword: (text: string) => string): Command {
+  const { outputError } = command.configureOutput();
+  return command.configureOutput({ outputError: (text, write) => outputError?.(reword(text), write) });
+}
+
 /** Returns the examples below the options in a help text. */
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ npx millrace ${line}`).join('\n')}`;
