@@ -7,7 +7,7 @@ export type Told =
   | { readonly source: string | undefined; readonly state: string }
   /** The limit that ends the process. */
   | { readonly limit: 'busy' | 'waits' }
-  /** An error that nothing caught, as Node prints it. It may be lost in what the file prints. */
+  /** An error that nothing caught, as Node prints it. */
   | { readonly uncaught: string }
   | { readonly verdict: HandlerEntry | CatalogFailure };
 

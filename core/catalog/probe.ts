@@ -1,9 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Probe } from './catalog.ts';
 import { addSource, beginSources, forgetPackages, isCurrent, type Sources, type Told } from './probe-sources.ts';
@@ -24,12 +23,8 @@ const LIMITS: ProbeLimits = { processorMs: 10_000, turns: 300 };
 const AGAIN = 2;
 /** Ends an import that blocks its process without using it. It decides nothing that the limits can decide. */
 const HANGS_MS = 600_000;
-/** Turns of the loop, at most, in which the output of a process that has exited is read. */
-const TURNS_TO_READ = 100;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
-/** Of what an import prints to standard error, this many characters are kept. */
-const KEPT_ERRORS = 65_536;
 
 // Found from core/catalog and from the bundles of the command line, in which every folder is two levels deep too.
 const PROCESS = ['ts', 'js']
@@ -100,10 +95,7 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
   if (replaced.aborted) return Promise.resolve(again);
   const child = startProcess([file, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
   const report = child.stdio[3] as unknown as Readable;
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors = (errors + chunk.toString()).slice(0, KEPT_ERRORS);
-  });
+  let uncaught = '';
   let limit: 'busy' | 'waits' | undefined;
   return new Promise((resolve, reject) => {
     createInterface(report).on('line', (line) => {
@@ -112,20 +104,17 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
         if ('definition' in told.verdict) forgetPackages(sources);
         resolve({ verdict: told.verdict, isOverLimit: false });
       } else if ('limit' in told) limit = told.limit;
-      else if ('uncaught' in told) errors = `${told.uncaught}\n${errors}`;
+      else if ('uncaught' in told) uncaught = told.uncaught;
       else addSource(sources, told);
     });
     replaced.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
     child.on('error', reject);
-    child.on('exit', async (code, signal) => {
-      // Processes that the file started can keep the pipes open, so the end of the output may never come.
-      const isRead = () => child.stderr.readableEnded && report.readableEnded;
-      for (let turn = 0; turn < TURNS_TO_READ && !isRead(); turn++) await nextTurn();
-      for (const pipe of [child.stderr, report]) pipe.destroy();
+    // Processes that the file started do not inherit the pipe of the report, so it ends with this process.
+    child.on('close', (code, signal) => {
       if (replaced.aborted) return resolve(again);
       const message = overLimit(limit, limits, child.killed);
       if (message !== undefined) return resolve(ending(message, true));
-      resolve({ verdict: endOf(file, signal ?? `exit code ${code}`, errors), isOverLimit: false });
+      resolve({ verdict: endOf(file, signal ?? `exit code ${code}`, uncaught), isOverLimit: false });
     });
   });
 }
@@ -133,10 +122,10 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
 function startProcess(values: readonly string[]) {
   if (PROCESS === undefined) throw new Error('core/catalog/probe-process is missing: install millrace again');
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROCESS, ...values], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     timeout: HANGS_MS,
     killSignal: 'SIGKILL',
-  }) as ChildProcessByStdio<null, null, Readable>;
+  });
 }
 
 function overLimit(limit: 'busy' | 'waits' | undefined, limits: ProbeLimits, hangs: boolean): string | undefined {
@@ -146,14 +135,14 @@ function overLimit(limit: 'busy' | 'waits' | undefined, limits: ProbeLimits, han
   return hangs ? `its import blocks its process: ${advice}` : undefined;
 }
 
-function endOf(file: string, end: string, errors: string): Verdict {
-  const line = errors.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
-  return { file, message: describeEnd(end, errors), ...(line !== undefined && { line: Number(line) }) };
+function endOf(file: string, end: string, uncaught: string): Verdict {
+  const line = uncaught.split(`${basename(file)}:`)[1]?.match(/^\d+/)?.[0];
+  return { file, message: describeEnd(end, uncaught), ...(line !== undefined && { line: Number(line) }) };
 }
 
-function describeEnd(end: string, errors: string): string {
+function describeEnd(end: string, uncaught: string): string {
   if (end === `exit code ${EXIT_UNSETTLED}`) return 'has a top-level await that never ends';
-  const thrown = errors.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
+  const thrown = uncaught.split('\n').find((line) => /^\w*(Error|Exception)\b.*:/.test(line));
   if (thrown !== undefined) return `throws an error while it is imported that cannot be caught: ${thrown}`;
   return `ends the process (${end}) while it is imported`;
 }
