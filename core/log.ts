@@ -61,7 +61,8 @@ function shown(value: unknown): unknown {
   }
 }
 
-function inspected(value: unknown): string {
+/** Returns a value as text, whatever its own code does. */
+export function inspected(value: unknown): string {
   try {
     return cut(inspect(value, { breakLength: Number.POSITIVE_INFINITY }), LONGEST_FIELD);
   } catch {

@@ -1,6 +1,5 @@
-import { inspect } from 'node:util';
 import { messageOf } from '../failure.ts';
-import { type Log, type LogFields, RESERVED_FIELDS } from '../log.ts';
+import { inspected, type Log, type LogFields, RESERVED_FIELDS } from '../log.ts';
 
 const LONGEST_EVENT = 200;
 
@@ -21,7 +20,7 @@ export function openHandlerLog(log: Log): Log<string> {
 }
 
 function eventOf(event: unknown): string {
-  return typeof event === 'string' ? event : inspect(event, { depth: 1 }).slice(0, LONGEST_EVENT);
+  return typeof event === 'string' ? event : inspected(event).slice(0, LONGEST_EVENT);
 }
 
 /** Reads each field by itself: a getter of the handler's object can throw. */
