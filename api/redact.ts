@@ -24,7 +24,17 @@ export const FIELDS = {
     ...['next_tick_at', 'next_ticks'],
   ],
   'jobs:read': [
-    ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
+    ...[
+      'unique_key',
+      'group_key',
+      'last_error',
+      'progress',
+      'waiting',
+      'claim_no',
+      'fingerprint',
+      'hold_reason',
+      'filter',
+    ],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
     ...['more_attempts', 'request_id', 'requested_by', 'dead_letter_id'],
     ...['first_died_at', 'last_died_at', 'first_seen_at', 'last_seen_at'],
@@ -40,7 +50,7 @@ export const FIELDS = {
 
 /** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
-  ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
+  ...['payload', 'result', 'progress', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
 
 /** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */

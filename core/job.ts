@@ -60,6 +60,7 @@ export interface JobRow {
   group_key: string | null;
   last_error: string | null;
   result: unknown;
+  progress: JobProgress | null;
 }
 
 /** A job. Ids are decimal strings, because they exceed the exact range of a JavaScript number. */
@@ -86,6 +87,18 @@ export interface Job {
   readonly groupKey: string | null;
   readonly lastError: string | null;
   readonly result: unknown;
+  /** The last report of the attempt; null for none, and for a job that succeeded. */
+  readonly progress: JobProgress | null;
+}
+
+/** How far an attempt is, as its handler reported it. */
+export interface JobProgress {
+  /** The finished part of the work, from 0 to 1; null when it is unknown. */
+  readonly fraction: number | null;
+  /** What the handler does; null for no text. */
+  readonly text: string | null;
+  /** The time of the report, ISO 8601. */
+  readonly at: string;
 }
 
 /** Converts a row to a job; no other function does. */
@@ -113,5 +126,11 @@ export function toJob(row: JobRow): Job {
     groupKey: row.group_key,
     lastError: row.last_error,
     result: row.result,
+    progress: toProgress(row.progress),
   };
+}
+
+/** jsonb has its own order of members. */
+function toProgress(stored: JobProgress | null): JobProgress | null {
+  return stored && { fraction: stored.fraction, text: stored.text, at: stored.at };
 }

@@ -100,6 +100,7 @@ export const LOG_EVENTS = {
   batch_blocked: ['job_type', 'queue', 'reason'],
   watchdog_failed: ['error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
+  progress_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_refused: ['jobs', 'job_ids', 'sqlstate', 'error'],
   settle_given_up: ['job_type', 'queue', 'jobs', 'job_ids', 'reason'],

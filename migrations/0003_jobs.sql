@@ -44,6 +44,7 @@ create table millrace.jobs (
   group_key text,
   last_error text,
   result jsonb,
+  -- What the running attempt last reported: {"fraction", "text", "at"}.
   progress jsonb,
   traceparent text,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),

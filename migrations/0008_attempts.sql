@@ -37,7 +37,7 @@ begin
       set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, started_at = millrace.clock(),
           updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
-          message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
+          progress = null, message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
           request_id = request
       from locked l, millrace.handlers h
       where j.id = l.id and j.id = any(array(select k.id from locked k))

@@ -56,8 +56,8 @@ begin
       select g.id, (select millrace.slot_of(millrace.clock())), g.job_type, g.routing_key, g.payload, g.new_status,
         g.priority, g.attempts, g.max_attempts, g.run_at, g.claim_no, g.message_id, g.message_sent_at, g.request_id,
         g.dispatched_at, g.started_at, millrace.clock(), g.created_at, millrace.clock(), g.unique_key, g.group_key,
-        case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb, g.progress,
-        g.traceparent
+        case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb,
+        case when g.new_status <> 'succeeded' then g.progress end, g.traceparent
         from ended g
   ), answered as (
     delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))
