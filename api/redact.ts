@@ -9,7 +9,17 @@ export const FIELDS = {
   any: [
     // Jobs: the progress of a job, but not its contents or results.
     ...['id', 'job_id', 'job_type', 'routing_key', 'status', 'priority', 'attempts', 'max_attempts', 'answer'],
-    ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
+    ...[
+      'run_at',
+      'start_by',
+      'next_retry_at',
+      'due_at',
+      'created_at',
+      'updated_at',
+      'dispatched_at',
+      'started_at',
+      'finished_at',
+    ],
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // Results of the caller's own request: pages, outcomes and invalid parts.
     ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],

@@ -47,6 +47,7 @@ export interface JobRow {
   attempts: number;
   max_attempts: number;
   run_at: Date;
+  start_by: Date | null;
   next_retry_at: Date | null;
   due_at: Date | null;
   claim_no: string | null;
@@ -74,6 +75,8 @@ export interface Job {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly runAt: Date;
+  /** Latest start of the first attempt; null for none, and once an attempt has started. */
+  readonly startBy: Date | null;
   readonly nextRetryAt: Date | null;
   readonly dueAt: Date | null;
   readonly claimNo: string | null;
@@ -113,6 +116,7 @@ export function toJob(row: JobRow): Job {
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     runAt: row.run_at,
+    startBy: row.start_by,
     nextRetryAt: row.next_retry_at,
     dueAt: row.due_at,
     claimNo: row.claim_no,

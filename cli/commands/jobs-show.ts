@@ -47,6 +47,7 @@ function show({ job, attempts, moreAttempts, waiting }: SeenJob): void {
     ['group key', job.groupKey],
     ['created', job.createdAt],
     ['run at', job.runAt],
+    ['start by', job.startBy],
     ['next retry', job.nextRetryAt],
     ['dispatched', job.dispatchedAt],
     ['started', job.startedAt],
