@@ -25,7 +25,9 @@ const UNHANDLED_LIMITS = { afterSeconds: 24 * 3600, addresses: 500, jobs: 1000 }
 /** Addresses that one line of the log names. */
 const MOST_NAMED = 3;
 
-/** Applies cancel requests, skips late jobs, adds up counters and ends jobs without a handler. Each of them fails alone. */
+/**
+ * Applies cancel requests, skips late jobs, adds up counters and ends jobs without a handler. Each of them fails alone.
+ */
 export async function maintain(deps: MaintainDeps): Promise<void> {
   const steps: readonly (() => Promise<unknown>)[] = [
     () => applyCancelRequests(deps.db, CANCEL_LIMIT),

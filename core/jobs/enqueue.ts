@@ -52,7 +52,8 @@ const ENQUEUE_JOB = `
       coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10,
       coalesce($11::pg_catalog.timestamptz,
         coalesce($3::pg_catalog.timestamptz,
-            millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(secs => coalesce($4::pg_catalog.float8, 0)))
+            millrace.clock()
+              operator(pg_catalog.+) pg_catalog.make_interval(secs => coalesce($4::pg_catalog.float8, 0)))
           operator(pg_catalog.+) pg_catalog.make_interval(secs => $12::pg_catalog.float8)))`;
 
 /**

@@ -3,7 +3,8 @@ import type { Database } from '../postgres/database.ts';
 import { isStatementError } from '../postgres/statement-errors.ts';
 import type { Begun, LiveRow, StartAnswer, StartBatch, StartRequest } from './start-answer.ts';
 
-// Starts nothing, but ends jobs that have a cancel request or are too late to start. Locked rows are skipped, so the statement never waits.
+// Starts nothing, but ends jobs that have a cancel request or are too late to start. Locked rows are skipped, so the
+// statement never waits.
 // It returns each row as it was before, which the decision table requires.
 const READ_OTHERS = `
   with input as materialized (
@@ -34,7 +35,8 @@ const READ_OTHERS = `
   select j.status, j.claim_no as "claimNo", j.job_type as "jobType", j.routing_key as "routingKey",
          j.message_id as "messageId", j.request_id as "requestId", j.suspect,
          left(j.traceparent, 55) as traceparent,
-         (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled, s.id is not null as late,
+         (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled,
+         s.id is not null as late,
          a.again, case when a.again then millrace.payload_text(j.payload) end as payload,
          coalesce(j.attempts, 0) as attempt, coalesce(j.max_attempts, 0) as "maxAttempts",
          i.job_id <= here.last_value as issued, i.epoch = here.epoch as native,

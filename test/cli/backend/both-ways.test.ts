@@ -14,7 +14,7 @@ const INSERT = `
             case when $2 = 'failed' then now() + interval '1 day' end,
             case when $2 = 'running' then now() + interval '1 hour' end, 'Error: no', null,
             case when $2 = 'running' then now() end, case when $2 = 'running' then now() end,
-            case when $2 = 'running' then '{"fraction": 0.5, "text": null, "at": "2026-03-01T10:00:00.000Z"}'::jsonb end)
+            case when $2 = 'running' then jsonb '{"fraction": 0.5, "text": null, "at": "2026-03-01T10:00:00.000Z"}' end)
     returning id`;
 
 async function insert(status: 'pending' | 'failed' | 'running' | 'dead_letter'): Promise<string> {
