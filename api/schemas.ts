@@ -125,7 +125,7 @@ export const JobDetail = z
   .object({
     ...JOB,
     claim_no: z.string().nullable(),
-    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null once one has started.' }),
+    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null after an attempt that counts.' }),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
     result: z

@@ -11,8 +11,8 @@ export interface EnqueueOptions {
   /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
   readonly delay?: Duration | undefined;
   /**
-   * Latest start of the first attempt: a time, or a duration after the run time. If the job has not started by then, it
-   * becomes `skipped`. Default: none.
+   * Latest start of the first attempt: a time, or a duration after the run time. If no attempt that counts
+   * has started by then, the job becomes `skipped`. Default: none.
    */
   readonly startBy?: Date | Duration | undefined;
   /** Priority from 0 to 9; lower numbers run first. Default 5. */

@@ -16,7 +16,7 @@ const LARGE = 3000;
 /** Rows that a statement may compare in vain for each job; comparing each with each would be half of `LARGE`. */
 const MOST_IN_VAIN = 20;
 
-const REQUEST = { jobType: 'mail', routingKey: '', requestId: 'r', suspects: true };
+const REQUEST = { jobType: 'mail', routingKey: '', requestId: 'r', leaseSeconds: 0, suspects: true };
 const ERROR = { name: 'E', message: 'm', stack: null, fingerprint: 'f' };
 
 async function insert(count: number, status: 'dispatched' | 'running' | 'dead_letter'): Promise<string[]> {
