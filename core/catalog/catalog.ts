@@ -90,10 +90,32 @@ export async function loadOne(
   probe: Probe,
 ): Promise<ImportedHandler | CatalogFailure | undefined> {
   const files = await listFiles(folder);
-  if (!files.includes(handlerFile(address))) return undefined;
-  const file = resolve(folder, handlerFile(address));
-  const read = await probe(file, files);
-  return 'message' in read ? read : importHandler(file, files);
+  const name = handlerFile(address);
+  return files.includes(name) ? importProbed(resolve(folder, name), files, probe) : undefined;
+}
+
+/**
+ * Imports the files of all handlers of a job type, as `loadOne` does.
+ * @throws an Error with code `ENOENT` when the folder does not exist.
+ */
+export async function loadJobType(
+  folder: string,
+  jobType: string,
+  probe: Probe,
+): Promise<(ImportedHandler | CatalogFailure)[]> {
+  const files = await listFiles(folder);
+  const first = `${basename(handlerFile({ jobType, routingKey: '' }), '.ts')}.`;
+  const names = files.filter((name) => name.startsWith(first));
+  return Promise.all(names.map((name) => importProbed(resolve(folder, name), files, probe)));
+}
+
+async function importProbed(
+  file: string,
+  siblings: readonly string[],
+  probe: Probe,
+): Promise<ImportedHandler | CatalogFailure> {
+  const read = await probe(file, siblings);
+  return 'message' in read ? read : importHandler(file, siblings);
 }
 
 async function listFiles(folder: string): Promise<string[]> {
