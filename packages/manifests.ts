@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '..');
+
+/** The modules that an application can import, by their name in the package. */
+export const DOORS: Readonly<Record<string, string>> = {
+  '.': 'core/index',
+};
+
+interface Manifest {
+  readonly version: string;
+  readonly license: string;
+  readonly description: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const tree: Manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+/** The fields of package.json that both packages share. */
+const COMMON = {
+  version: tree.version,
+  license: tree.license,
+  type: 'module',
+};
+
+/** `require()` of an ES module works from these releases on. */
+const NODE = '^20.19.0 || >=22.12.0';
+
+/** Returns the package.json of `millrace`, which applications and operators install: it has no dependencies. */
+export function libraryManifest(): object {
+  const doors = Object.entries(DOORS).map(([name, path]) => {
+    return [name, { types: `./types/${path}.d.ts`, default: `./dist/${path}.js` }] as const;
+  });
+  const peers = { 'aws-cdk-lib': '^2.200.0', constructs: '^10.0.0', esbuild: '>=0.25.0' };
+  return {
+    name: 'millrace',
+    ...COMMON,
+    description: tree.description,
+    engines: { node: NODE },
+    bin: { millrace: 'cli/millrace.js' },
+    exports: { ...Object.fromEntries(doors), './package.json': './package.json' },
+    peerDependencies: peers,
+    peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
+  };
+}
