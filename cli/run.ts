@@ -49,7 +49,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
 ];
 
 const EXAMPLES = examples(
-  'up',
+  'dev',
   `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' --in 5m`,
   'jobs list --status failed,dead_letter',
   'jobs show 1',
@@ -66,7 +66,7 @@ const EXIT_CODES =
 
 const SHORT_HELP = `Usage: npx millrace <command>
 
-  up                      run everything on this machine
+  dev                     run everything on this machine
   enqueue <type> [json]   insert a job and print its id
   jobs list               list jobs, newest first
   dlq                     count dead letters by kind of error
@@ -128,10 +128,10 @@ export function openProgram(): Command {
 }
 
 /** Commands that handle Ctrl-C themselves. */
-const HANDLE_INTERRUPT = ['up', 'psql'];
+const HANDLE_INTERRUPT = ['dev', 'psql'];
 
 /** Commands for the stack on this machine, which no API provides. */
-const ON_THIS_MACHINE = ['up', 'mail'];
+const ON_THIS_MACHINE = ['dev', 'mail'];
 
 function refuseApi(command: Command): void {
   const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));

@@ -23,6 +23,8 @@ export interface HandlerState {
 /** The addresses of a running stack, as in `.millrace/dev.json`: read by the `millrace` command and by other tools. */
 export interface DevState {
   readonly pid: number;
+  /** Folder of the handler files. */
+  readonly handlersFolder?: string;
   /** Distinguishes the process from a later process with the same pid; opaque. */
   readonly processStart: string;
   readonly databaseUrl: string;

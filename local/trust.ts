@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { optionalSetting } from '../core/config.ts';
 import { accountName, groupName } from './ownership.ts';
 
@@ -13,14 +13,32 @@ export class UntrustedError extends Error {
 const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 
 /**
- * Checks the root of a project, the files there that decide which code runs, and everything in `functions` except
- * packages.
+ * Checks the root of a project, the files there that decide which code runs, and, except packages, everything in the
+ * folder of the root that contains the handlers, such as `functions` for `functions/handlers`.
  * @throws UntrustedError if another account could have written one of them
  */
-export function assertTrustedCode(project: string): void {
+export function assertTrustedCode(project: string, handlers: string): void {
   assertTrusted(project);
   for (const name of PROJECT_FILES) assertTrusted(join(project, name));
-  assertTrustedFolder(join(project, 'functions'));
+  const path = relative(project, handlers);
+  assertTrustedFolder(path.startsWith('..') ? handlers : join(project, path.split(sep)[0] ?? ''));
+}
+
+/**
+ * Checks files that a handler imports, and their folders up to the root of the project; not packages.
+ * @throws UntrustedError as `assertTrustedCode`
+ */
+export function assertTrustedSources(project: string, files: readonly string[]): void {
+  const paths = new Set<string>();
+  for (const file of files) {
+    if (file.includes('/node_modules/')) continue;
+    for (let path = file; path !== project && path !== dirname(path); path = dirname(path)) {
+      paths.add(path);
+      // A source outside of the project: only its own folder.
+      if (!file.startsWith(`${project}${sep}`) && path !== file) break;
+    }
+  }
+  for (const path of paths) assertTrusted(path);
 }
 
 /** Checks a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */

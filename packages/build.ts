@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { writeDeclarations } from './declarations.ts';
 import { licensesOf } from './licenses.ts';
-import { DOORS, libraryManifest, ROOT } from './manifests.ts';
+import { DOORS, developmentManifest, libraryManifest, ROOT } from './manifests.ts';
 
 /** The functions of a deployment. Each is bundled again with the handlers of a project. */
 const FUNCTIONS = ['api', 'dispatcher', 'dlq-mirror', 'handler', 'migrate', 'registry'];
@@ -59,6 +59,21 @@ async function buildLibrary(target: string): Promise<void> {
   copy(target, ['LICENSE', 'README.md', 'migrations', 'infra/rds-ca.pem', 'cli/millrace.js']);
 }
 
+/** Builds the package with the stack of one machine, whose functions and migrations are those of the library. */
+async function buildDevelopment(target: string): Promise<void> {
+  const { metafile } = await build({
+    ...OPTIONS,
+    entryPoints: ['cli/main.ts', 'local/sqs/main.ts', 'local/mailbox/main.ts'],
+    outdir: join(target, 'dist'),
+    target: 'node24',
+    external: ['pg-native', 'esbuild'],
+  });
+  write(target, 'package.json', `${JSON.stringify(developmentManifest(), undefined, 2)}\n`);
+  write(target, 'README.md', 'The development dependency of [millrace](https://www.npmjs.com/package/millrace).\n');
+  write(target, 'THIRD-PARTY-LICENSES.md', licensesOf(metafile));
+  copy(target, ['LICENSE', 'cli/millrace.js', 'local/lambda/bootstrap.mjs']);
+}
+
 function write(target: string, name: string, text: string): void {
   mkdirSync(target, { recursive: true });
   writeFileSync(join(target, name), text);
@@ -75,6 +90,7 @@ function copy(target: string, paths: readonly string[]): void {
 export async function buildPackages(dist: string): Promise<void> {
   rmSync(dist, { recursive: true, force: true });
   await buildLibrary(join(dist, 'millrace'));
+  await buildDevelopment(join(dist, 'millrace-dev'));
 }
 
 if (import.meta.main) await buildPackages(join(ROOT, 'dist'));

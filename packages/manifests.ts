@@ -45,3 +45,17 @@ export function libraryManifest(): object {
     peerDependenciesMeta: Object.fromEntries(Object.keys(peers).map((name) => [name, { optional: true }])),
   };
 }
+
+/** Returns the package.json of `millrace-dev`: what only the stack on one machine requires. */
+export function developmentManifest(): object {
+  return {
+    name: 'millrace-dev',
+    ...COMMON,
+    description: 'The stack of millrace on one machine: database, queues, functions and mailbox',
+    engines: { node: NODE },
+    bin: { 'millrace-dev': 'cli/millrace.js' },
+    exports: { './package.json': './package.json' },
+    dependencies: { millrace: tree.version, esbuild: tree.dependencies.esbuild },
+    optionalDependencies: tree.optionalDependencies,
+  };
+}

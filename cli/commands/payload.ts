@@ -6,7 +6,9 @@ import type { PayloadSchema } from '../../core/handler/payload.ts';
 import { checkPayloadText } from '../../core/handler/payload.ts';
 import { openProbe } from '../../core/handler/probe.ts';
 import { withoutMark } from '../../core/text.ts';
-import { findAbove } from '../../local/find-above.ts';
+import type { FoundAbove } from '../../local/find-above.ts';
+import { withCompiler } from '../../local/functions/compiler.ts';
+import { findHandlers } from '../../local/handlers-folder.ts';
 import { assertTrustedCode } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -48,11 +50,12 @@ function fileHint({ jobType }: HandlerAddress, text: string): string {
   return `to read the payload from a file: npx millrace enqueue ${jobType} - < ${file}`;
 }
 
-/** Returns the schema of the handler in the `functions/handlers` of this project. */
+/** Returns the schema of the handler in the handlers folder of this project. */
 async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
-  const folder = findCode(options);
-  if (folder === undefined) return undefined;
-  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS));
+  const found = findCode(options);
+  if (found === undefined) return undefined;
+  const probe = openProbe(IMPORT_LIMITS);
+  const loaded = await withCompiler(found.folder, (compile) => loadOne(found.path, address, probe, compile));
   if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
   return undefined;
@@ -62,12 +65,12 @@ async function findSchema(address: HandlerAddress, options: GlobalOptions): Prom
  * Returns the folder of the handlers to import. If the options name a target, the folder must be in the root of a
  * project.
  */
-function findCode(options: GlobalOptions): string | undefined {
+function findCode(options: GlobalOptions): FoundAbove | undefined {
   try {
-    const found = findAbove(process.cwd(), 'functions/handlers');
+    const found = findHandlers(process.cwd());
     if (found === undefined || (namesTarget(options) && !found.isProject)) return undefined;
-    assertTrustedCode(found.folder);
-    return found.path;
+    assertTrustedCode(found.folder, found.path);
+    return found;
   } catch (error) {
     warn(`the payload is not checked: ${messageOf(error)}`);
     return undefined;

@@ -1,8 +1,10 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, dirname, relative, resolve } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
+import { type CatalogFailure, describe } from './catalog-failure.ts';
 import { checkDefinition, type HandlerDefinition } from './definition.ts';
+import { findMisplaced, listFiles, stemOf } from './handler-files.ts';
 import { type HandlerAddress, handlerFile, handlerName } from './naming.ts';
 
 export interface HandlerEntry {
@@ -13,24 +15,21 @@ export interface HandlerEntry {
   readonly name: string;
 }
 
-/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
-export interface CatalogFailure {
-  readonly file: string;
-  readonly line?: number;
-  readonly message: string;
-}
-
-/** Returns `functions/handlers/a.ts:3: why`, with a path relative to `folder`. */
-export function failureLine({ file, line, message }: CatalogFailure, folder: string): string {
-  return `${relative(folder, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
-}
-
 export interface Catalog {
   readonly handlers: readonly HandlerEntry[];
   readonly failures: readonly CatalogFailure[];
 }
 
-/** Returns why a file (absolute path) must not be imported; undefined when it may be. */
+/**
+ * Returns the module (absolute path) to import in place of a source, whose imports Node itself may not understand.
+ * @throws SourceError for the author of the source
+ */
+export type Compile = (file: string) => Promise<string>;
+
+/** Node imports the file itself. */
+const asItIs: Compile = async (file) => file;
+
+/** Returns why a module (absolute path) must not be imported; undefined when it may be. */
 export type Probe = (file: string) => Promise<{ message: string; line?: number } | undefined>;
 
 /** A handler file while it is imported. */
@@ -48,41 +47,29 @@ export interface LoadingCatalog {
 }
 
 /**
- * Begins to import all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a
+ * Begins to import all handlers of a folder, one for each file, in the order of the file names. A file without a
  * handler is a failure and does not affect the others. A file changed since the last call is imported again; its
- * imports are not.
+ * imports are imported again if `compile` includes them.
  * @param refuse returns why a file must not be imported, before each import: a file that ends the process, or never
  *   finishes importing, would also end or block the caller.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export async function beginCatalog(folder: string, refuse: Probe): Promise<LoadingCatalog> {
+export async function beginCatalog(folder: string, refuse: Probe, compile = asItIs): Promise<LoadingCatalog> {
   const names = await listFiles(folder);
   const misplaced = await findMisplaced(folder);
   const files = names.map((name) => resolve(folder, name));
-  return { files: files.map((file) => ({ file, loaded: loadHandler(file, names, refuse) })), misplaced };
+  const loading = { names, refuse, compile };
+  return { files: files.map((file) => ({ file, loaded: loadHandler(file, loading) })), misplaced };
 }
 
 /** Imports all handlers of a folder, as `beginCatalog` does, and waits for the slowest file. */
-export async function loadCatalog(folder: string, refuse: Probe): Promise<Catalog> {
-  const { files, misplaced } = await beginCatalog(folder, refuse);
+export async function loadCatalog(folder: string, refuse: Probe, compile = asItIs): Promise<Catalog> {
+  const { files, misplaced } = await beginCatalog(folder, refuse, compile);
   const loaded = await Promise.all(files.map((file) => file.loaded));
   return {
     handlers: loaded.filter((result) => 'definition' in result),
     failures: [...loaded.filter((result) => 'message' in result), ...misplaced],
   };
-}
-
-/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
-async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const others = found
-    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
-    .map(({ parentPath, name }) => resolve(parentPath, name))
-    .filter((file) => !file.includes('/node_modules/') && !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
-  const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
-  return texts
-    .filter(({ text }) => /\bdefineHandler\s*\(/.test(text))
-    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**
@@ -93,28 +80,32 @@ export async function loadOne(
   folder: string,
   address: HandlerAddress,
   refuse: Probe,
+  compile = asItIs,
 ): Promise<HandlerEntry | CatalogFailure | undefined> {
-  const files = await listFiles(folder);
-  const file = handlerFile(address);
-  return files.includes(file) ? loadHandler(resolve(folder, file), files, refuse) : undefined;
+  const names = await listFiles(folder);
+  const name = names.find((one) => stemOf(one) === stemOf(handlerFile(address)));
+  return name === undefined ? undefined : loadHandler(resolve(folder, name), { names, refuse, compile });
 }
 
-async function listFiles(folder: string): Promise<string[]> {
-  return (await readdir(folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts')).sort();
+interface Loading {
+  /** The names of all sources of the folder. */
+  readonly names: readonly string[];
+  readonly refuse: Probe;
+  readonly compile: Compile;
 }
 
-async function loadHandler(
-  file: string,
-  siblings: readonly string[],
-  refuse: Probe,
-): Promise<HandlerEntry | CatalogFailure> {
+async function loadHandler(file: string, loading: Loading): Promise<HandlerEntry | CatalogFailure> {
+  const { names, refuse, compile } = loading;
   try {
-    const refused = await refuse(file);
+    const first = names.find((name) => stemOf(name) === stemOf(file));
+    if (first !== basename(file)) return { file, message: `${first} defines the same handler: delete one of them` };
+    const source = await compile(file);
+    const refused = await refuse(source);
     if (refused) return { file, ...refused };
-    const { mtimeMs, size } = await stat(file);
+    const { mtimeMs, size } = await stat(source);
     // The query makes Node import a changed file again instead of the module in its cache.
-    const module: { default?: unknown } = await import(`${pathToFileURL(file)}?v=${mtimeMs}-${size}`);
-    return checkHandler(file, module.default, siblings);
+    const module: { default?: unknown } = await import(`${pathToFileURL(source)}?v=${mtimeMs}-${size}`);
+    return checkHandler(file, module.default, names);
   } catch (error) {
     return describe(file, error);
   }
@@ -129,7 +120,7 @@ function checkHandler(file: string, exported: unknown, siblings: readonly string
   const fault = faultOf(exported);
   if (fault !== undefined) return { file, message: fault };
   const name = handlerName(exported);
-  const expected = handlerFile(exported);
+  const expected = `${stemOf(handlerFile(exported))}${extname(file)}`;
   if (basename(file) === expected) return { definition: exported, file, name };
   const hint = siblings.includes(expected)
     ? `${expected} already defines it; give this handler another jobType or routingKey`
@@ -155,32 +146,4 @@ function faultOf(definition: HandlerDefinition): string | undefined {
   } catch (error) {
     return error instanceof SettingError ? error.of(definition.jobType).message : String(error);
   }
-}
-
-async function describe(file: string, error: unknown): Promise<CatalogFailure> {
-  if (!(error instanceof Error)) return { file, message: `threw ${String(error)}` };
-  const message = `${error.name}: ${error.message}`;
-  const line = lineInStack(error.stack ?? '', file) ?? (await lineOfMissingImport(error.message, file));
-  if (line !== undefined) return { file, line, message };
-  const elsewhere = /(?:file:\/\/)?(\/[^\s():?]+)(?:\?[^:]*)?:(\d+)/.exec(error.stack ?? '');
-  return { file, message: elsewhere ? `${message} (at ${elsewhere[1]}:${elsewhere[2]})` : message };
-}
-
-/** Returns the first line of `file` in the stack, which names it by its path or by its URL with the query. */
-function lineInStack(stack: string, file: string): number | undefined {
-  for (const place of [pathToFileURL(file).href, file]) {
-    const after = stack.split(place)[1];
-    const line = /^(?:\?[^:]*)?:(\d+)/.exec(after ?? '')?.[1];
-    if (line !== undefined) return Number(line);
-  }
-  return undefined;
-}
-
-/** Finds the line of a missing import, because Node names the module and the importer but not the line. */
-async function lineOfMissingImport(message: string, file: string): Promise<number | undefined> {
-  const [, missing, importer] = /^Cannot find (?:package|module) '([^']+)' imported from (.+)$/.exec(message) ?? [];
-  if (missing === undefined || importer !== file) return undefined;
-  const lines = (await readFile(file, 'utf8')).split('\n');
-  const index = lines.findIndex((line) => /\b(from|import)\b/.test(line) && line.includes(basename(missing)));
-  return index < 0 ? undefined : index + 1;
 }

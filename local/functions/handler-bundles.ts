@@ -1,12 +1,16 @@
 import { stat } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { messageOf } from '../../core/failure.ts';
-import { beginCatalog, failureLine, type HandlerEntry, type LoadingHandler } from '../../core/handler/catalog.ts';
+import { beginCatalog, type HandlerEntry, type LoadingHandler } from '../../core/handler/catalog.ts';
+import { failureLine } from '../../core/handler/catalog-failure.ts';
+import { stemOf } from '../../core/handler/handler-files.ts';
 import { queueName } from '../../core/handler/naming.ts';
 import { openProbe } from '../../core/handler/probe.ts';
+import { ownModule } from '../../core/own-files.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
+import { openCompiler } from './compiler.ts';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
@@ -33,6 +37,8 @@ export interface HandlerFolders {
   readonly folder: string;
   /** The folder to which bundles are written. */
   readonly bundles: string;
+  /** Called with the absolute paths of sources on which a handler depends: the files to watch. */
+  readonly onSources?: (files: readonly string[]) => void;
 }
 
 /** Resolution of the clock that file systems use for timestamps, with a margin. */
@@ -61,8 +67,9 @@ export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandl
   const bundler: Bundler = { folders, made: new Map(), oneAtATime: openLanes() };
   // The probe imports each file in another process: at import a file may loop, or exit its process.
   const probe = openProbe();
+  const compile = openCompiler({ ...folders, target: join(folders.bundles, 'handlers') });
   return async () => {
-    const { files, misplaced } = await beginCatalog(folders.folder, probe);
+    const { files, misplaced } = await beginCatalog(folders.folder, probe, compile);
     return {
       files: new Map(files.map((loading) => [nameOfFile(loading.file), readOne(bundler, loading)])),
       misplaced: misplaced.map((failure) => failureLine(failure, folders.project)),
@@ -88,11 +95,10 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
   const isNew = before === undefined || before.signature !== (await signatureOf(before.sources));
   if (isNew) {
     made.delete(functionName);
-    const root = join(import.meta.dirname, '../..');
     const alias = { [handlerAlias]: entry.file };
     const begun = Date.now();
     const { nativeModules } = entry.definition;
-    const request = { entry: join(root, handlerEntry), outFile: bundle, alias, nativeModules };
+    const request = { entry: ownModule(handlerEntry), outFile: bundle, alias, nativeModules };
     const { sources } = await buildBundle(request);
     const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
     if (signature !== undefined) made.set(functionName, { sources, signature });
@@ -120,5 +126,5 @@ function openLanes(): Lane {
 }
 
 function nameOfFile(file: string): string {
-  return basename(file, '.ts').replaceAll('-', '_');
+  return stemOf(file).replaceAll('-', '_');
 }

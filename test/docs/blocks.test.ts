@@ -110,7 +110,7 @@ it('the documents name only npm scripts and test files that exist', () => {
 
   expect(lines.length).toBeGreaterThan(10);
   expect(unknown).toEqual([]);
-  expect(scripts.start).toBe('node cli/millrace.js up');
+  expect(scripts.start).toBe('node cli/millrace.js dev');
 });
 
 /** A story of its own runs the commands of each of these documents. */

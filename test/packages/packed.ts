@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,6 +19,8 @@ export interface Packed {
 /** Builds and packs the packages in a new folder. */
 export async function packAll(names: readonly string[]): Promise<Packed> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-packages-'));
+  // Postgres, which refuses to run as root, requires access to the folder.
+  await chmod(folder, 0o755);
   const dist = join(folder, 'dist');
   await buildPackages(dist);
   const { stdout } = await npm(folder, 'pack', '--json', ...names.map((name) => `./dist/${name}`));

@@ -90,7 +90,7 @@ it('reloads, adds and removes files while another file is still being read', asy
     added: handler('added'),
     old: unchanged('old'),
   });
-  await expect.poll(() => lines).toEqual(['fast was reloaded', 'added was added']);
+  await expect.poll(() => lines.toSorted()).toEqual(['added was added', 'fast was reloaded']);
   const second = sync({ slow: slow.promise, fast: unchanged('fast'), added: unchanged('added') });
   await expect.poll(() => lines.at(-1)).toBe('old was removed; its jobs stay in the database');
 
