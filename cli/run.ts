@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../core/failure.ts';
+import { ownVersion } from '../core/own-files.ts';
 import { onWriteError, write } from '../local/screen/writers.ts';
-import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDlq } from './commands/dlq.ts';
@@ -103,7 +103,7 @@ function asHelpOption(args: readonly string[]): readonly string[] {
 export function openProgram(): Command {
   const program = new Command('millrace')
     .description('Background jobs on Postgres, SQS and Lambda')
-    .version(readVersion(), '-v, --version')
+    .version(ownVersion(), '-v, --version')
     .option('--database-url <url>', 'use this database; default DATABASE_URL, else the stack running in this folder')
     .option('--api-url <url>', 'use this API instead; default MILLRACE_API_URL; its key is read from MILLRACE_API_KEY')
     .option('--json', 'print one JSON document to standard output')

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -21,6 +21,11 @@ export function ownFile(path: string): string {
 export function ownModule(path: string): string {
   const source = ownFile(`${path}.ts`);
   return existsSync(source) ? source : ownFile(`dist/${path}.js`);
+}
+
+/** Returns the version of Millrace, not that of the project it runs in. */
+export function ownVersion(): string {
+  return String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version);
 }
 
 function rootOf(folder: string): string {

@@ -46,7 +46,7 @@ async function buildLibrary(target: string): Promise<void> {
   const functions = FUNCTIONS.map((name) => `functions/${name}`);
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: [...doors, ...functions, 'cli/main'].map((path) => `${path}.ts`),
+    entryPoints: [...doors, ...functions, 'infra/read-handlers', 'cli/main'].map((path) => `${path}.ts`),
     outdir: join(target, 'dist'),
     // The oldest release on which an application and the commands run.
     target: 'node20.19',

@@ -6,6 +6,7 @@ export const ROOT = join(import.meta.dirname, '..');
 /** The modules that an application can import, by their name in the package. */
 export const DOORS: Readonly<Record<string, string>> = {
   '.': 'core/index',
+  './cdk': 'infra/cdk',
 };
 
 interface Manifest {
@@ -33,7 +34,7 @@ export function libraryManifest(): object {
   const doors = Object.entries(DOORS).map(([name, path]) => {
     return [name, { types: `./types/${path}.d.ts`, default: `./dist/${path}.js` }] as const;
   });
-  const peers = { 'aws-cdk-lib': '^2.200.0', constructs: '^10.0.0', esbuild: '>=0.25.0' };
+  const peers = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.0.0', esbuild: '>=0.25.0' };
   return {
     name: 'millrace',
     ...COMMON,

@@ -1,4 +1,3 @@
-import type { HandlerEntry } from '../../core/handler/catalog.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,
@@ -6,6 +5,7 @@ import {
   SOURCE_RETENTION_SECONDS,
   timingOf,
 } from '../../core/handler/timing.ts';
+import type { PlannedHandler } from '../handlers.ts';
 
 /** Every number and name with which one handler is deployed. `proofs.ts` checks it, and the constructs use it as is. */
 export interface HandlerPlan {
@@ -34,7 +34,7 @@ export interface HandlerPlan {
   readonly nativeModules: readonly string[];
 }
 
-export function planHandler(stage: string, { definition, file, name }: HandlerEntry): HandlerPlan {
+export function planHandler(stage: string, { definition, file, name }: PlannedHandler): HandlerPlan {
   return {
     name,
     file,

@@ -58,13 +58,13 @@ const NAMES = [
  * Reads the context of the app.
  * @throws SettingError that names the setting when one is missing, malformed or unknown.
  */
-export function readSettings(context: Context): Settings {
+export function readSettings(context: Context, handlers = 'functions/handlers'): Settings {
   checkNames(context);
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
   return {
-    stage: readStage(context),
-    handlersFolder: resolve(optional(context, 'handlers') ?? 'functions/handlers'),
+    stage: checkStage(optional(context, 'stage')),
+    handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
     settings: checkEnvironment('settings', readObject(context, 'settings', '{"SMTP_FROM": "jobs@example.com"}')),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
@@ -86,8 +86,8 @@ function checkNames(context: Context): void {
   throw new SettingError('context', `one of ${NAMES.join(', ')}`, unknown);
 }
 
-function readStage(context: Context): string {
-  const stage = optional(context, 'stage');
+/** @throws SettingError unless the stage can be part of every name. */
+export function checkStage(stage: string | undefined): string {
   if (stage !== undefined && /^[a-z][a-z0-9]{0,11}$/.test(stage)) return stage;
   throw new SettingError('stage', 'at most 12 lower-case letters and digits, a letter first', stage);
 }

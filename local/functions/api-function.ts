@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { ownVersion } from '../../core/own-files.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec } from '../lambda/specs.ts';
 import type { StartServer } from '../processes/kept-ports.ts';
 import { STAGE } from '../state.ts';
-import { readVersion } from '../version.ts';
 import { API_FUNCTION, apiBundle } from './bundling.ts';
 import { startGateway } from './gateway.ts';
 
@@ -50,6 +50,6 @@ function apiEnvironment(url: string): Record<string, string> {
     MILLRACE_API_AUTH: 'none',
     MILLRACE_API_URL: url,
     MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
-    MILLRACE_VERSION: readVersion(),
+    MILLRACE_VERSION: ownVersion(),
   };
 }
