@@ -21,7 +21,7 @@ const root = dirname(dirname(file));
 /** The package `millrace` has the commands without those of this machine, which the package `millrace-dev` has. */
 const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const isLibrary = name === 'millrace' && !existsSync(join(root, 'cli', 'main.ts'));
-const OF_THIS_MACHINE = ['dev', 'up', 'init', 'mail'];
+const OF_THIS_MACHINE = ['dev', 'init', 'mail'];
 
 if (process.platform === 'win32') {
   refuse('Millrace does not run on Windows natively: use WSL (https://learn.microsoft.com/windows/wsl/install).');

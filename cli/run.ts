@@ -8,6 +8,7 @@ import { addDlq } from './commands/dlq.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEnqueue } from './commands/enqueue.ts';
 import { addHandlers } from './commands/handlers.ts';
+import { addInit } from './commands/init.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
@@ -29,6 +30,7 @@ import { printError, printMessage } from './screen/terminal.ts';
 
 /** All commands, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
+  addInit,
   addUp,
   addUrl,
   addPsql,
@@ -131,7 +133,7 @@ export function openProgram(): Command {
 const HANDLE_INTERRUPT = ['dev', 'psql'];
 
 /** Commands for the stack on this machine, which no API provides. */
-const ON_THIS_MACHINE = ['dev', 'mail'];
+const ON_THIS_MACHINE = ['init', 'dev', 'mail'];
 
 function refuseApi(command: Command): void {
   const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));

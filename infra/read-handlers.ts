@@ -6,8 +6,8 @@ import { stemOf } from '../core/handler/handler-files.ts';
 import { openProbe } from '../core/handler/probe.ts';
 import { compileSource } from './bundle/compile.ts';
 
-// A process of its own, because the constructor of a construct cannot wait. It reads the handlers of a folder and prints
-// them as JSON.
+// A process of its own, because the constructor of a construct cannot wait. It reads the handlers of a folder, and
+// prints them as JSON.
 const [folder = ''] = process.argv.slice(2);
 const target = mkdtempSync(join(tmpdir(), 'millrace-handlers-'));
 try {

@@ -71,7 +71,7 @@ async function buildDevelopment(target: string): Promise<void> {
   write(target, 'package.json', `${JSON.stringify(developmentManifest(), undefined, 2)}\n`);
   write(target, 'README.md', 'The development dependency of [millrace](https://www.npmjs.com/package/millrace).\n');
   write(target, 'THIRD-PARTY-LICENSES.md', licensesOf(metafile));
-  copy(target, ['LICENSE', 'cli/millrace.js', 'local/lambda/bootstrap.mjs']);
+  copy(target, ['LICENSE', 'cli/millrace.js', 'local/lambda/bootstrap.mjs', 'templates']);
 }
 
 function write(target: string, name: string, text: string): void {

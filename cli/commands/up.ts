@@ -12,7 +12,6 @@ interface UpFlags {
 export function addUp(program: Command): void {
   program
     .command('dev')
-    .alias('up')
     .description('run everything on this machine: database, queues, functions, dispatcher')
     .option('--fresh', 'start from scratch: delete the data of earlier runs')
     .option('--handlers <folder>', 'the folder of the handler files; default jobs, else functions/handlers')

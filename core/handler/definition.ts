@@ -1,6 +1,6 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { PayloadSchema } from './payload.ts';
+import type { InferPayload, PayloadSchema } from './payload.ts';
 import { checkPolicy, type RetryPolicy } from './policy-fields.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
 
@@ -30,7 +30,7 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
   readonly nativeModules?: readonly string[];
-  run(context: RunContext<never>): Promise<unknown>;
+  run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
 
 export const MOST_IN_FLIGHT = 100_000;

@@ -22,7 +22,7 @@ import { MillraceStack } from 'millrace/cdk';
 
 new MillraceStack(new App());
 `;
-/** A part of the stack of somebody else, in CommonJS. */
+/** A part of the stack of another app, in CommonJS. */
 const PART = `
 const { App, Stack, aws_s3: s3 } = require('aws-cdk-lib');
 const { Millrace } = require('millrace/cdk');

@@ -132,10 +132,10 @@ it('a project with files that the own group of its account can change is used', 
   expect(hasRun()).toBe(true);
 });
 
-it('up names what another account can have written, and starts nothing', async () => {
+it('dev names what another account can have written, and starts nothing', async () => {
   const { folder, handlers } = await plant({ mode: 0o777, manifest: true });
 
-  const { code, stderr } = await runCli(['up'], { cwd: folder });
+  const { code, stderr } = await runCli(['dev'], { cwd: folder });
 
   expect(code).toBe(2);
   expect(stderr).toBe(`every user can change ${handlers}, so it is not used: run chmod o-w ${handlers}\n`);
