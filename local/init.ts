@@ -11,7 +11,6 @@ export interface Initialised {
 }
 
 interface Manifest {
-  name?: string;
   private?: boolean;
   type?: string;
   scripts?: Record<string, string>;
@@ -70,10 +69,15 @@ async function readManifest(folder: string): Promise<Manifest | undefined> {
 }
 
 async function usesTypeScript(folder: string, manifest: Manifest | undefined): Promise<boolean> {
-  if (manifest === undefined || (await exists(join(folder, 'tsconfig.json')))) return true;
+  if (manifest === undefined || isNew(manifest) || (await exists(join(folder, 'tsconfig.json')))) return true;
   const jobs = await readdir(join(folder, 'jobs')).catch(() => []);
   if (jobs.some((name) => name.endsWith('.ts'))) return true;
   return 'typescript' in { ...manifest.dependencies, ...manifest.devDependencies };
+}
+
+/** Returns whether npm has just created the file: it then contains only packages. */
+function isNew(manifest: Manifest | undefined): boolean {
+  return Object.keys(manifest ?? {}).every((field) => /^(dev|optional)?dependencies$/i.test(field));
 }
 
 async function write(project: Project, name: string, text: string, byHand: string): Promise<void> {
@@ -101,7 +105,7 @@ async function ignore({ folder, written }: Project): Promise<void> {
 async function addToManifest(project: Project, before: Manifest | undefined, suffix: string): Promise<void> {
   const path = join(project.folder, 'package.json');
   const text = before === undefined ? '' : await readFile(path, 'utf8');
-  const manifest: Manifest = before ?? { name: 'jobs', private: true, type: 'module' };
+  const manifest: Manifest = isNew(before) ? { private: true, type: 'module', ...before } : { ...before };
   const added = [
     ...addMissing(project, manifest, 'scripts', { dev: 'millrace dev', test: `node --test jobs/*.test.${suffix}` }),
     ...addMissing(project, manifest, 'scripts', { deploy: 'cdk deploy' }),

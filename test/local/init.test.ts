@@ -81,7 +81,8 @@ it.each<[string, Record<string, string>, string]>([
   ['TypeScript by its tsconfig.json', { 'package.json': '{}', 'tsconfig.json': '{}' }, 'ts'],
   ['TypeScript by its packages', { 'package.json': '{"devDependencies":{"typescript":"5"}}' }, 'ts'],
   ['JavaScript', { 'package.json': '{"type":"module"}' }, 'js'],
-  ['JavaScript in CommonJS', { 'package.json': '{}' }, 'mjs'],
+  ['JavaScript in CommonJS', { 'package.json': '{"name":"shop"}' }, 'mjs'],
+  ['TypeScript after the first npm install', { 'package.json': '{"dependencies":{}}' }, 'ts'],
 ])('writes the handler in the language of the project: %s', async (_language, files, suffix) => {
   const folder = await projectOf(files);
 
