@@ -26,7 +26,11 @@ node "$root/cli/millrace.js" sql "
     select id, claim_no, job_type, '', last_error, md5(last_error) from job;
   insert into millrace.operations (kind, filter, rate_per_second)
     select 'redrive', '{\"job_types\": [\"make_thumbnail\"]}', 0.0001 from generate_series(1, 100);
-  insert into millrace.audit_log (action, job_id) select 'retry', n from generate_series(1, 200) n" >/dev/null
+  insert into millrace.audit_log (action, job_id) select 'retry', n from generate_series(1, 200) n;
+  select count(millrace.create_schedule(one || two, 'send_reminder', cron => '0 0 1 1 *'))
+    from regexp_split_to_table('abcdefghijklmnopqrstuvwxyz', '') one,
+         regexp_split_to_table('|a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q|r|s|t|u|v|w|x|y|z|0|1|2|3|4|5|6|7|8|9|_|-', '[|]') two
+    " >/dev/null
 
 checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
 result=0

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { DURATION } from '../core/duration.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
-import { handlerName } from '../core/handler/naming.ts';
+import { handlerName, toAddress } from '../core/handler/naming.ts';
 import { checkPayloadText } from '../core/handler/payload.ts';
 import type { NewJob } from '../core/jobs/enqueue.ts';
 import { checkOptions } from '../core/jobs/enqueue-options.ts';
@@ -78,7 +78,9 @@ export async function checkNewJob(
   const name = handlerName(address);
   if (!names.has(name)) {
     const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
-    const detail = `no handler for ${name} is deployed (${known})`;
+    const keyed = [...names].find((one) => one.startsWith(`${name}.`));
+    const hint = keyed === undefined ? '' : `; did you mean routing_key ${toAddress(keyed).routingKey}?`;
+    const detail = `no handler for ${name} is deployed (${known})${hint}`;
     return { kind: 'unknown', fault: faultAt('body', `${place}/job_type`, detail) };
   }
   try {
@@ -112,7 +114,7 @@ function toNewJob(
 }
 
 /** Returns the engine's refusal with pointers into the body; undefined for any other error. */
-function refusal(error: unknown, place: string): Faults | undefined {
+export function refusal(error: unknown, place: string): Faults | undefined {
   if (error instanceof PayloadInvalid) {
     const shown = error.faults.map(({ field, message }) => faultAt('body', `${place}/payload${field}`, message));
     return { shown, total: shown.length + error.more };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LARGEST_ID } from '../core/job.ts';
+import { isId } from '../core/job.ts';
 import { Problem } from './problem.ts';
 
 /** The last row that a page number reaches; a cursor has no such limit. */
@@ -44,12 +44,12 @@ export function writeCursor(id: string, question: unknown): string {
 }
 
 /**
- * Returns the id in a cursor.
+ * Returns the id in a cursor, or what else `isKey` accepts.
  * @throws Problem when the cursor was not made for this filter.
  */
-export function readCursor(cursor: string, question: unknown): string {
-  const [, id, hash] = /^([1-9]\d{0,18})\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (id === undefined || BigInt(id) > LARGEST_ID || writeCursor(id, question) !== cursor) {
+export function readCursor(cursor: string, question: unknown, isKey: (text: string) => boolean = isId): string {
+  const [, id, hash] = /^(.+)\.([0-9a-f]{12})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (id === undefined || !isKey(id) || writeCursor(id, question) !== cursor) {
     const detail =
       hash === undefined || hash === fingerprint(question)
         ? 'send next_cursor of a response unchanged, or omit it to start from the first page'

@@ -19,6 +19,9 @@ export const FIELDS = {
     ...['movable', 'verdict', 'paused', 'rate_per_second', 'expected', 'done', 'skipped'],
     ...['timeout_seconds', 'concurrency', 'batch_size', 'max_in_flight', 'in_flight', 'paused_at', 'held_until'],
     'deployed_at',
+    // Schedules: when they enqueue.
+    ...['schedule', 'state', 'declared', 'cron', 'every_seconds', 'zone', 'catch_up', 'overlap', 'spread_seconds'],
+    ...['next_tick_at', 'next_ticks'],
   ],
   'jobs:read': [
     ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
@@ -28,7 +31,7 @@ export const FIELDS = {
     ...['message_id', 'message_expires_at', 'queue_name', 'queue_url', 'dead_letter_queue_url', 'function_name'],
     ...['groups', 'samples', 'moved_jobs', 'handler', 'queue', 'depth', 'dead', 'as_of', 'by_status', 'by_job_type'],
     ...['oldest_due', 'oldest_due_seconds', 'throughput', 'last_5_minutes', 'last_hour'],
-    'dispatcher_last_round_at',
+    ...['dispatcher_last_round_at', 'fault', 'last_tick_at', 'last_job_id', 'last_job_status'],
   ],
   'payload:read': ['payload', 'result', 'raw_body'],
   'audit:read': ['at', 'actor', 'action', 'details'],

@@ -10,8 +10,10 @@ import { discardMany, discardOne } from './routes/discard.ts';
 import { getHandlers, pause, resume } from './routes/handlers.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { cancelJob, enqueueJob, getJob } from './routes/jobs.ts';
+import { addSchedule } from './routes/new-schedule.ts';
 import { getMetrics, getStats } from './routes/numbers.ts';
 import { createRedrive, getRedrive, listRedrives, stopRedrive } from './routes/redrives.ts';
+import { getSchedule, listAllSchedules, pauseOne, removeSchedule, resumeOne, runNow } from './routes/schedules.ts';
 
 /** Every operation, in the order of the documentation. */
 const OPERATIONS: readonly Route[] = [
@@ -20,6 +22,7 @@ const OPERATIONS: readonly Route[] = [
   ...[listDeadLetters, groupAllDeadLetters, getGroup, getDeadLetter, discardMany, discardOne],
   ...[createRedrive, listRedrives, getRedrive, stopRedrive],
   ...[getHandlers, pause, resume],
+  ...[addSchedule, listAllSchedules, getSchedule, runNow, pauseOne, resumeOne, removeSchedule],
   listAudit,
   ...[createKey, listKeys, revokeKey],
   ...[getMetrics, healthz, readyz],

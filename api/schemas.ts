@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED, keyedAddress } from '../core/handler/naming.ts';
 import { LARGEST_ID } from '../core/job.ts';
 import { isStorable } from '../core/text.ts';
 import { isInYears } from '../core/time.ts';
@@ -23,12 +24,18 @@ const TimeOrNull = z.iso.datetime().nullable();
 
 export const JobTypeName = z
   .string()
-  .regex(/^[a-z][a-z0-9_]*$/, 'expected lower-case letters, digits and _, a letter first')
+  .regex(JOB_TYPE, { error: ({ input }) => jobTypeFault(String(input)) })
   .max(60, 'expected at most 60 characters');
 export const RoutingKeyName = z
   .string()
   .regex(/^([a-z][a-z0-9_]*)?$/, 'expected an empty string, or lower-case letters, digits and _, a letter first')
   .max(60, 'expected at most 60 characters');
+
+function jobTypeFault(text: string): string {
+  const keyed = keyedAddress(text);
+  if (keyed === undefined) return `expected ${JOB_TYPE_EXPECTED}`;
+  return `did you mean job_type ${keyed.jobType} and routing_key ${keyed.routingKey}?`;
+}
 
 /** Text that Postgres can store and compare. */
 export const Words = z

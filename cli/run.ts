@@ -17,6 +17,7 @@ import { addProcess } from './commands/process.ts';
 import { addPsql } from './commands/psql.ts';
 import { addRedrive } from './commands/redrive.ts';
 import { addRedrives } from './commands/redrives.ts';
+import { addSchedules } from './commands/schedules.ts';
 import { addSql } from './commands/sql.ts';
 import { addStats } from './commands/stats.ts';
 import { addUp } from './commands/up.ts';
@@ -26,6 +27,7 @@ import { examples, explainSubcommands } from './options/action.ts';
 import { refuseReplaced } from './options/input.ts';
 import { endOnInterrupt } from './screen/interrupt.ts';
 import { refuseJsonLines } from './screen/json-lines.ts';
+import { withoutPasswords } from './screen/passwords.ts';
 import { printError, printMessage } from './screen/terminal.ts';
 
 /** All commands, in the order of the help. */
@@ -40,6 +42,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
   addDlq,
   addRedrive,
   addRedrives,
+  addSchedules,
   addStats,
   addHandlers,
   addProcess,
@@ -118,7 +121,7 @@ export function openProgram(): Command {
     .configureOutput({
       writeOut: (text) => void write('stdout', text),
       writeErr: (text) => void write('stderr', text),
-      outputError: (text) => printError(withoutPassword(text.replace(/^error: /, '').trimEnd())),
+      outputError: (text) => printError(withoutPasswords(cutArgument(text.replace(/^error: /, '').trimEnd()))),
     })
     .addHelpText('after', EXAMPLES)
     .addHelpText('after', EXIT_CODES)
@@ -141,13 +144,16 @@ function refuseApi(command: Command): void {
   throw new CommandFailure(EXIT.usage, `${name} works on the stack on this machine: omit --api-url`);
 }
 
-/** Masks passwords: an error repeats what was typed, and a mistyped option can contain an address. */
-function withoutPassword(text: string): string {
-  return text.replace(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@');
+/** Cuts an argument that commander repeats in an error. */
+function cutArgument(text: string): string {
+  return text.replace(/(argument|value) '(.{60}).{20,}' is invalid/s, "$1 '$2…' is invalid");
 }
 
 /** Usage errors, by code and not by class: the stack runs from its sources, which have their own classes. */
 const USAGE_CODES: readonly unknown[] = ['MILLRACE_SETTING', 'MILLRACE_PAYLOAD'];
+
+/** Failures whose sentences repeat arguments. */
+const ABOUT_ARGUMENTS: readonly ExitCode[] = [EXIT.usage, EXIT.notFound];
 
 /** Reports an error and returns the exit code. */
 function report(error: unknown): ExitCode {
@@ -156,8 +162,12 @@ function report(error: unknown): ExitCode {
     printMessage('All commands: npx millrace --help');
   }
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (error instanceof CommandFailure) {
+    const isTyped = ABOUT_ARGUMENTS.includes(error.exitCode);
+    printError(isTyped ? withoutPasswords(error.message) : error.message);
+    return error.exitCode;
+  }
   printError(messageOf(error));
-  if (error instanceof CommandFailure) return error.exitCode;
   return USAGE_CODES.includes((error as { code?: unknown } | null)?.code) ? EXIT.usage : EXIT.failed;
 }
 

@@ -1,4 +1,4 @@
-import { type Duration, seconds } from './duration.ts';
+import { type Duration, seconds, secondsOfText } from './duration.ts';
 import { SettingError } from './errors.ts';
 
 /**
@@ -17,6 +17,12 @@ export function optionalSetting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
+/** Returns all variables of the environment that have a value. */
+export function allSettings(): Record<string, string> {
+  const pairs = Object.keys(process.env).map((name) => [name, optionalSetting(name)] as const);
+  return Object.fromEntries(pairs.filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
 /** Returns the environment of this process for psql, without the variables that libpq reads, and with its password. */
 export function environmentOfPsql(password: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^PG/i.test(name));
@@ -31,7 +37,8 @@ export function listSetting(name: string): string[] {
 
 /** Returns a duration setting in seconds, or `fallback` when it is missing. */
 export function durationSetting(name: string, fallback: Duration): number {
-  return seconds(optionalSetting(name) ?? fallback, name);
+  const text = optionalSetting(name);
+  return text === undefined ? seconds(fallback, name) : secondsOfText(text, name);
 }
 
 /** Returns a setting that is one of a closed list of words; the first is the default. */

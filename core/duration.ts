@@ -6,6 +6,9 @@ export type Duration = number | string;
 /** Matches a duration as text. */
 export const DURATION = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
 
+/** Matches a number of seconds as text. */
+const BARE_SECONDS = /^\d+(\.\d+)?$/;
+
 const SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /**
@@ -16,6 +19,16 @@ export function seconds(duration: Duration, field: string): number {
   const value = typeof duration === 'number' ? duration : parse(duration);
   if (Number.isFinite(value) && value >= 0) return value;
   throw new SettingError(field, `a duration such as 30s, 5m or 2h, or seconds as a number`, duration);
+}
+
+/**
+ * Returns the seconds of a duration that is always text, such as a setting: `30s`, or seconds such as `5` or `2.5`.
+ * @throws SettingError that names `field` when the text is anything else.
+ */
+export function secondsOfText(text: string, field: string): number {
+  const value = BARE_SECONDS.test(text.trim()) ? Number(text) : parse(text);
+  if (Number.isFinite(value)) return value;
+  throw new SettingError(field, 'a duration such as 30s, 5m or 2h, or seconds such as 5 or 2.5', text);
 }
 
 function parse(text: string): number {

@@ -24,6 +24,11 @@ export class SettingError extends MillraceError {
     this.field = field;
   }
 
+  /** Returns this error for a field inside of another: `schedules.nightly.` precedes its name. */
+  at(place: string): SettingError {
+    return new SettingError(`${place}${this.field}`, '', '', `${place}${this.message}`);
+  }
+
   /** Returns this error with the name of what the setting belongs to in front, if `owner` is a name. */
   of(owner: unknown): SettingError {
     if (typeof owner !== 'string' || !/^\w{1,60}$/.test(owner)) return this;
@@ -35,6 +40,16 @@ export class SettingError extends MillraceError {
 export interface PayloadFault {
   readonly field: string;
   readonly message: string;
+}
+
+/** What else a refusal of a payload states. */
+export interface PayloadContext {
+  /** The faults after the first. */
+  readonly others?: readonly PayloadFault[];
+  /** Number of faults beyond those. */
+  readonly further?: number;
+  /** The handler whose payload it is, before the faults: a run can enqueue jobs of other handlers. */
+  readonly handler?: string;
 }
 
 /** An error lists up to this number of faults: an array in a payload can have thousands. */
@@ -54,11 +69,12 @@ export class PayloadInvalid extends MillraceError {
   /** Number of faults beyond those. */
   readonly more: number;
 
-  constructor(field: string, message: string, others: readonly PayloadFault[] = [], further = 0) {
+  constructor(field: string, message: string, { others = [], further = 0, handler }: PayloadContext = {}) {
     const faults = [{ field, message }, ...others].slice(0, MOST_FAULTS);
     const more = 1 + others.length + further - faults.length;
     const told = faults.map((fault) => `payload${fault.field}: ${fault.message}`);
-    super([...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '));
+    const all = [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+    super(handler === undefined ? all : `${handler}: ${all}`);
     this.field = field;
     this.faults = faults;
     this.more = more;

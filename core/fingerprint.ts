@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { maskValues } from './mask-values.ts';
 
-/** What a fingerprint reads of an error and of its causes, the error first. */
+/** What a fingerprint reads of an error, and of its members and causes after it. */
 export interface Traits {
   readonly name: string;
   /** The error's `code`, such as `ECONNREFUSED`; empty without one. */
@@ -17,16 +17,17 @@ const FRAMES = 8_000;
 
 /**
  * Returns a hash that is equal for errors of one kind: it covers the name, the code and the message without its values,
- * of the error and of its causes, and the function of user code that raised the error.
+ * of the error, of its first members and of its causes, and the first function of user code in their stacks.
  */
-export function fingerprint(errors: readonly Traits[], stack: string | null): string {
+export function fingerprint(errors: readonly Traits[], stacks: readonly string[]): string {
   const parts = errors.map(({ name, code, message }) => [
     name.slice(0, READ),
     /^\w[\w.-]{0,63}$/.test(code) ? code : '',
     maskValues(message.slice(0, READ)).slice(0, COUNTED),
   ]);
+  const place = stacks.map(placeOf).find((found) => found !== '') ?? '';
   return createHash('md5')
-    .update(JSON.stringify([parts, placeOf(stack ?? '')]))
+    .update(JSON.stringify([parts, place]))
     .digest('hex');
 }
 

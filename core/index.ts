@@ -4,7 +4,8 @@ export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler/handler.ts';
 export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './handler/payload.ts';
-export { type RetryOptions, type RetryPolicy, retry } from './handler/retry-policy.ts';
+export { type Jitter, type RetryOptions, type RetryPolicy, type RetryPreview, retry } from './handler/retry-policy.ts';
+export type { CatchUp, Overlap, ScheduleOptions } from './handler/schedule.ts';
 export type { JobStatus } from './job.ts';
 export {
   type EnqueueClient,

@@ -29,6 +29,13 @@ export const LIVE_STATUSES = [
 /** The largest id of a job or of any other row: the largest bigint of Postgres. */
 export const LARGEST_ID = 2n ** 63n - 1n;
 
+/** Returns whether this is the id of a row as text. */
+export function isId(text: string): boolean;
+export function isId(value: unknown): value is string;
+export function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value) && BigInt(value) <= LARGEST_ID;
+}
+
 /** A row of `millrace.jobs`, column for column; pg returns a bigint as text. */
 export interface JobRow {
   id: string;

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { optionalSetting } from './config.ts';
-import { describeFailure, isInstance, type StoredError } from './failure.ts';
+import { describeFailure, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
+import { isInstance } from './thrown.ts';
 
 /** A log with one JSON object per line. Handlers log their own events. */
 export interface Log<Event extends string = LogEvent> {
@@ -56,7 +57,16 @@ function shown(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value, plain) ?? 'null');
   } catch {
+    return inspected(value);
+  }
+}
+
+/** Returns a value as text, whatever its own code does. */
+export function inspected(value: unknown): string {
+  try {
     return cut(inspect(value, { breakLength: Number.POSITIVE_INFINITY }), LONGEST_FIELD);
+  } catch {
+    return '(unreadable)';
   }
 }
 
@@ -105,9 +115,15 @@ export function errorField({ name, message, stack }: StoredError): LogFields {
   };
 }
 
-/** Converts errors to objects, so that a log query can select `error.name`. */
+/** Converts errors to objects, so that a log query can select `error.name`, and shows what JSON would omit. */
 function plain(_key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
+  if (typeof value === 'function') return inspected(value);
+  if (isInstance(value, Set)) return [...value];
+  if (isInstance(value, Map)) {
+    const entries = [...value];
+    return entries.every(([name]) => typeof name === 'string') ? Object.fromEntries(entries) : entries;
+  }
   if (isInstance(value, Error)) {
     return errorField(describeFailure(value));
   }

@@ -25,7 +25,7 @@ const ARN = /\barn:[\w-]{1,20}:([\w-]{1,40}):[^\s"'`),;]+/g;
 /** Folders whose next segments name a person or a moment. */
 const PRIVATE_PATH = /(\/(?:tmp|home|Users)\/)[^\s"'`),;:]+/g;
 const QUOTED =
-  /"([^"\\]*(?:\\[\s\S][^"\\]*)*)(?:"|$)|(?<![\p{L}\p{N}])'((?:[^'\n]|(?<=\p{L})'(?=\p{L})){0,400})'(?![\p{L}\p{N}])|`([^`\n]{0,400})`|[“«]([^“«”»]{0,400})[”»]/gu;
+  /"([^"\\]*(?:\\[\s\S][^"\\]*)*)(?:"|\\?$)|(?<![\p{L}\p{N}])'((?:[^'\n]|(?<=\p{L})'(?=\p{L})){0,400})'(?![\p{L}\p{N}])|`([^`\n]{0,400})`|[“«]([^“«”»]{0,400})[”»]/gu;
 const MONTH =
   '(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)';
 const WEEKDAY = '(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:r|rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?';

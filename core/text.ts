@@ -1,11 +1,11 @@
 /**
  * Returns text that Postgres can store: NUL becomes U+2400, half a surrogate pair becomes U+FFFD, and text longer than
- * `most` characters is cut and ends with its original length.
+ * `most` characters is cut and ends with its original length. `length` is that length if the text is cut already.
  */
-export function storable(text: string, most: number): string {
+export function storable(text: string, most: number, length = text.length): string {
   const clean = (part: string) => part.replaceAll('\0', '\u2400').toWellFormed();
-  if (text.length <= most) return clean(text);
-  const mark = `… (cut, ${text.length} characters in all)`;
+  if (length <= most) return clean(text);
+  const mark = `… (cut, ${length} characters in all)`;
   return clean(text.slice(0, most - mark.length)) + mark;
 }
 

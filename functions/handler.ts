@@ -1,8 +1,9 @@
 import { writeSync } from 'node:fs';
-import definition from '#handler';
+import stated from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
-import { metricSettings, serviceAddress, setting } from '../core/config.ts';
+import { allSettings, metricSettings, serviceAddress, setting } from '../core/config.ts';
 import { HANDLER_WAIT_MS, OVERRUN_SECONDS } from '../core/handler/timing.ts';
+import { withVariables } from '../core/handler/variables.ts';
 import { type LambdaContext, nameInvocation, openLog, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
@@ -14,6 +15,7 @@ import { openUncaughtErrors } from '../core/run/uncaught-errors.ts';
 import { openWatchdog } from '../core/run/watchdog.ts';
 import { systemTime } from '../core/time.ts';
 
+const definition = withVariables(stated, allSettings());
 const deps = {
   definition,
   queueUrl: setting('MILLRACE_QUEUE_URL', "the URL of this handler's queue"),

@@ -1,32 +1,23 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { HandlerEntry } from '../core/handler/catalog.ts';
-import { type CatalogFailure, failureLine } from '../core/handler/catalog-failure.ts';
+import type { Catalog } from '../core/catalog/catalog.ts';
+import { failureLine } from '../core/catalog/catalog-failure.ts';
+import type { HandlerEntry } from '../core/catalog/import-handler.ts';
 import { ownModule } from '../core/own-files.ts';
-
-/** A handler without its schema and its code, which a deployment does not need. */
-export type PlannedHandler = Omit<HandlerEntry, 'definition'> & {
-  readonly definition: Omit<HandlerEntry['definition'], 'payload' | 'run'>;
-};
 
 /** Returns the usual folder of handler files: `jobs`, or else `functions/handlers`. */
 export function usualHandlers(): string {
   return existsSync('jobs') ? 'jobs' : 'functions/handlers';
 }
 
-interface Read {
-  readonly handlers: readonly PlannedHandler[];
-  readonly failures: readonly CatalogFailure[];
-}
-
-const known = new Map<string, Read>();
+const known = new Map<string, Catalog>();
 
 /**
  * Reads the handlers of a folder.
  * @throws Error that names every file without a valid handler
  */
-export function readHandlers(given: string): readonly PlannedHandler[] {
+export function readHandlers(given: string): readonly HandlerEntry[] {
   const folder = resolve(given);
   if (!existsSync(folder)) throw new Error(`handlers: the folder ${folder} does not exist`);
   const state = readdirSync(folder).map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`);
@@ -38,8 +29,8 @@ export function readHandlers(given: string): readonly PlannedHandler[] {
   return handlers;
 }
 
-function readNow(folder: string): Read {
+function readNow(folder: string): Catalog {
   const args = ['--disable-warning=ExperimentalWarning', ownModule('infra/read-handlers'), folder];
   const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-  return JSON.parse(output) as Read;
+  return JSON.parse(output) as Catalog;
 }

@@ -1,8 +1,10 @@
-import { Stack } from 'aws-cdk-lib';
+import { Annotations, Stack } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
+import type { HandlerEntry } from '../core/catalog/import-handler.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
+import { unreadVariables } from '../core/handler/unread-variables.ts';
 import { ownVersion } from '../core/own-files.ts';
 import { Api } from './constructs/api.ts';
 import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
@@ -15,21 +17,20 @@ import { Dispatcher } from './constructs/dispatcher.ts';
 import { Mirror } from './constructs/mirror.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
-import { type PlannedHandler, readHandlers, usualHandlers } from './handlers.ts';
+import { readHandlers, usualHandlers } from './handlers.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { prove } from './plan/proofs.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
-import { checkEnvironment } from './settings/setting-values.ts';
-import { checkStage, type Settings } from './settings/settings.ts';
+import { checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
 /** Everything but the stage has a default. */
 export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'stage'>> {
   /** Part of every name, such as that of a queue: `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
   /** Folder of the handler files, or the handlers. Default: `jobs`, else `functions/handlers`. */
-  readonly handlers?: string | readonly PlannedHandler[];
+  readonly handlers?: string | readonly HandlerEntry[];
   /** Without `place`, functions run in a new VPC with a new database, or outside a VPC with an existing one. */
   readonly network?: { readonly place?: Place; readonly egress?: Egress };
 }
@@ -41,6 +42,7 @@ const DEFAULTS = {
   api: { mode: 'api-key' },
   architecture: 'arm64',
   settings: {},
+  variables: {},
   drain: [],
   maxConnections: undefined,
   alarms: {},
@@ -49,6 +51,13 @@ const DEFAULTS = {
 } as const satisfies Partial<MillraceProps>;
 
 type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
+
+function complete(given: MillraceProps): CompleteProps {
+  const props = { ...DEFAULTS, ...given };
+  const { settings, variables } = splitSettings(props.settings);
+  // A setting is more explicit than a variable, which an environment can contain.
+  return { ...props, settings, variables: { ...props.variables, ...variables } };
+}
 
 /** Reserved when `maxConnections` is set: nothing else bounds the number of concurrent API requests. */
 const API_CONCURRENCY = 10;
@@ -68,16 +77,15 @@ export class Millrace extends Construct {
 
   constructor(scope: Construct, id: string, given: MillraceProps) {
     super(scope, id);
-    const props: CompleteProps = { ...DEFAULTS, ...given };
+    const props = complete(given);
     const inStack = Stack.of(this).node.findAll();
     if (inStack.some((one) => one instanceof Millrace && one !== this)) {
       throw new Error('a stack can contain one Millrace: give the other its own stack and stage');
     }
     this.stage = checkStage(props.stage);
-    checkEnvironment('settings', props.settings);
     const { handlers = usualHandlers() } = given;
     const entries = typeof handlers === 'string' ? readHandlers(handlers) : handlers;
-    const plans = entries.map((entry) => planHandler(props.stage, entry));
+    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;
@@ -94,6 +102,10 @@ export class Millrace extends Construct {
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
     this.addMonitoring(plans, props);
+    const addresses = entries.map(({ definition }) => definition);
+    for (const line of unreadVariables(props.variables, addresses)) {
+      Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
+    }
   }
 
   /** Returns the handler with this name, such as `send_invoice`, for example to grant its function a permission. */

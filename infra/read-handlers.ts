@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadCatalog } from '../core/handler/catalog.ts';
-import { stemOf } from '../core/handler/handler-files.ts';
-import { openProbe } from '../core/handler/probe.ts';
+import { loadCatalog } from '../core/catalog/catalog.ts';
+import { stemOf } from '../core/catalog/handler-files.ts';
+import { openProbe } from '../core/catalog/probe.ts';
 import { compileSource } from './bundle/compile.ts';
 
 // A process of its own, because the constructor of a construct cannot wait. It reads the handlers of a folder, and
@@ -16,8 +16,7 @@ try {
     await compileSource(file, module, () => undefined);
     return module;
   });
-  // The schema and the code of a handler are not part of its deployment.
-  process.stdout.write(JSON.stringify(catalog, (key, value) => (key === 'payload' ? undefined : value)));
+  process.stdout.write(JSON.stringify(catalog));
 } finally {
   rmSync(target, { recursive: true, force: true });
 }

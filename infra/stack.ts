@@ -1,6 +1,8 @@
 import { Annotations, type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
+import { allSettings } from '../core/config.ts';
+import type { Variables } from '../core/handler/variables.ts';
 import { Outputs } from './constructs/outputs.ts';
 import { usualHandlers } from './handlers.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
@@ -17,18 +19,22 @@ export interface MillraceStackOptions {
   readonly handlers?: string;
   /** The settings of the stage; default: the context of the app, from `cdk.json` and `-c name=value`. */
   readonly context?: Context;
+  /** Variables that set the attempts of handlers, unless the context does; default: the environment of the process. */
+  readonly environment?: Variables;
 }
 
 /** One stage of Millrace in a stack of its own, with the settings in docs/deploy.md, and outputs. */
 export class MillraceStack extends Stack {
   readonly millrace: Millrace;
 
-  constructor(app: App, { handlers = usualHandlers(), context = app.node.getAllContext() }: MillraceStackOptions = {}) {
+  constructor(app: App, options: MillraceStackOptions = {}) {
+    const { handlers = usualHandlers(), context = app.node.getAllContext(), environment = allSettings() } = options;
     const { handlersFolder, network, ...settings } = readSettings(context, handlers);
     super(app, `millrace-${settings.stage}`);
     this.millrace = new Millrace(this, 'Millrace', {
       ...settings,
       handlers: handlersFolder,
+      variables: { ...environment, ...settings.variables },
       network: toNetwork(this, network),
     });
     new Outputs(this.millrace, 'Outputs', this.millrace);

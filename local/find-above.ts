@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { isProjectRoot } from '../core/project-root.ts';
-import { judge, UntrustedError } from './trust.ts';
+import { accessListFault, judge, refuse } from './trust.ts';
 
 export interface FoundAbove {
   /** The folder in which `what` was found. */
@@ -28,16 +28,11 @@ export function findAbove(from: string, what: string): FoundAbove | undefined {
  * @throws UntrustedError if it does, and another account could have written it, the folder, or one on the path to it
  */
 function isPresent(folder: string, what: string): boolean {
-  let fault = judge(folder).fault;
-  let path = folder;
-  for (const name of what.split('/')) {
-    path = join(path, name);
-    const found = judge(path);
-    fault ??= found.fault;
-    if (found.stats !== undefined) continue;
-    if (found.fault === undefined) return false;
-    throw new UntrustedError(fault ?? found.fault);
-  }
-  if (fault !== undefined) throw new UntrustedError(fault);
+  const names = what.split('/');
+  const paths = names.map((_, index) => join(folder, ...names.slice(0, index + 1)));
+  const found = [folder, ...paths].map((path) => ({ path, ...judge(path) }));
+  const missing = found.slice(1).find(({ stats }) => stats === undefined);
+  if (missing !== undefined && missing.fault === undefined) return false;
+  refuse(found.find(({ fault }) => fault !== undefined)?.fault ?? accessListFault(found));
   return true;
 }

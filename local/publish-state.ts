@@ -22,6 +22,7 @@ export async function publishState({ project, handlersFolder: folder }: Place, s
       queueUrl,
       deadLetterQueueUrl,
     })),
+    variables: stack.handlers.variables(),
     mailFolder: stack.services.mailFolder,
     smtpUrl: stack.smtpUrl,
     filesUrl: stack.services.files.url,

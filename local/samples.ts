@@ -1,7 +1,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
-import { enqueue } from '../core/jobs/enqueue.ts';
+import type { HandlerAddress } from '../core/handler/naming.ts';
+import { insertJob } from '../core/jobs/enqueue.ts';
 import { isUnused } from '../core/postgres/epoch.ts';
 import type { Stack } from './stack.ts';
 
@@ -34,14 +35,17 @@ export async function insertSamples(stack: Stack): Promise<Samples | undefined> 
   const images = (name: string) => ({ source: `${base}/${name}.png`, target: `${base}/${name}-small.jpg`, width: 160 });
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'meadow.png'), samplePng());
-  await enqueue(stack.db, reminder, {
+  // Without a check of the payloads: this process does not import the handlers, and they may have been changed.
+  const insert = ({ jobType, routingKey }: HandlerAddress, payload: object, options = {}) =>
+    insertJob(stack.db, { ...options, jobType, routingKey, payload: JSON.stringify(payload) });
+  await insert(reminder, {
     to: 'ada@example.com',
     subject: 'It works',
     text: 'This reminder was a row in Postgres, a message in SQS and a run of functions/handlers/send-reminder.ts.',
   });
-  await enqueue(stack.db, thumbnail, images('meadow'));
-  const late = await enqueue(stack.db, thumbnail, images('late'));
-  await enqueue(stack.db, thumbnail, images('missing'), { maxAttempts: 1 });
+  await insert(thumbnail, images('meadow'));
+  const late = await insert(thumbnail, images('late'));
+  await insert(thumbnail, images('missing'), { maxAttempts: 1 });
   return { late: late.id, createLateImage };
 }
 

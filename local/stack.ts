@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { allSettings } from '../core/config.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
@@ -9,6 +10,7 @@ import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { type Bundling, beginBundling } from './functions/bundling.ts';
+import type { HandlerSettings } from './functions/deploy-handler.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { type DotEnvOptions, openDotEnv } from './functions/dot-env.ts';
 import { openEndSubscription } from './functions/end-subscription.ts';
@@ -99,13 +101,13 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const fixed = { ...urls, DATABASE_URL: await runtimeUrl(db, databaseUrl, options) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
-  const ofHandlers = handlerEnvironment({ ...environment, ...ofSamples(smtpUrl) }, { project, fixed, printLine });
+  const settings = openSettings({ project, fixed, printLine }, { ...environment, ...ofSamples(smtpUrl) });
   const bundled = await during('importing and bundling the handlers', bundling.first);
   const api = open.adopt(
     await startApi({ runner, bundles: join(data, 'bundles'), environment, startServer }),
     closeApi,
   );
-  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, environment: ofHandlers });
+  const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
@@ -125,15 +127,22 @@ function disposal(open: AsyncDisposableStack): () => Promise<void> {
 
 const pass: StartProgress['during'] = (_step, work) => work;
 
-/** Returns a function that reads `.env` again at each call, so that a saved file applies. */
-function handlerEnvironment(others: Readonly<Record<string, string>>, options: DotEnvOptions) {
-  const readDotEnv = openDotEnv(options);
-  return async () => ({ ...others, ...(await readDotEnv()) });
-}
-
 function bundle(options: StackOptions, bundles: string): Bundling {
   const folder = handlersFolder(options.project, options.handlersFolder) ?? options.project;
   return beginBundling({ ...options, folder, bundles });
+}
+
+type Strings = Readonly<Record<string, string>>;
+
+/** Returns a function that reads the `.env` file again at each reload, so that a saved file applies. */
+function openSettings(options: DotEnvOptions, environment: Strings) {
+  const readDotEnv = openDotEnv(options);
+  return async (): Promise<HandlerSettings> => {
+    const ofProject = await readDotEnv();
+    // As with other programs, a variable of the process overrides the file.
+    const variables = { ...ofProject, ...allSettings() };
+    return { environment: { ...environment, ...ofProject }, variables };
+  };
 }
 
 /** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */

@@ -33,6 +33,8 @@ export interface DevState {
   /** The access key that the Lambda endpoint requires; each start creates a new one. */
   readonly lambdaAccessKeyId: string;
   readonly handlers: readonly HandlerState[];
+  /** The variables that its handlers read, such as `MILLRACE_MAX_ATTEMPTS`. Absent: none. */
+  readonly variables?: Readonly<Record<string, string>>;
   readonly mailFolder: string;
   readonly smtpUrl: string;
   readonly filesUrl: string;

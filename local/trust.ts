@@ -1,12 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { optionalSetting } from '../core/config.ts';
 import { accountName, groupName } from './ownership.ts';
 
 /** The error for a file that another account on the machine could have written, or that this account cannot read. */
 export class UntrustedError extends Error {
   override readonly name = 'UntrustedError';
+}
+
+/** A path, and what it points to: undefined if it is missing, such as the target of an editor's lock link. */
+export interface Checked {
+  readonly path: string;
+  readonly stats: Stats | undefined;
 }
 
 /** The files, besides the sources, that determine which code runs: settings, packages, and the paths of imports. */
@@ -18,10 +25,10 @@ const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
  * @throws UntrustedError if another account could have written one of them
  */
 export function assertTrustedCode(project: string, handlers: string): void {
-  assertTrusted(project);
-  for (const name of PROJECT_FILES) assertTrusted(join(project, name));
+  const checked = [project, ...PROJECT_FILES.map((name) => join(project, name))].map(assertTrusted);
   const path = relative(project, handlers);
-  assertTrustedFolder(path.startsWith('..') ? handlers : join(project, path.split(sep)[0] ?? ''));
+  const folder = path.startsWith('..') ? handlers : join(project, path.split(sep)[0] ?? '');
+  refuse(accessListFault([...checked, ...walk(folder)]));
 }
 
 /**
@@ -38,17 +45,24 @@ export function assertTrustedSources(project: string, files: readonly string[]):
       if (!file.startsWith(`${project}${sep}`) && path !== file) break;
     }
   }
-  for (const path of paths) assertTrusted(path);
+  refuse(accessListFault([...paths].map(assertTrusted)));
 }
 
 /** Checks a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */
-export function assertTrustedFolder(folder: string, seen: Set<string> = new Set()): void {
-  if (assertTrusted(folder)?.isDirectory() !== true) return;
+export function assertTrustedFolder(folder: string): void {
+  refuse(accessListFault([...walk(folder)]));
+}
+
+/** Checks what each path points to, and returns it. */
+function* walk(folder: string, seen: Set<string> = new Set()): Generator<Checked> {
+  const checked = assertTrusted(folder);
+  yield checked;
+  if (checked.stats?.isDirectory() !== true) return;
   const real = realpathSync(folder);
   // Links can form a cycle.
   if (seen.has(real)) return;
   seen.add(real);
-  for (const name of namesIn(folder)) if (name !== 'node_modules') assertTrustedFolder(join(folder, name), seen);
+  for (const name of namesIn(folder)) if (name !== 'node_modules') yield* walk(join(folder, name), seen);
 }
 
 function namesIn(folder: string): string[] {
@@ -59,11 +73,15 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Returns what a path points to; undefined if it is missing, such as the target of an editor's lock link. */
-function assertTrusted(path: string): Stats | undefined {
+function assertTrusted(path: string): Checked {
   const { stats, fault } = judge(path);
+  refuse(fault);
+  return { path, stats };
+}
+
+/** @throws UntrustedError for a fault */
+export function refuse(fault: string | undefined): void {
   if (fault !== undefined) throw new UntrustedError(fault);
-  return stats;
 }
 
 /**
@@ -93,6 +111,31 @@ function faultOf(path: string, stats: Stats): string | undefined {
   const isShared = (stats.mode & 0o020) !== 0 && !trustedGroups().includes(stats.gid);
   if (!isShared) return undefined;
   return `the group ${groupName(stats.gid)} can change ${path}, so it is not used: run chmod g-w ${path}`;
+}
+
+/** Most paths in one command: its arguments have a limit. */
+const PATHS_AT_ONCE = 200;
+
+/**
+ * Returns which of these paths has an access list (ACL) that may permit another account to change it. The group bits of
+ * its mode are then the most that the list grants, so only paths that their group can change are examined.
+ */
+export function accessListFault(checked: readonly Checked[]): string | undefined {
+  if (process.getuid === undefined) return undefined;
+  const shared = checked.filter(({ stats }) => stats && (stats.mode & 0o020) !== 0).map(({ path }) => resolve(path));
+  for (let at = 0; at < shared.length; at += PATHS_AT_ONCE) {
+    const some = shared.slice(at, at + PATHS_AT_ONCE);
+    const path = haveAccessList(some) ? some.find((one) => haveAccessList([one])) : undefined;
+    if (path === undefined) continue;
+    return `other accounts may change ${path} by its access list, so it is not used: run setfacl -b ${path}`;
+  }
+  return undefined;
+}
+
+/** Node does not read access lists: ls marks a path that has one with a + after the mode. */
+function haveAccessList(paths: readonly string[]): boolean {
+  const { stdout } = spawnSync('ls', ['-ldLn', ...paths], { encoding: 'utf8', timeout: 10_000 });
+  return /^[a-z-]{10}\+/im.test(stdout ?? '');
 }
 
 /** Returns the accounts whose files are trusted: root, the current account, and the account that ran sudo. */

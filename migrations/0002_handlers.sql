@@ -1,6 +1,6 @@
 -- The registry: one row per handler, written at deployment from the handler files.
 create table millrace.handlers (
-  job_type text not null check (job_type ~ '^[a-z][a-z0-9_]*$'),
+  job_type text not null check (job_type ~ '^[a-z][a-z0-9_]*$' and strpos(job_type, '__') = 0),
   routing_key text not null default '' check (routing_key ~ '^([a-z][a-z0-9_]*)?$'),
   queue_url text not null,
   dead_letter_queue_url text not null,

@@ -46,7 +46,10 @@ create table millrace.jobs (
   result jsonb,
   progress jsonb,
   traceparent text,
+  constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
+  -- In the name of an environment variable, __ separates the job type from the routing key.
+  constraint "job_type contains no __" check (strpos(job_type, '__') = 0),
   constraint "routing_key is empty or lower-case letters, digits and _" check (routing_key ~ '^([a-z][a-z0-9_]*)?$'),
   constraint "job_type and routing_key have at most 60 characters together"
     check (char_length(job_type) + char_length(routing_key) <= 60),

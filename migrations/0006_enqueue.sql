@@ -13,10 +13,27 @@ end $$;
 create trigger fill_in_max_attempts before insert on millrace.jobs_live
   for each row when (new.max_attempts is null) execute function millrace.fill_in_max_attempts();
 
+-- Counts the jobs of an insert. Refuses ids that the insert names, if the sequence has not issued them or a finished job
+-- has one: two jobs with one id could not both finish. Finished jobs are read only if the newest id is not the one that
+-- this session was issued last. The functions below name jobs_live, and only ids of the sequence.
 create function millrace.count_enqueued() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
+declare
+  issued bigint;
 begin
+  if tg_table_name = 'jobs' then
+    begin
+      issued := currval('millrace.job_ids');
+    exception when object_not_in_prerequisite_state then
+      issued := null;
+    end;
+    if (select max(i.id) from inserted i) is distinct from issued
+        and exists (select from inserted i where i.id > (select s.last_value from millrace.job_ids s)
+          or exists (select from millrace.jobs_finished f where f.id = i.id)) then
+      raise exception 'id: the id of a job is assigned: omit the column' using errcode = 'invalid_parameter_value';
+    end if;
+  end if;
   insert into millrace.job_events (event, job_type, status, count)
     select 'enqueued', i.job_type, 'pending', count(*) from inserted i group by i.job_type;
   return null;

@@ -12,7 +12,7 @@ create function millrace.start_jobs(
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 begin
@@ -78,7 +78,7 @@ create function millrace.settle(
   error_stacks text[], fingerprints text[], delays double precision[], suspects boolean[], request text
 ) returns table (id bigint, status text, due_at timestamptz)
   language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
-  set enable_seqscan = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -127,7 +127,7 @@ end $$;
 -- own).
 create function millrace.wait_again(ended millrace.ended_attempt[]) returns void
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 begin
   with waiting as (

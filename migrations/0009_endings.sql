@@ -10,11 +10,11 @@ create function millrace.finish(
   job_ids bigint[], claim_nos bigint[], statuses text[], results text[], errors text[], failed boolean[], request text
 ) returns setof bigint
   -- One probe of a key per job, even with a plan that Postgres made while the tables were small: without sequential
-  -- scans, and by an array of ids, because a join could read a whole index. Hash joins stay on: they join such rows
-  -- with the arrays, and nested loops would compare every row with every element. Where a sequential scan is the only
-  -- way, its penalty would make Postgres 15 to 17 compile the statement.
+  -- scans, and by an array of ids, because a join could read a whole index. A hash joins these rows with the
+  -- arrays: a nested loop, which suits a kept plan for small batches, would compare each row of a large batch with each
+  -- element. Where a penalty applies to the only way, it would make Postgres 15 to 17 compile the statement.
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 declare
   l record;
@@ -63,9 +63,10 @@ begin
     delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))
   ), discarded as (
     update millrace.dead_letters d
-      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(),
-          resolution = (select g.error from ended g where g.id = d.job_id)
-      where d.job_id = any(array(select g.id from ended g where g.status = 'dead_letter')) and d.status = 'open'
+      set status = 'discarded', resolved_at = millrace.clock(), resolved_by = millrace.actor(), resolution = g.error
+      from ended g
+      where d.job_id = g.id and g.status = 'dead_letter' and d.status = 'open'
+        and d.job_id = any(array(select e.id from ended e where e.status = 'dead_letter'))
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
       select case when g.failed then 'failed' else g.new_status end, g.job_type, g.new_status, count(*)
@@ -102,7 +103,7 @@ create function millrace.die(
   suspects boolean default null, lost boolean default false
 ) returns setof bigint
   language plpgsql set search_path = pg_catalog, pg_temp
-  set enable_seqscan = off set enable_mergejoin = off set jit = off
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 begin
   return query

@@ -75,7 +75,7 @@ create table millrace.operations (
   id bigint generated always as identity primary key,
   kind text not null check (kind in ('redrive')),
   filter jsonb not null,
-  rate_per_second double precision check (rate_per_second > 0),
+  rate_per_second double precision check (rate_per_second between 0.00001 and 10000),
   status text not null default 'running' check (status in ('running', 'done', 'cancelled')),
   -- The current walk over the dead letters: the last one that a step examined, and how many jobs it could not move,
   -- because their rows were locked.
@@ -96,7 +96,8 @@ create table millrace.operations (
 -- Redrive by filter: what matches, and a redrive that the dispatcher processes step by step.
 
 -- The open dead letters that match a filter, for all methods. Its keys, all optional: job_types, routing_key, job_ids,
--- since and until (times), error (part of its text, case-insensitive), group (the beginning of a fingerprint), until_id.
+-- since and until (times), error (part of its text, case-insensitive), group (at least the first 4 characters of a fingerprint),
+-- until_id.
 create function millrace.matching_dead_letters(filter jsonb) returns setof millrace.dead_letters
   language sql stable
   begin atomic
@@ -163,7 +164,7 @@ begin
       when 'job_ids' then 'an array of jobs'' ids, at most 100000'
       when 'routing_key' then 'a string of at most 60 characters'
       when 'error' then 'a part of the error text, of 1 to 500 characters'
-      when 'group' then 'the beginning of a fingerprint, such as "5f65afc7"'
+      when 'group' then 'at least the first 4 characters of a fingerprint, such as "5f65afc7"'
       when 'since' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
       when 'until' then 'a time with a time zone, such as "2026-01-31T12:00:00Z"'
       when 'limit' then 'a whole number of jobs, at least 1 and without quotes'
@@ -184,7 +185,7 @@ begin
           and millrace.is_time(value #>> '{}')
         when key = 'error' then jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 500
           and value #>> '{}' ~ '\S'
-        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{1,64}$'
+        when key = 'group' then jsonb_typeof(value) = 'string' and value #>> '{}' ~ '^[0-9a-f]{4,64}$'
         else jsonb_typeof(value) = 'string' and length(value #>> '{}') <= 60 end;
     if not fits then
       return format('%s: expected %s, got %s', key, expected,
@@ -220,8 +221,9 @@ begin
   if fault is not null then
     raise exception 'start_redrive: %', fault using errcode = 'invalid_parameter_value';
   end if;
-  if not coalesce(rate_per_second > 0 and rate_per_second <= 10000, true) then
-    raise exception 'start_redrive: rate_per_second: expected more than 0 and at most 10000 jobs a second, got %',
+  -- At the lowest rate, a job moves in 28 hours; Postgres cannot add the interval of a much lower one to a time.
+  if not coalesce(rate_per_second between 0.00001 and 10000, true) then
+    raise exception 'start_redrive: rate_per_second: expected 0.00001 to 10000 jobs a second, got %',
       rate_per_second using errcode = 'invalid_parameter_value';
   end if;
   if cardinality(groups) > 1 and groups[1] <> filter ->> 'group' then
@@ -344,30 +346,30 @@ grant execute on function millrace.matching_dead_letters(jsonb), millrace.redriv
 grant execute on function millrace.retry(bigint) to millrace_operator, millrace_runtime;
 grant execute on function millrace.redrive(bigint[], bigint[], text) to millrace_runtime;
 
--- Refuses an update by hand of what the engine decides, also by an owner or superuser. A statement trigger fires for the
+-- Refuses to change by hand what the engine decides, also for an owner or superuser. A statement trigger fires for the
 -- table that the statement names. The engine names jobs_live, so this costs it nothing; people name jobs.
-create function millrace.refuse_update() returns trigger
+create function millrace.refuse_change() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp
   as $$
 begin
+  if tg_op = 'DELETE' then
+    raise exception 'jobs are not deleted from millrace.jobs, which would leave their dead letters and attempts'
+      using errcode = 'object_not_in_prerequisite_state',
+        hint = 'npx millrace jobs delete <id> deletes a job, select millrace.cancel(id) cancels one.';
+  end if;
   raise exception 'the status, attempts, claim and times of a job are changed by functions only'
     using errcode = 'object_not_in_prerequisite_state',
       hint = 'select millrace.retry(id) makes a failed or dead job due now, select millrace.cancel(id) cancels a job. '
-        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of a waiting job.';
+        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of an unfinished job.';
 end $$;
-revoke execute on function millrace.refuse_update() from public;
+revoke execute on function millrace.refuse_change() from public;
 create trigger refuse_update
   before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
-    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect
-  on millrace.jobs for each statement execute function millrace.refuse_update();
-
--- A finished job does not change.
-do $$
-declare
-  leaf regclass;
-begin
-  for leaf in select relid from pg_catalog.pg_partition_tree('millrace.jobs_finished') loop
-    execute format('create trigger refuse_update before update on %s
-                      for each statement execute function millrace.refuse_update()', leaf);
-  end loop;
-end $$;
+    message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect, job_type, routing_key, result,
+    created_at
+  on millrace.jobs for each statement execute function millrace.refuse_change();
+create trigger refuse_delete before delete on millrace.jobs
+  for each statement execute function millrace.refuse_change();
+-- A finished job does not change, whichever table the statement names. The engine only inserts and deletes them.
+create trigger refuse_update before update on millrace.jobs_finished
+  for each row execute function millrace.refuse_change();

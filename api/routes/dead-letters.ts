@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { chooseGroup, findGroups } from '../../core/dead-letters/find-group.ts';
+import { chooseGroup, findGroups, GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { groupDeadLetters, showGroup } from '../../core/dead-letters/group-dead-letters.ts';
 import { listedDocument, type PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import { pageDeadLetters } from '../../core/dead-letters/page-dead-letters.ts';
@@ -31,8 +31,8 @@ export const DEAD_LETTER_FILTER = {
   error: filterOn('last_error', Words, 'Text that the error contains, case-insensitively.'),
   group: filterOn(
     'fingerprint',
-    z.string().regex(/^[0-9a-f]{1,64}$/, 'expected the beginning of a fingerprint'),
-    'The fingerprint of an error group, or its first characters.',
+    z.string().regex(GROUP, `expected ${GROUP_EXPECTED}`),
+    'The fingerprint of an error group, or at least its first 4 characters.',
   ),
 };
 
@@ -135,8 +135,8 @@ export const groupAllDeadLetters = defineRoute({
 const GroupParams = z.strictObject({
   fingerprint: z
     .string()
-    .regex(/^[0-9a-f]{1,64}$/, 'expected a fingerprint')
-    .meta({ description: 'The fingerprint of a group, or its first characters.', example: '574d6bad' }),
+    .regex(GROUP, `expected ${GROUP_EXPECTED}`)
+    .meta({ description: 'The fingerprint of a group, or at least its first 4 characters.', example: '574d6bad' }),
 });
 
 export const getGroup = defineRoute({

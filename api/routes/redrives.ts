@@ -23,8 +23,8 @@ const RedriveBody = z
     ...DEAD_LETTER_FILTER,
     all: z.boolean().optional().meta({ description: 'Selects every open dead letter; required without a filter.' }),
     rate: z
-      .number('expected jobs per second, above 0 and at most 10000')
-      .gt(0)
+      .number('expected jobs per second, 0.00001 to 10000')
+      .min(0.000_01)
       .max(10_000)
       .optional()
       .meta({ description: 'Jobs per second. Default: no limit.' }),

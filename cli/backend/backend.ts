@@ -7,6 +7,7 @@ import type { NamedJob, PreviewedHandler } from '../../core/dead-letters/preview
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
 import type { ShownDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
+import type { ScheduleSpec } from '../../core/handler/schedule.ts';
 import type { Job } from '../../core/job.ts';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
@@ -17,6 +18,8 @@ import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { RegisteredHandler } from '../../core/registry/list-handlers.ts';
+import type { DeleteScheduleAnswer } from '../../core/schedules/change-schedule.ts';
+import type { Schedule, ShownSchedule } from '../../core/schedules/list-schedules.ts';
 import type { ExpectedStage } from '../doctor/expected-stage.ts';
 import type { Finding } from '../doctor/findings.ts';
 
@@ -44,6 +47,9 @@ export type SeenDeadLetter = Omit<ShownDeadLetter, 'payload' | 'rawBody'> & {
   readonly payload: string | null | undefined;
   readonly rawBody: string | null | undefined;
 };
+
+/** A schedule with everything that the caller may see: `payload` is undefined when hidden. */
+export type SeenSchedule = Omit<ShownSchedule, 'payload'> & { readonly payload: string | undefined };
 
 /** The largest number of running redrives that are read: more than ever run at once. */
 export const MOST_REDRIVES = 1000;
@@ -103,6 +109,17 @@ export interface Backend {
   cancelRedrive(id: string): Promise<boolean>;
   /** Returns which of these jobs the redrive moved. */
   findMoved(id: string, ids: readonly string[]): Promise<readonly string[]>;
+
+  listSchedules(wish: { limit: number }): Promise<readonly Schedule[]>;
+  /** Returns a schedule with this number of next ticks; undefined if the name is unknown. */
+  showSchedule(name: string, ticks: number): Promise<SeenSchedule | undefined>;
+  /** Returns false when a schedule has this name. */
+  createSchedule(spec: ScheduleSpec): Promise<boolean>;
+  deleteSchedule(name: string): Promise<DeleteScheduleAnswer>;
+  pauseSchedule(name: string): Promise<void>;
+  resumeSchedule(name: string): Promise<void>;
+  /** Returns the id of the job; undefined if the name is unknown. */
+  runSchedule(name: string): Promise<string | undefined>;
 
   createApiKey(wanted: NewApiKey): Promise<{ readonly key: ApiKey; readonly secret: string }>;
   listApiKeys(wish: { limit: number }): Promise<readonly ApiKey[]>;

@@ -23,14 +23,19 @@ import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readStats } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
-import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { listHandlers } from '../../core/registry/list-handlers.ts';
 import { pauseHandler, resumeHandler } from '../../core/registry/pause-handler.ts';
+import {
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  runSchedule,
+} from '../../core/schedules/change-schedule.ts';
+import { listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
+import { isRefused } from './after-change.ts';
 import { type Backend, MOST_REDRIVES } from './backend.ts';
-
-/** SQLSTATE insufficient_privilege: the login of an application may enqueue but not read jobs. */
-const MAY_NOT_LOOK = '42501';
 
 /** Returns a backend that uses SQL. */
 export function backendByDatabase(db: Database): Backend {
@@ -46,7 +51,7 @@ export function backendByDatabase(db: Database): Backend {
     enqueue: (job) => insertJob({ query: (text, values) => db.query(text, values) }, job),
     isHandled: async (id) => {
       const shown = await showJob(db, id).catch((error: unknown) => {
-        if (errorCode(error) === MAY_NOT_LOOK) return undefined;
+        if (isRefused(error)) return undefined;
         throw error;
       });
       return shown?.handled;
@@ -59,11 +64,24 @@ export function backendByDatabase(db: Database): Backend {
     resumeHandler: (address) => resumeHandler(db, address),
     ...deadLettersByDatabase(db),
     ...redrivesByDatabase(db),
+    ...schedulesByDatabase(db),
     createApiKey: (wanted) => createApiKey(db, wanted),
     listApiKeys: (wish) => listApiKeys(db, wish),
     revokeApiKey: (id, options) => revokeApiKey(db, id, options),
     examine: (expected) => examineDatabase(db, expected),
   };
+}
+
+function schedulesByDatabase(db: Database) {
+  return {
+    listSchedules: (wish) => listSchedules(db, wish),
+    showSchedule: (name, ticks) => showSchedule(db, name, ticks),
+    createSchedule: (spec) => createSchedule(db, spec),
+    deleteSchedule: (name) => deleteSchedule(db, name),
+    pauseSchedule: (name) => pauseSchedule(db, name),
+    resumeSchedule: (name) => resumeSchedule(db, name),
+    runSchedule: (name) => runSchedule(db, name),
+  } satisfies Partial<Backend>;
 }
 
 function deadLettersByDatabase(db: Database) {

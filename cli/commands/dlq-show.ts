@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import type { ShownGroup } from '../../core/dead-letters/group-dead-letters.ts';
+import { isId } from '../../core/job.ts';
 import type { Backend, SeenDeadLetter } from '../backend/backend.ts';
 import { deadLetterDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
@@ -7,7 +9,7 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { findGroup, shortGroup } from '../options/filter-options.ts';
-import { group as groupValue, jobId, strayNumber } from '../options/values.ts';
+import { group as groupValue, strayNumber } from '../options/values.ts';
 import { type ExplainedJob, explainJobs, jobOf, standing } from '../redrive/named-jobs.ts';
 import { snakeCase, toJson } from '../screen/json.ts';
 import { print, printPairs, suggest } from '../screen/terminal.ts';
@@ -22,7 +24,10 @@ interface ShowOptions {
 export function addDlqShow(dlq: Command): void {
   dlq
     .command('show')
-    .argument('[job or group]', 'a job id, or at least the first 8 characters of a group')
+    .argument(
+      '[job or group]',
+      'a job id, or at least the first 4 characters of a group; a number is first looked up as a job id',
+    )
     .description('show one dead letter, or one group')
     .option('--group <group>', 'a group, even if it consists of digits only', groupValue)
     .option('--stray <number>', 'a message without a job (a stray), by its number in dlq list', strayNumber)
@@ -40,7 +45,7 @@ export function addDlqShow(dlq: Command): void {
 
 type Wanted = { readonly group: string } | { readonly jobId: string } | { readonly strayId: string };
 
-/** Reads a decimal number as a job id, and 8 or more hexadecimal digits as a group. */
+/** Reads a decimal number that can be a job id as one, and any other beginning of a fingerprint as a group. */
 function readWanted(given: string | undefined, { group, stray }: ShowOptions): Wanted {
   const asked = [given, group, stray].filter((one) => one !== undefined);
   if (asked.length !== 1) {
@@ -49,16 +54,24 @@ function readWanted(given: string | undefined, { group, stray }: ShowOptions): W
   if (group !== undefined) return { group };
   if (stray !== undefined) return { strayId: stray };
   const text = given ?? '';
-  if (/^\d+$/.test(text)) return { jobId: jobId(text) };
-  if (/^[0-9a-f]{8,64}$/i.test(text)) return { group: text.toLowerCase() };
-  throw new CommandFailure(EXIT.usage, `${text}: expected a job id such as 42, or a group such as 7f3ac01b`);
+  if (isId(text)) return { jobId: text };
+  if (GROUP.test(text.toLowerCase())) return { group: text.toLowerCase() };
+  throw new CommandFailure(EXIT.usage, `${text}: expected a job id such as 42, or ${GROUP_EXPECTED} such as 7f3ac01b`);
 }
 
-async function printOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, { json }: GlobalOptions) {
+async function printOne(backend: Backend, wanted: Exclude<Wanted, { group: string }>, options: GlobalOptions) {
   const letter = await backend.showDeadLetter(wanted);
-  if (letter === undefined) throw await whyNot(backend, wanted);
-  if (json) print(toJson(deadLetterDocument(letter)));
+  if (letter === undefined) {
+    if ('jobId' in wanted && (await isGroup(backend, wanted.jobId))) return showGroup(backend, wanted.jobId, options);
+    throw await whyNot(backend, wanted);
+  }
+  if (options.json) print(toJson(deadLetterDocument(letter)));
   else show(letter);
+}
+
+/** Returns whether a number without a dead job is the beginning of a fingerprint. */
+async function isGroup(backend: Backend, text: string): Promise<boolean> {
+  return GROUP.test(text) && (await backend.findGroups(text)).length > 0;
 }
 
 async function whyNot(backend: Backend, wanted: { jobId: string } | { strayId: string }): Promise<CommandFailure> {

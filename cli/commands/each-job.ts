@@ -1,3 +1,4 @@
+import { afterChange } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
 import { withBackend } from '../backend/open.ts';
 import { EXIT, type ExitCode, exitCodeOf } from '../command-failure.ts';
@@ -30,7 +31,7 @@ export async function actOnEach<Answer extends string>(
     const done: Answered<Answer>[] = [];
     for (const id of ids) done.push({ id, answer: await act(backend, id) });
     const failed = done.filter(({ answer }) => failures[answer] !== undefined).map(({ id }) => id);
-    return { answers: done, reasons: await explainFailures(backend, failed) };
+    return { answers: done, reasons: await afterChange(explainFailures(backend, failed)) };
   });
   if (options.json) print(toJson(answers));
   else
@@ -40,7 +41,7 @@ export async function actOnEach<Answer extends string>(
     );
   for (const { id, answer } of answers) {
     const why = failures[answer]?.[1];
-    if (why !== undefined) printError(`job ${id} ${reasons.get(id) ?? why}`);
+    if (why !== undefined) printError(`job ${id} ${reasons?.get(id) ?? why}`);
   }
   return { answers, code: exitCodeOf(answers.map(({ answer }) => failures[answer]?.[0] ?? EXIT.done)) };
 }

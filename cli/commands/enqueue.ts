@@ -3,13 +3,14 @@ import type { Duration } from '../../core/duration.ts';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
 import { closest } from '../../core/text.ts';
+import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
 import { jobDocument } from '../backend/documents.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { action, examples } from '../options/action.ts';
-import { duration, jobName, key, time, whole } from '../options/values.ts';
+import { action, examples, rewordErrors } from '../options/action.ts';
+import { duration, jobName, jobType as jobTypeOf, key, time, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -26,11 +27,13 @@ interface EnqueueFlags {
   readonly watch?: boolean;
 }
 
+/** The most handlers that a warning names. */
+const MOST_NAMED = 5;
+
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  program
-    .command('enqueue')
-    .argument('<job_type>', 'the job type, such as send_reminder', jobName)
+  rewordErrors(program.command('enqueue'), withTimeOption)
+    .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
     .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z; a date alone is midnight UTC', time)
@@ -56,12 +59,29 @@ export function addEnqueue(program: Command): void {
     .action(action(runEnqueue));
 }
 
-async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string, given: string): Promise<number> {
+/** The names that the API and SQL have for the options of this command. */
+const OTHER_NAMES = { '--delay': '--in', '--run-at': '--at' } as const;
+
+/** Returns the error about an unknown option with the option that has its meaning here. */
+function withTimeOption(text: string): string {
+  const [, given] = /^error: unknown option '(--[\w-]+)'/.exec(text.replaceAll('_', '-')) ?? [];
+  if (given === undefined) return text;
+  const name = closest(given, Object.keys(OTHER_NAMES)) as keyof typeof OTHER_NAMES | undefined;
+  const known = name && OTHER_NAMES[name];
+  return known === undefined ? text : `${text.split('\n')[0]}; did you mean ${known}?\n`;
+}
+
+async function runEnqueue(
+  options: EnqueueFlags & GlobalOptions,
+  jobType: string,
+  given: string,
+  command: Command,
+): Promise<number> {
   if (options.in !== undefined && options.at !== undefined) {
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
-  const payload = await readPayload(given);
+  const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
   const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
@@ -69,8 +89,9 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
-    if ((await backend.isHandled(enqueued.id)) === false) {
-      warn(`no handler for ${handlerName(job)} is registered; the job waits${await findSimilar(backend, address)}`);
+    if ((await afterChange(backend.isHandled(enqueued.id))) === false) {
+      const similar = (await afterChange(findSimilar(backend, address))) ?? '';
+      warn(`no handler for ${handlerName(job)} is registered; the job waits${similar}`);
     }
     if (options.watch) return watch(backend, enqueued, options);
     if (options.json) print(toJson(enqueued));
@@ -79,14 +100,29 @@ async function runEnqueue(options: EnqueueFlags & GlobalOptions, jobType: string
   });
 }
 
-/** Returns a question that names the registered handler with a similar name; empty without one. */
+/**
+ * Returns a question with the arguments for the registered handlers of the same job type, or else for the one with a
+ * similar name; empty without one.
+ */
 async function findSimilar(backend: Backend, address: HandlerAddress): Promise<string> {
-  const similar = closest(handlerName(address), (await backend.listHandlers()).map(handlerName));
-  return similar === undefined ? '' : `; did you mean ${similar}?`;
+  const handlers = await backend.listHandlers();
+  const near = closest(handlerName(address), handlers.map(handlerName));
+  const keyed = address.routingKey === '' ? handlers.filter(({ jobType }) => jobType === address.jobType) : [];
+  const similar = keyed.length > 0 ? keyed.slice(0, MOST_NAMED) : handlers.filter((one) => handlerName(one) === near);
+  return similar.length === 0 ? '' : `; did you mean ${similar.map(argumentsFor).join(' or ')}?`;
+}
+
+function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
+  return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
 }
 
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
-  const ended = await watchJob(backend, enqueued.id);
+  const ended = await watchJob(backend, enqueued.id).catch((error: unknown) => {
+    if (json) print(toJson(enqueued));
+    if (!isRefused(error)) throw error;
+    const reason = `job ${enqueued.id} was enqueued; following it requires the role millrace_operator`;
+    throw new CommandFailure(EXIT.refused, reason, { cause: error });
+  });
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
   return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;

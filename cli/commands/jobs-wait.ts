@@ -21,7 +21,7 @@ export function addJobsWait(jobs: Command): void {
     .command('wait')
     .argument('<id...>', 'job ids', jobIds)
     .description(
-      'wait until every job has ended; exit code 0 if all succeeded, 1 if one ended otherwise, 8 after the timeout',
+      'wait until every job has ended; exit code 0 if all succeeded, 1 if any did not succeed, 8 after the timeout',
     )
     .option('--timeout <duration>', 'maximum wait', duration, '5m')
     .addHelpText('after', examples('jobs wait 1', 'jobs wait 1 2 3', 'jobs wait 1 --timeout 30s --json'))

@@ -18,7 +18,7 @@ export function addMigrate(program: Command): void {
     .action(action(runMigrate));
   command
     .command('status')
-    .description('show which migrations are applied; exit code 1 if one is missing or has changed')
+    .description('show which migrations are applied; exit code 1 if any is missing or has changed')
     .addHelpText('after', examples('migrate status', 'migrate status --json'))
     .action(action(showStatus));
 }

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { environmentOfPsql } from '../../core/config.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
-import { action, examples } from '../options/action.ts';
+import { action, examples, rewordErrors } from '../options/action.ts';
 import { connectionText, libpqConnection } from '../target/libpq.ts';
 import { findDatabase } from '../target/target.ts';
 
@@ -18,11 +18,7 @@ const HINT = '; put the arguments for psql after --, such as npx millrace psql -
  * which every account on the machine can read.
  */
 export function addPsql(program: Command): void {
-  const command = program.command('psql');
-  // A copied setting belongs to one command.
-  const { outputError } = command.configureOutput();
-  command
-    .configureOutput({ outputError: (text, write) => outputError?.(`${text.trimEnd()}${HINT}\n`, write) })
+  rewordErrors(program.command('psql'), (text) => `${text.trimEnd()}${HINT}\n`)
     .argument('[arguments...]', 'arguments for psql, after --')
     .description('open psql without exposing the password in the process list')
     .addHelpText('after', examples('psql', `psql -- -c '\\d millrace.jobs'`))

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { DeadLetterFilter } from '../../core/dead-letters/filter.ts';
+import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { Backend } from '../backend/backend.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
@@ -90,7 +91,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
   const { limit, rate, json = false } = options;
   const filter = await pinFilter(backend, given);
   const preview = await readPreview(backend, { filter, limit, rate });
-  if (options.dryRun) tellPreview(preview, json);
+  if (options.dryRun) tellPreview(preview, filter, json);
   if (preview.movable === 0) return refuse(preview, options);
   for (const line of [...whyNot(preview), ...remarks(preview)]) warn(line);
   if (options.dryRun) return reportSkipped(preview.skipped, preview.movable);
@@ -105,7 +106,7 @@ async function redrive(backend: Backend, given: DeadLetterFilter, options: Optio
 }
 
 /** Prints the preview to standard output, since it is the result of the command. */
-function tellPreview(preview: RedrivePreview, json: boolean): void {
+function tellPreview(preview: RedrivePreview, { since, until }: PinnedFilter, json: boolean): void {
   if (json) {
     print(toJson(previewDocument(preview)));
     return;
@@ -114,6 +115,9 @@ function tellPreview(preview: RedrivePreview, json: boolean): void {
   printMessage(
     `${counted(preview.matched, 'dead letter')} found, ${count(preview.movable)} would be moved${estimate(preview)}`,
   );
+  const from = since && ` from ${since.toISOString()}${until ? '' : ' on'}`;
+  const to = until && ` ${since ? 'to' : 'until'} ${until.toISOString()}`;
+  if (from || to) printMessage(`of jobs that died${from ?? ''}${to ?? ''}`);
   if (preview.movable > 0) printHint('Nothing was moved: run without --dry-run to move them.');
 }
 

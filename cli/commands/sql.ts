@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { runText, type StatementResult } from '../../core/postgres/run-text.ts';
+import { lacksSchema, runText, type StatementResult } from '../../core/postgres/run-text.ts';
 import { errorCode } from '../../core/postgres/statement-errors.ts';
 import { withoutMark } from '../../core/text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 import { readInput } from '../options/input.ts';
+import { quoted } from '../options/repeat.ts';
 import { interruptible } from '../screen/interrupt.ts';
 import { exactJson, toJson } from '../screen/json.ts';
 import { print, printHint, printMessage, printRows, suggest, warn } from '../screen/terminal.ts';
@@ -31,7 +32,7 @@ export function addSql(program: Command): void {
   program
     .command('sql')
     .argument('[statements]', 'one or more statements, run in one transaction; - or no argument reads standard input')
-    .description('run SQL; prints rows as a table, or tab-separated in a pipe')
+    .description('run SQL and print the rows as a table, or tab-separated in a pipe')
     .addHelpText(
       'after',
       examples(
@@ -50,11 +51,14 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
   printHint(`Database: ${address.label}`);
   const ask = { connectionString: address.url, name: CONNECTION_NAME, connectTimeoutMs: CONNECT_TIMEOUT_MS };
   const { results, unfinished } = await interruptible((cancelled) =>
-    runText(text, { ...ask, onNotice: printMessage, cancelled }).catch((error: unknown) => {
+    runText(text, { ...ask, onNotice: printMessage, cancelled }).catch(async (error: unknown) => {
       if (cancelled.aborted && errorCode(error) === CANCELED)
         throw new CommandFailure(EXIT.interrupted, 'the statement was canceled, and its transaction was rolled back');
       const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
-      throw failure === error ? sqlFailure(error, text) : failure;
+      if (failure !== error) throw failure;
+      // A mistyped name causes the same errors as a database without the schema.
+      const isMissing = isSchemaMissing(error) && (await lacksSchema({ ...ask, cancelled, onNotice: printMessage }));
+      throw sqlFailure(error, text, isMissing);
     }),
   );
   const answered = results.filter(({ command }) => command !== '');
@@ -66,8 +70,12 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
 }
 
 async function readStatements(given: string | undefined): Promise<string> {
-  if (given !== undefined && given !== '-') return withoutMark(given);
-  if (given === undefined && process.stdin.isTTY) {
+  if (given !== undefined && /^\S+\.sql$/i.test(given)) {
+    const line = `npx millrace sql < ${quoted(given)}`;
+    throw new CommandFailure(EXIT.usage, `${given} is the name of a file, not a statement: ${line}`);
+  }
+  if (given !== undefined && given !== '-' && given.trim() !== '') return withoutMark(given);
+  if (given?.trim() === '' || (given === undefined && process.stdin.isTTY)) {
     throw new CommandFailure(
       EXIT.usage,
       'expected a statement, such as: npx millrace sql "select * from millrace.jobs"',
@@ -120,7 +128,7 @@ function distinct(names: readonly string[]): string[] {
 }
 
 /** Returns the server's error about a statement, with its position, detail and hint. */
-function sqlFailure(error: unknown, text: string): unknown {
+function sqlFailure(error: unknown, text: string, isMissing: boolean): unknown {
   const code = errorCode(error);
   if (!(error instanceof Error) || code === undefined) return error;
   const { position, detail, hint } = error as Details;
@@ -129,7 +137,7 @@ function sqlFailure(error: unknown, text: string): unknown {
     ...(position === undefined ? [] : placeOf(text, Number(position))),
     ...(detail === undefined ? [] : [`detail: ${detail}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
-    ...(isSchemaMissing(error) ? [`if the database has no Millrace schema, run ${MIGRATE}`] : []),
+    ...(isMissing ? [`the database has no Millrace schema: run ${MIGRATE}`] : []),
   ];
   return new CommandFailure(EXIT.failed, lines.join('\n'), { cause: error });
 }

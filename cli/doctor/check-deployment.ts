@@ -1,6 +1,6 @@
 import { inParallel } from '../../core/aws/batches.ts';
 import { type Deployed, openDeployed } from '../../core/aws/deployed.ts';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { deadLetterQueueName, functionName, queueName, scheduleGroupName } from '../../core/handler/naming.ts';
 import {
   deadLetterQueueDifferences,
@@ -122,7 +122,7 @@ async function lambda(deployed: Deployed, name: string) {
   });
 }
 
-async function mappings(deployed: Deployed, stage: string, definition: HandlerDefinition): Promise<string[]> {
+async function mappings(deployed: Deployed, stage: string, definition: DefinitionData): Promise<string[]> {
   const name = queueName(stage, definition);
   const found = await deployed.mappings(name).catch((error: unknown) => {
     throw lambdaFailure(error, name);

@@ -8,9 +8,11 @@ import {
   readHandlerStates,
   readRounds,
 } from '../../core/look/check-up.ts';
+import { countSchedules } from '../../core/numbers/count-schedules.ts';
 import { readThroughput } from '../../core/numbers/stats.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { migrationStatus } from '../../core/postgres/migrate.ts';
+import { declaredDifferences } from '../../core/registry/declared-differences.ts';
 import { registryDifferences } from '../../core/registry/differences.ts';
 import { readRegistry } from '../../core/registry/read-registry.ts';
 import { attemptCheck } from './attempt-check.ts';
@@ -26,6 +28,7 @@ import {
   LATE_SECONDS,
   lateOf,
   listed,
+  schedulesOf,
   unhandledOf,
 } from './findings.ts';
 
@@ -55,6 +58,7 @@ function checksOf(db: Database, expected: ExpectedStage | undefined): Check[] {
     ['handlers', async () => handlersOf(await readHandlerStates(db))],
     ...(expected === undefined ? [] : [['registry', () => checkRegistry(db, expected)] as const]),
     ['late jobs', async () => lateOf(await findLateHandlers(db, LATE_SECONDS))],
+    ['schedules', async () => schedulesOf(await countSchedules(db))],
     ['failed attempts', async () => failuresOf(await readThroughput(db))],
     ['jobs without a handler', async () => unhandledOf((await findUnhandled(db)).map(handlerName))],
     ['queues that the mirror does not sweep', () => checkMirror(db)],
@@ -90,5 +94,7 @@ export async function checkRegistry(db: Database, expected: ExpectedStage): Prom
   const definitions = catalog.handlers.map(({ definition }) => definition);
   const write = `aws lambda invoke --function-name ${functionName(stage, 'registry')} /dev/stdout`;
   const next = address === undefined ? `${deploy}; if that finds no changes, ${write}` : deploy;
-  return listed('registry', registryDifferences(stage, definitions, await readRegistry(db)), next, FINE);
+  const handlers = registryDifferences(stage, definitions, await readRegistry(db));
+  const schedules = await declaredDifferences(db, definitions);
+  return listed('registry', [...handlers, ...schedules.map((line) => `schedule ${line}`)], next, FINE);
 }

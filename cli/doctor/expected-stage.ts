@@ -1,14 +1,17 @@
 import { dirname } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
-import { type Catalog, loadCatalog } from '../../core/handler/catalog.ts';
-import { failureLine } from '../../core/handler/catalog-failure.ts';
-import { openProbe } from '../../core/handler/probe.ts';
+import { type Catalog, loadCatalog } from '../../core/catalog/catalog.ts';
+import { failureLine } from '../../core/catalog/catalog-failure.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
+import { allSettings } from '../../core/config.ts';
+import { type Variables, withVariables } from '../../core/handler/variables.ts';
 import { withCompiler } from '../../local/functions/compiler.ts';
 import { findHandlers, HANDLERS_EXPECTED, handlersFolder } from '../../local/handlers-folder.ts';
 import { STAGE } from '../../local/state.ts';
 import { assertTrustedCode, assertTrustedFolder } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
+import { printMessage } from '../screen/terminal.ts';
 import { addressesOf, findOwnStack } from '../target/own-stack.ts';
 import { namesTarget } from '../target/target.ts';
 
@@ -44,7 +47,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   return {
     stage: STAGE,
     address: addressesOf(found.state),
-    catalog: await readCatalog(found.folder, folder),
+    catalog: withVariablesIn(await readCatalog(found.folder, folder), found.state.variables),
     deploy:
       'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
   };
@@ -64,7 +67,20 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.
-  return { stage, address: undefined, catalog, deploy: `npx cdk deploy -c stage=${stage} --revert-drift` };
+  return {
+    stage,
+    address: undefined,
+    catalog: withVariablesIn(catalog, allSettings()),
+    deploy: `npx cdk deploy -c stage=${stage} --revert-drift`,
+  };
+}
+
+/** Returns the definitions with the values of the variables with which they were deployed. */
+function withVariablesIn({ handlers, failures }: Catalog, variables: Variables = {}): Catalog {
+  return {
+    handlers: handlers.map((entry) => ({ ...entry, definition: withVariables(entry.definition, variables) })),
+    failures,
+  };
 }
 
 /** Returns the folder of the handlers of this project. */
@@ -75,7 +91,8 @@ function findCode(): string | undefined {
 }
 
 function readCatalog(project: string, folder: string): Promise<Catalog> {
-  return withCompiler(project, (compile) => loadCatalog(folder, openProbe(), compile));
+  const probe = openProbe(undefined, { printLine: printMessage });
+  return withCompiler(project, (compile) => loadCatalog(folder, probe, compile));
 }
 
 /** Returns a sentence for each file that does not define a handler. */

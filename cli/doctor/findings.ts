@@ -1,5 +1,6 @@
 import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
 import type { LateHandler } from '../../core/look/check-up.ts';
+import type { SchedulesIn } from '../../core/numbers/count-schedules.ts';
 import type { Throughput } from '../../core/numbers/stats.ts';
 
 /** The result of one check. `next`: what to do when it failed. */
@@ -70,6 +71,20 @@ export function failuresOf(throughput: readonly Throughput[]): Finding {
   const ok = all < FEW_ATTEMPTS || failed <= all / 2;
   const detail = `${failed} of ${all} attempts failed in the last 5 minutes`;
   return { check: 'failed attempts', ok, detail, next: 'npx millrace jobs list --status failed,dead_letter' };
+}
+
+const BAD = { late: 'late', failed: 'without ticks', no_handler: 'without a handler' } as const;
+
+/** Fails when schedules enqueue nothing, or jobs that no handler runs. */
+export function schedulesOf(found: readonly SchedulesIn[]): Finding {
+  const count = (wanted: string) => found.find(({ state }) => state === wanted)?.count ?? 0;
+  const wrong = Object.entries(BAD).flatMap(([state, words]) => {
+    const { names = [], count: all = 0 } = found.find((one) => one.state === state) ?? {};
+    const others = all - names.length;
+    return all === 0 ? [] : [`${words}: ${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`];
+  });
+  const fine = found.length === 0 ? 'none' : `${count('active')} active, ${count('paused')} paused`;
+  return listed('schedules', wrong, 'npx millrace schedules', fine);
 }
 
 export function unhandledOf(unhandled: readonly string[]): Finding {

@@ -2,14 +2,23 @@ import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 
-/** Returns a commander action that gets the options of command and program in one object; no result means done. */
+/**
+ * Returns a commander action that gets the options of command and program in one object, the arguments, and the command
+ * itself; no result means done.
+ */
 export function action<Options extends object>(
   run: (options: Options & GlobalOptions, ...args: never[]) => Promise<ExitCode | number | undefined>,
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
-    const code = await run(this.optsWithGlobals(), ...(this.processedArgs as never[]));
+    const code = await run(this.optsWithGlobals(), ...(this.processedArgs as never[]), this as never);
     process.exitCode = code ?? EXIT.done;
   };
+}
+
+/** Rewords the usage errors of one command: commander would share a changed setting with the other commands. */
+export function rewordErrors(command: Command, reword: (text: string) => string): Command {
+  const { outputError } = command.configureOutput();
+  return command.configureOutput({ outputError: (text, write) => outputError?.(reword(text), write) });
 }
 
 /** Returns the examples below the options in a help text. */

@@ -5,12 +5,14 @@ import { CommandFailure, EXIT } from '../command-failure.ts';
 
 /**
  * Returns standard input, without a byte order mark.
- * @throws CommandFailure when it is not UTF-8.
+ * @throws CommandFailure when it is empty or not UTF-8.
  */
 export async function readInput(): Promise<string> {
   const bytes = await buffer(process.stdin);
   if (!isUtf8(bytes)) throw new CommandFailure(EXIT.usage, 'standard input is not UTF-8 text');
-  return withoutMark(bytes.toString('utf8'));
+  const text = withoutMark(bytes.toString('utf8'));
+  if (text.trim() === '') throw new CommandFailure(EXIT.usage, 'standard input is empty');
+  return text;
 }
 
 /**

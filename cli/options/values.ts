@@ -1,6 +1,9 @@
 import { InvalidArgumentError } from 'commander';
+import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
-import { type JobStatus, LARGEST_ID, LIVE_STATUSES } from '../../core/job.ts';
+import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
+import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
+import { isId, type JobStatus, LIVE_STATUSES } from '../../core/job.ts';
 import { isInYears } from '../../core/time.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
@@ -10,7 +13,7 @@ const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\
 
 /** @throws InvalidArgumentError, as every function here does, which ends the command with exit code 2. */
 export function jobId(text: string): string {
-  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= LARGEST_ID) return text;
+  if (isId(text)) return text;
   throw new InvalidArgumentError('Expected the id of a job, a whole number such as 42.');
 }
 
@@ -33,6 +36,16 @@ export function jobIdList(text: string, before: readonly string[] = []): string[
   return [...before, ...text.split(',').map((id) => jobId(id.trim()))];
 }
 
+export function jobType(text: string): string {
+  const keyed = keyedAddress(text);
+  if (keyed !== undefined) {
+    throw new InvalidArgumentError(`Did you mean ${keyed.jobType} --routing-key ${keyed.routingKey}?`);
+  }
+  const name = jobName(text);
+  if (JOB_TYPE.test(name)) return name;
+  throw new InvalidArgumentError('Expected a job type without __, such as send_reminder.');
+}
+
 export function jobName(text: string): string {
   if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
   throw new InvalidArgumentError(
@@ -51,7 +64,7 @@ export function statuses(text: string, before: readonly JobStatus[] = []): JobSt
 }
 
 export function jobTypes(text: string, before: readonly string[] = []): string[] {
-  return [...before, ...text.split(',').map((name) => jobName(name.trim()))];
+  return [...before, ...text.split(',').map((name) => jobType(name.trim()))];
 }
 
 export function duration(text: string): Duration {
@@ -114,8 +127,8 @@ export function routingKey(text: string): string {
 
 /** Accepts the beginning of a fingerprint. */
 export function group(text: string): string {
-  if (/^[0-9a-f]{4,64}$/i.test(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('Expected a group as npx millrace dlq groups shows it, such as 7f3ac01b.');
+  if (GROUP.test(text.toLowerCase())) return text.toLowerCase();
+  throw new InvalidArgumentError(`Expected ${GROUP_EXPECTED}, as npx millrace dlq groups shows it, such as 7f3ac01b.`);
 }
 
 export function errorPart(text: string): string {
@@ -126,12 +139,21 @@ export function errorPart(text: string): string {
 /** Accepts jobs per second. */
 export function rate(text: string): number {
   const value = Number(/^(\d+(?:\.\d+)?)(?:\/s)?$/.exec(text)?.[1]);
-  if (value > 0 && value <= 10_000) return value;
-  throw new InvalidArgumentError('Expected jobs per second, above 0 and at most 10000, such as 50/s or 0.5/s.');
+  if (value >= 0.000_01 && value <= 10_000) return value;
+  throw new InvalidArgumentError('Expected jobs per second, 0.00001 to 10000, such as 50/s or 0.5/s.');
 }
 
 export function key(text: string): string {
   const length = [...text].length;
   if (length >= 1 && length <= 500) return text;
   throw new InvalidArgumentError('Expected 1 to 500 characters.');
+}
+
+export function scheduleName(text: string): string {
+  if (SCHEDULE_NAME.test(text)) return text;
+  throw new InvalidArgumentError('Expected the name of a schedule, such as nightly-report.');
+}
+
+export function scheduleNames(text: string, before: readonly string[] = []): string[] {
+  return [...before, scheduleName(text)];
 }

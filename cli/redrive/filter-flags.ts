@@ -1,5 +1,6 @@
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { RedriveFilter } from '../../core/dead-letters/redrive-operation.ts';
+import { quoted } from '../options/repeat.ts';
 import { counted } from '../screen/progress.ts';
 
 /** More ids would hide the rest of the line; `--json` has all. */
@@ -35,9 +36,4 @@ export function exportFlags({ jobTypes, routingKey, jobIds, since, until, error,
 
 function moreOf(ids: readonly string[]): string {
   return `,… (${counted(ids.length, 'job')})`;
-}
-
-/** Quotes text for a shell. */
-function quoted(text: string): string {
-  return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

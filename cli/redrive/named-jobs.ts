@@ -1,8 +1,9 @@
 import type { ListedDeadLetter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { NamedJob } from '../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../core/handler/naming.ts';
+import { isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
-import { CommandFailure, EXIT, type ExitCode } from '../command-failure.ts';
+import { EXIT, type ExitCode } from '../command-failure.ts';
 import { printError } from '../screen/terminal.ts';
 
 /** A named job, with what explains why it is not moved. */
@@ -40,7 +41,7 @@ async function isStrayNumber(backend: Backend, id: string): Promise<boolean> {
   try {
     return (await backend.showDeadLetter({ strayId: id })) !== undefined;
   } catch (error) {
-    if (error instanceof CommandFailure && error.exitCode === EXIT.refused) return false;
+    if (isRefused(error)) return false;
     throw error;
   }
 }

@@ -112,11 +112,14 @@ function obstacle(handler: PreviewedHandler): string | undefined {
 }
 
 /** Returns further warnings: paused handlers, and other redrives. */
-export function remarks({ handlers, running }: RedrivePreview): string[] {
+export function remarks({ handlers, running, movable }: RedrivePreview): string[] {
+  const moved = handlers.filter(({ verdict }) => verdict === 'movable');
+  // A limit moves the oldest dead letters, whichever handler they have.
+  const upTo = moved.length > 1 && moved.reduce((sum, { jobs }) => sum + jobs, 0) > movable ? 'up to ' : 'its ';
   return [
-    ...handlers
-      .filter(({ verdict, paused }) => verdict === 'movable' && paused)
-      .map((one) => `${jobOf(one)} is paused: its ${counted(one.jobs, 'job')} will wait`),
+    ...moved
+      .filter(({ paused }) => paused)
+      .map((one) => `${jobOf(one)} is paused: ${upTo}${counted(Math.min(one.jobs, movable), 'job')} will wait`),
     ...running.map(
       ({ id, requestedBy, done, expected }) =>
         `redrive ${id} by ${requestedBy} is running: ${count(done)} of ${count(expected)} moved`,

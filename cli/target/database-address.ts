@@ -1,5 +1,5 @@
 import { SettingError } from '../../core/errors.ts';
-import { type Server, serversOf } from '../../core/postgres/address.ts';
+import { isCut, type Server, serversOf } from '../../core/postgres/address.ts';
 import { oneLine } from '../../core/text.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { findPassword } from './saved-password.ts';
@@ -25,9 +25,7 @@ export function readAddress(address: string, source: string): DatabaseAddress {
       'the address is malformed (are characters such as # @ / ? in the password written as %23 %40 %2F %3F?)',
     );
   if (!/^postgres(ql)?:$/.test(url.protocol)) throw refuse('this is not the address of a Postgres database');
-  // Such a character ends the address early: the rest of the password would count as a host or a name.
-  const cut = url.hash !== '' || (url.username === '' && /@/.test(url.pathname + url.search));
-  if (cut) throw refuse('a # ? or / in the password must be written as %23 %3F %2F');
+  if (isCut(url)) throw refuse('a # ? / or @ in the password must be written as %23 %3F %2F %40');
   if (!isDecodable(url.host + url.pathname + url.username + url.password)) {
     throw refuse('a % in the address must be written as %25');
   }

@@ -1,4 +1,4 @@
-import { LARGEST_ID } from '../job.ts';
+import { isId } from '../job.ts';
 
 /** The content of an SQS message: ids only, about a hundred bytes. The start of the job reads the payload. */
 export interface JobMessage {
@@ -8,8 +8,6 @@ export interface JobMessage {
 }
 
 const VERSION = 1;
-/** The largest bigint has 19 digits. */
-const ID = /^[1-9]\d{0,18}$/;
 /** The database draws hex digits. Other text is refused, because a NUL would fail the statement of a whole batch. */
 const EPOCH = /^[\w-]{1,64}$/;
 
@@ -33,8 +31,4 @@ export function decodeMessage(body: string): JobMessage | undefined {
 
 function isEpoch(value: unknown): value is string {
   return typeof value === 'string' && EPOCH.test(value);
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && ID.test(value) && BigInt(value) <= LARGEST_ID;
 }

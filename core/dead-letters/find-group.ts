@@ -1,7 +1,10 @@
 import type { Queryable } from '../postgres/database.ts';
 
-/** Characters of a fingerprint that tables print. Every door accepts them, and any other unique beginning. */
+/** Characters of a fingerprint that tables print. */
 export const SHOWN_GROUP = 8;
+/** What every door accepts as a group: the beginning of a fingerprint, or a whole one. */
+export const GROUP = /^[0-9a-f]{4,64}$/;
+export const GROUP_EXPECTED = 'at least the first 4 characters of a fingerprint';
 /** The most candidates that a fault names. */
 const MOST_NAMED = 5;
 /** One more than a fault names, so that it can say whether there are more. */

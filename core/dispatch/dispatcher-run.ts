@@ -10,9 +10,9 @@ export async function registerRun(db: Database): Promise<string> {
   return rows[0]?.runNo ?? '0';
 }
 
-// Active means that a job was enqueued, is in flight, or is due within a minute. The statement makes ten probes of the
-// claim's index for each handler, regardless of the size of the table. The `order by` makes Postgres use the index even
-// if statistics are missing or suggest that any row qualifies.
+// Active means that a job was enqueued, is in flight, or is due within a minute, as a tick of a schedule may be. The
+// statement makes ten probes of the claim's index for each handler, regardless of the size of the table. The `order by`
+// makes Postgres use the index even if statistics are missing or suggest that any row qualifies.
 const STORE_ROUND = `
   with issued as (
     -- A sequence that was never asked shows the number that it will give first.
@@ -22,6 +22,8 @@ const STORE_ROUND = `
     set last_round_at = millrace.clock(), last_job_id = (select last_id from issued),
         last_active_at = case when $1 or (select last_id from issued) is distinct from r.last_job_id
           or exists (select from millrace.operations o where o.status = 'running')
+          or exists (select from millrace.schedules s where s.paused_at is null and s.fault is null
+               and s.next_tick_at < millrace.clock() + interval '1 minute')
           or (select true from millrace.jobs_live j where j.in_flight order by j.job_type, j.routing_key limit 1)
           or exists (select from millrace.handlers h, generate_series(0, 9) p(priority), lateral (
                select from millrace.jobs_live j
@@ -35,7 +37,7 @@ const STORE_ROUND = `
 export interface RunState {
   /** Number of the run that registered last. */
   readonly runNo: string;
-  /** Whether there was activity in the last ten minutes or a job is due within one. */
+  /** Whether there was activity in the last ten minutes or a job or a tick is due within one. */
   readonly active: boolean;
   /** Whether a redrive with a rate is running, which requires a round every second. */
   readonly paced: boolean;

@@ -10,6 +10,7 @@ import type { Time } from '../time.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { registerRun, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
+import { promoteSchedules } from './promote-schedules.ts';
 import { openRounds, type Rounds, storeRounds } from './rounds.ts';
 import { workOffRedrives } from './work-off-redrives.ts';
 
@@ -52,6 +53,8 @@ const LONGEST_PAUSE_MS = 10_000;
 interface Run extends DispatchDeps, MaintainDeps {
   readonly random: () => number;
   readonly rounds: Rounds;
+  /** Where the next look at queued ticks of schedules continues. */
+  readonly queued: { position: string };
   maintainedAt: number;
 }
 
@@ -116,22 +119,24 @@ function openRun(deps: DispatcherDeps): Run {
   return {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
+    queued: { position: '' },
     reported: new Set(),
     floors: openFloors(deps.time),
     maintainedAt: Number.NEGATIVE_INFINITY,
   };
 }
 
-/** Runs a round. Rescue and redrives come first, so that the same round dispatches the jobs that they make due. */
+/** Runs a round. Rescue, redrives and schedules come first, so that the same round dispatches what they make due. */
 async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
   const begun = deps.time.now();
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives({ ...run, time: deps.time });
+  const scheduled = await promoteSchedules({ ...run, time: deps.time });
   const dispatched = await drain(deps, run);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
-  return { worked: dispatched.sent + redriven + rescued.attempts > 0, dispatched };
+  return { worked: dispatched.sent + redriven + scheduled + rescued.attempts > 0, dispatched };
 }
 
 /** Does the upkeep, whose failure must not stop the dispatch of jobs. */

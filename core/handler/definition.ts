@@ -1,8 +1,11 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
-import { checkPolicy, type RetryPolicy } from './policy-fields.ts';
+import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
+import { readSchedule, type ScheduleOptions } from './schedule.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
+import { whole } from './whole.ts';
 
 /** The argument of a handler's `run`. */
 export interface RunContext<Payload> {
@@ -15,6 +18,10 @@ export interface RunContext<Payload> {
   readonly signal: AbortSignal;
   readonly log: Log<string>;
 }
+
+/** An option whose default the environment may set. */
+export const UNSET_OPTIONS = ['timeout', 'maxAttempts', 'retry'] as const;
+export type UnsetOption = (typeof UNSET_OPTIONS)[number];
 
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
 export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
@@ -30,15 +37,23 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
   readonly nativeModules?: readonly string[];
+  /** The schedules that enqueue its jobs, by name. */
+  readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
+  /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
+  readonly unset?: readonly UnsetOption[];
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
 
+/** A definition without its code: plain data, which the registry and AWS receive. */
+export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run'>;
+
 export const MOST_IN_FLIGHT = 100_000;
+export const ATTEMPTS_BOUNDS = [1, 1000] as const;
 export const TIMEOUT_BOUNDS = [1, 880] as const;
 export const CONCURRENCY_BOUNDS = [2, 1000] as const;
 export const SIZE_BOUNDS = [1, 10_000] as const;
 export const WINDOW_BOUNDS = [0, 300] as const;
-const NAME = /^[a-z][a-z0-9_]*$/;
+const ROUTING_KEY = /^[a-z][a-z0-9_]*$/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
@@ -48,15 +63,17 @@ const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
  */
 export function checkDefinition(definition: HandlerDefinition): void {
   const { jobType, routingKey, batch, nativeModules = [] } = definition;
-  checkName('jobType', jobType);
-  if (routingKey !== '') checkName('routingKey', routingKey);
+  checkName('jobType', jobType, JOB_TYPE, JOB_TYPE_EXPECTED);
+  if (routingKey !== '') {
+    checkName('routingKey', routingKey, ROUTING_KEY, 'lower-case letters, digits and _, a letter first');
+  }
   if (jobType.length + routingKey.length > 60) {
     throw new SettingError('jobType and routingKey', 'at most 60 characters together', `${jobType}.${routingKey}`);
   }
   checkCode(definition);
   whole('timeout', definition.timeoutSeconds, ...TIMEOUT_BOUNDS);
   whole('memory', definition.memoryMb, 128, 10_240);
-  whole('maxAttempts', definition.maxAttempts, 1, 1000);
+  whole('maxAttempts', definition.maxAttempts, ...ATTEMPTS_BOUNDS);
   checkPolicy(definition.retry);
   whole('concurrency', definition.concurrency, ...CONCURRENCY_BOUNDS);
   whole('batch.size', batch?.size, ...SIZE_BOUNDS);
@@ -69,6 +86,9 @@ export function checkDefinition(definition: HandlerDefinition): void {
     throw new SettingError('nativeModules', "a list of package names, such as ['sharp']", nativeModules);
   }
   checkLease(definition);
+  for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
+    readSchedule(name, definition, options, `schedules.${name}.`);
+  }
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {
@@ -78,9 +98,9 @@ function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): 
   if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
 }
 
-function checkName(field: string, name: string): void {
-  if (typeof name === 'string' && NAME.test(name)) return;
-  throw new SettingError(field, 'lower-case letters, digits and _, a letter first', name);
+function checkName(field: string, name: string, form: RegExp, expected: string): void {
+  if (typeof name === 'string' && form.test(name)) return;
+  throw new SettingError(field, expected, name);
 }
 
 /** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */
@@ -98,13 +118,4 @@ function checkLease(definition: HandlerDefinition): void {
       `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
     maxInFlight,
   );
-}
-
-/**
- * Returns `value`.
- * @throws SettingError unless it is a whole number within the bounds.
- */
-export function whole(field: string, value: number, least: number, most: number): number {
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new SettingError(field, `a whole number from ${least} to ${most}`, value);
 }

@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
-import { type Log, type LogFields, RESERVED_FIELDS } from '../log.ts';
+import { messageOf } from '../failure.ts';
+import { inspected, type Log, type LogFields, RESERVED_FIELDS } from '../log.ts';
 
 const LONGEST_EVENT = 200;
 
@@ -20,14 +20,32 @@ export function openHandlerLog(log: Log): Log<string> {
 }
 
 function eventOf(event: unknown): string {
-  return typeof event === 'string' ? event : inspect(event, { depth: 1 }).slice(0, LONGEST_EVENT);
+  return typeof event === 'string' ? event : inspected(event).slice(0, LONGEST_EVENT);
+}
+
+/** Reads each field by itself: a getter of the handler's object can throw. */
+function readEntries(given: object): [string, unknown][] {
+  if (given instanceof Map || given instanceof Set) return [['value', given]];
+  try {
+    return Object.keys(given).map((name) => [name, readField(given, name)]);
+  } catch (error) {
+    return [['value', `(unreadable: ${messageOf(error)})`]];
+  }
+}
+
+function readField(given: object, name: string): unknown {
+  try {
+    return (given as Record<string, unknown>)[name];
+  } catch (error) {
+    return `(unreadable: ${messageOf(error)})`;
+  }
 }
 
 function ownFields(given: unknown): LogFields {
   if (given === undefined) return {};
   if (given instanceof Error) return { error: given };
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return { value: given };
-  const { own = [], reserved = [] } = Object.groupBy(Object.entries(given), ([name]) =>
+  const { own = [], reserved = [] } = Object.groupBy(readEntries(given), ([name]) =>
     RESERVED_FIELDS.has(name) ? 'reserved' : 'own',
   );
   return { ...Object.fromEntries(own), ...(reserved.length > 0 && { fields: Object.fromEntries(reserved) }) };

@@ -1,4 +1,4 @@
-import { type Duration, seconds } from '../duration.ts';
+import type { Duration } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import {
   CONCURRENCY_BOUNDS,
@@ -8,18 +8,20 @@ import {
   type RunContext,
   SIZE_BOUNDS,
   TIMEOUT_BOUNDS,
+  UNSET_OPTIONS,
   WINDOW_BOUNDS,
-  whole,
 } from './definition.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import { checkKeys, type RetryPolicy } from './policy-fields.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
+import type { ScheduleOptions } from './schedule.ts';
+import { whole, wholeSeconds } from './whole.ts';
 
 export type { HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {
-  /** The kind of work, `[a-z][a-z0-9_]*`, such as `send_reminder`. Stored in rows: never rename. */
+  /** The kind of work, `[a-z][a-z0-9_]*` without `__`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
   /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
   routingKey?: string;
@@ -40,8 +42,16 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   maxInFlight?: number;
   /** Packages with native code, such as `sharp`; installed for the function's architecture instead of bundled. */
   nativeModules?: readonly string[];
+  /** The schedules that enqueue its jobs, by name. A name is unique in the deployment: never rename. */
+  schedules?: Readonly<Record<string, ScheduleOptions<ScheduledPayload<Schema>>>>;
   run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
+
+/** The payload of a schedule, without the member that gets the time of the tick. */
+type ScheduledPayload<
+  Schema extends PayloadSchema,
+  Input = NonNullable<Schema['~standard']['types']>['input'],
+> = Input extends object ? Partial<Input> : Input;
 
 /**
  * Defines the handler of one (job type, routing key).
@@ -61,7 +71,7 @@ export function defineHandler<Schema extends PayloadSchema>(
 }
 
 function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition<Schema> {
-  const { batch = {}, nativeModules } = options;
+  const { batch = {}, nativeModules, schedules } = options;
   checkKeys('batch', batch, BATCH_KEYS);
   const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
   const size = whole('batch.size', batch.size ?? 10, ...SIZE_BOUNDS);
@@ -77,22 +87,14 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
     batch: { size, windowSeconds: wholeSeconds('batch.window', batch.window ?? 0, WINDOW_BOUNDS) },
     maxInFlight: options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * size),
     ...(nativeModules !== undefined && { nativeModules }),
+    ...(schedules !== undefined && { schedules }),
+    unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     run: options.run as HandlerDefinition['run'],
   };
 }
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
-  ...['maxInFlight', 'nativeModules', 'run'],
+  ...['maxInFlight', 'nativeModules', 'schedules', 'run'],
 ];
 const BATCH_KEYS = ['size', 'window'];
-
-/**
- * Returns the seconds of a duration.
- * @throws SettingError with what was written unless they are whole and in bounds.
- */
-function wholeSeconds(field: string, written: Duration, [least, most]: readonly [number, number]): number {
-  const value = seconds(written, field);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new SettingError(field, `whole seconds from ${least}s to ${most}s`, written);
-}

@@ -4,9 +4,27 @@ export interface HandlerAddress {
   readonly routingKey: string;
 }
 
+/**
+ * The form of a job type. It contains no `__`, which separates it from the routing key in the name of an environment
+ * variable: `MILLRACE_RETRY_DELAY_index_record__vector`.
+ */
+export const JOB_TYPE = /^[a-z](?:_?[a-z0-9])*_?$/;
+export const JOB_TYPE_EXPECTED = 'lower-case letters, digits and _, a letter first, without __';
+
 /** Returns the name of a handler: `send_reminder`, or `index_record.vector` with a routing key. */
 export function handlerName({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType}.${routingKey}`;
+}
+
+/** Returns the address of the handler with this name. */
+export function toAddress(name: string): HandlerAddress {
+  const [jobType = '', routingKey = ''] = name.split('.');
+  return { jobType, routingKey };
+}
+
+/** Returns the address that text in the form of a keyed handler's name denotes; undefined for any other text. */
+export function keyedAddress(text: string): HandlerAddress | undefined {
+  return /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/.test(text) ? toAddress(text) : undefined;
 }
 
 /** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */

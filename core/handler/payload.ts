@@ -118,7 +118,7 @@ async function matchSchema(value: unknown, schema: PayloadSchema): Promise<unkno
   if (result.issues === undefined) return result.value;
   const shown = result.issues.slice(0, MOST_FAULTS).map(faultIn);
   const [first = { field: '', message: 'does not fit the schema' }, ...others] = shown;
-  throw new PayloadInvalid(first.field, first.message, others, result.issues.length - shown.length);
+  throw new PayloadInvalid(first.field, first.message, { others, further: result.issues.length - shown.length });
 }
 
 /**

@@ -5,16 +5,22 @@ import { SettingError } from '../errors.ts';
  * apply it. All delays are in seconds.
  */
 export type RetryPolicy = RetryShape & {
-  /** Largest random addition, as a fraction of the delay: 0.2 spreads a delay of 60 s over 60 to 72 s. */
-  readonly jitter: number;
-  /** If set, only errors with one of these class names or codes are retried. */
+  readonly jitter: Jitter;
+  /** If set, only errors with one of these class names or codes, themselves or as a cause, are retried. */
   readonly retryOn?: readonly string[];
   /**
-   * Errors with one of these class names or codes make the job a dead letter at once. A crash counts as `LeaseExpired`,
-   * and is retried regardless of `retryOn`.
+   * Errors with one of these class names or codes, themselves or as a cause, make the job a dead letter at once. A
+   * crash counts as `LeaseExpired`, and is retried regardless of `retryOn`.
    */
   readonly deadLetterOn?: readonly string[];
 };
+
+/**
+ * How delays are spread. A number is the largest random addition, as a fraction of the delay: 0.2 spreads a delay of
+ * 60 s over 60 to 72 s. `full` spreads it over 0 to 60 s, `equal` over 30 to 60 s, and `none` is 0.
+ */
+export type Jitter = number | 'full' | 'equal' | 'none';
+const JITTERS: readonly unknown[] = ['full', 'equal', 'none'];
 
 type RetryShape =
   | { readonly kind: 'schedule'; readonly delays: readonly number[] }
@@ -28,8 +34,8 @@ export const LONGEST_DELAY_SECONDS = 365 * 86_400;
 export const EXTRAS = ['jitter', 'retryOn', 'deadLetterOn'];
 
 export function checkExtras({ jitter, ...lists }: Record<(typeof EXTRAS)[number], unknown>, prefix: string): void {
-  if (!(typeof jitter === 'number' && jitter >= 0 && jitter <= 1)) {
-    throw new SettingError(`${prefix}jitter`, 'a number from 0 to 1', jitter);
+  if (!JITTERS.includes(jitter) && !(typeof jitter === 'number' && jitter >= 0 && jitter <= 1)) {
+    throw new SettingError(`${prefix}jitter`, "a number from 0 to 1, 'full', 'equal' or 'none'", jitter);
   }
   for (const [key, list] of Object.entries(lists)) {
     if (list === undefined || (Array.isArray(list) && list.every(isLabel))) continue;

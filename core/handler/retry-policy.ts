@@ -1,20 +1,25 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
+import { ATTEMPTS_BOUNDS } from './definition.ts';
 import {
   asObject,
   checkExtras,
   checkKeys,
+  checkPolicy,
   EXTRAS,
   isFactor,
+  type Jitter,
   LONGEST_DELAY_SECONDS,
   type RetryPolicy,
 } from './policy-fields.ts';
+import { whole } from './whole.ts';
 
-export { LONGEST_DELAY_SECONDS, type RetryPolicy } from './policy-fields.ts';
+export { type Jitter, LONGEST_DELAY_SECONDS, type RetryPolicy } from './policy-fields.ts';
 
 /** The options of every builder. */
 export interface RetryOptions {
-  jitter?: number;
+  /** Default 0.2 for an exponential policy, and 0 for the others. */
+  jitter?: Jitter;
   retryOn?: readonly string[];
   deadLetterOn?: readonly string[];
 }
@@ -66,7 +71,34 @@ export const retry = {
       ...extras(options, 0.2),
     };
   },
+  /**
+   * Lists the delays of a policy after each of the first failed attempts, in seconds, without running a job.
+   * @param attempts default 5, or the length of a longer schedule.
+   */
+  preview(policy: RetryPolicy, attempts?: number): RetryPreview[] {
+    checkPolicy(policy);
+    const count = attempts ?? Math.max(SHOWN, policy.kind === 'schedule' ? policy.delays.length : 0);
+    whole('retry.preview(attempts)', count, ...ATTEMPTS_BOUNDS);
+    return Array.from({ length: count }, (_, index) => {
+      const delay = clampDelay(plainDelay(policy, index + 1));
+      const [least, most] = spread(delay, policy.jitter).map(clampDelay) as [number, number];
+      return { attempt: index + 1, delay, least, most };
+    });
+  },
 } as const;
+
+/** The delay after one failed attempt, in seconds. */
+export interface RetryPreview {
+  /** Number of the failed attempt, from 1. */
+  readonly attempt: number;
+  /** The delay without jitter. */
+  readonly delay: number;
+  /** The bounds between which the jitter selects the delay. */
+  readonly least: number;
+  readonly most: number;
+}
+
+const SHOWN = 5;
 
 /** The policy of a handler without one: one minute, five, half an hour, two hours, twelve hours. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = retry.schedule(['1m', '5m', '30m', '2h', '12h']);
@@ -77,7 +109,15 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = retry.schedule(['1m', '5m', '30
  */
 export function retryDelay(policy: RetryPolicy, attempt: number, chance: number): number {
   const delay = clampDelay(plainDelay(policy, Math.max(1, Math.floor(attempt) || 1)));
-  return clampDelay(delay + delay * policy.jitter * chance);
+  const [least, most] = spread(delay, policy.jitter);
+  return clampDelay(least + (most - least) * chance);
+}
+
+/** Returns the bounds of a delay with jitter. */
+function spread(delay: number, jitter: Jitter): readonly [least: number, most: number] {
+  if (jitter === 'full') return [0, delay];
+  if (jitter === 'equal') return [delay / 2, delay];
+  return [delay, jitter === 'none' ? delay : delay + delay * jitter];
 }
 
 /** Returns whether the policy retries an error with these class names and codes. */

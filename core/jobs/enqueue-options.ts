@@ -1,6 +1,7 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { type HandlerDefinition, whole } from '../handler/definition.ts';
+import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
+import { whole } from '../handler/whole.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
 
@@ -40,7 +41,7 @@ export function checkOptions(options: EnqueueOptions, place: string): void {
     throw new SettingError(`${place}delay`, 'at most 36500d', delay);
   }
   if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
-  if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, 1, 1000);
+  if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, ...ATTEMPTS_BOUNDS);
   for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
   if (options.traceparent !== undefined && typeof options.traceparent !== 'string') {
     throw new SettingError(`${place}traceparent`, 'text', options.traceparent);

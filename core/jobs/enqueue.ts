@@ -1,7 +1,7 @@
 import { seconds } from '../duration.ts';
 import { PayloadInvalid } from '../errors.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
-import type { HandlerAddress } from '../handler/naming.ts';
+import { type HandlerAddress, handlerName } from '../handler/naming.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { parsePayload, payloadJson } from '../handler/payload.ts';
 import { readTraceparent, traceCreate } from '../tracing.ts';
@@ -53,7 +53,8 @@ const ENQUEUE_JOB = `
 
 /**
  * Enqueues one job.
- * @throws PayloadInvalid, before the insert, when the payload cannot be stored or violates the handler's schema.
+ * @throws PayloadInvalid, before the insert, when the payload cannot be stored or violates the handler's schema; its
+ *   message begins with the handler's name: `send_mail: payload/to: …`.
  * @throws SettingError that names the option when one is out of its bounds.
  */
 export async function enqueue<Schema extends PayloadSchema>(
@@ -107,8 +108,7 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   checkItems(items);
   const jobs: NewJob[] = [];
   for (const [index, item] of (items as readonly EnqueueItem[]).entries()) {
-    const made = newJob(item, `items[${index}].`);
-    jobs.push(await made.catch((error: unknown) => Promise.reject(placed(error, index))));
+    jobs.push(await newJob(item, `items[${index}].`, `[${index}]`));
   }
   const types = jobs.map(({ jobType }) => jobType);
   return traceCreate(types, (traceparent) => {
@@ -125,13 +125,18 @@ export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[])
 }
 
 /** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
-async function newJob({ handler, payload, ...options }: EnqueueItem, place: string): Promise<NewJob> {
+async function newJob({ handler, payload, ...options }: EnqueueItem, place: string, index = ''): Promise<NewJob> {
   checkHandler(handler, place);
   checkNames(options, place);
   checkOptions(options, place);
-  const json = payloadJson(payload);
-  await parsePayload(json, handler.payload);
-  return { ...options, jobType: handler.jobType, routingKey: handler.routingKey, payload: json };
+  const { jobType, routingKey } = handler;
+  try {
+    const json = payloadJson(payload);
+    await parsePayload(json, handler.payload);
+    return { ...options, jobType, routingKey, payload: json };
+  } catch (error) {
+    throw placed(error, index, handlerName(handler));
+  }
 }
 
 /** Returns the job with its own trace, or else the given one; a header in another format is omitted. */
@@ -139,12 +144,13 @@ function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
   return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };
 }
 
-/** Returns the same error with the index of its item. */
-function placed(error: unknown, index: number): unknown {
+/** Returns the same error with the name of its handler and the index of its item. */
+function placed(error: unknown, index: string, handler: string): unknown {
   if (!(error instanceof PayloadInvalid)) return error;
-  const faults = error.faults.map((fault) => ({ ...fault, field: `[${index}]${fault.field}` }));
+  const faults = error.faults.map((fault) => ({ ...fault, field: `${index}${fault.field}` }));
   const [first, ...others] = faults;
-  return first === undefined ? error : new PayloadInvalid(first.field, first.message, others, error.more);
+  if (first === undefined) return error;
+  return new PayloadInvalid(first.field, first.message, { others, further: error.more, handler });
 }
 
 /** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */

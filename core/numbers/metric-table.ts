@@ -59,6 +59,11 @@ export const PROMETHEUS_METRICS = {
     labels: ['handler'],
     help: '1 if an operator has paused the handler, else 0.',
   },
+  millrace_schedules: {
+    type: 'gauge',
+    labels: ['state'],
+    help: 'Number of schedules in each state: active, paused, late, failed, or no_handler.',
+  },
   millrace_build_info: {
     type: 'gauge',
     labels: ['version', 'node'],

@@ -3,6 +3,8 @@ import { PROMETHEUS_METRICS, type PrometheusName } from './metric-table.ts';
 import { type MetricRows, readMetrics, type TimingRow } from './read-metrics.ts';
 import { readStats, type Stats } from './stats.ts';
 
+const SCHEDULE_STATES = ['active', 'paused', 'late', 'failed', 'no_handler'] as const;
+
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
@@ -36,7 +38,7 @@ function counters({ events, dispatcher, dispatches }: MetricRows): Partial<Recor
 }
 
 function gauges(
-  { handlers, dispatcher }: MetricRows,
+  { handlers, dispatcher, schedules }: MetricRows,
   stats: Stats,
 ): Partial<Record<PrometheusName, readonly Sample[]>> {
   return {
@@ -50,6 +52,10 @@ function gauges(
     millrace_dlq_messages: handlers.flatMap(({ queue, depth, dead }): Sample[] => [
       [{ queue, store: 'table' }, dead],
       [{ queue, store: 'sqs' }, depth],
+    ]),
+    millrace_schedules: SCHEDULE_STATES.map((state) => [
+      { state },
+      schedules.find((one) => one.state === state)?.count ?? 0,
     ]),
     millrace_handler_paused: handlers.map(({ handler, paused }) => [{ handler }, paused ? 1 : 0]),
   };

@@ -1,4 +1,5 @@
 import type { Queryable } from '../postgres/database.ts';
+import { countSchedules, type SchedulesIn } from './count-schedules.ts';
 
 // One statement reads the totals and the rows not yet added to them in one snapshot, so each event counts exactly once.
 // It names the job types that have or had a handler, as the fold does.
@@ -67,6 +68,7 @@ export interface MetricRows {
   readonly dispatcher: { buckets: readonly number[]; seconds: number; failed: number; lastRoundAt: number | null };
   readonly dispatches: readonly { measure: 'sent' | 'error'; label: string; value: number }[];
   readonly handlers: readonly HandlerNumbers[];
+  readonly schedules: readonly SchedulesIn[];
   /** Upper bounds of the buckets, in seconds. */
   readonly bounds: readonly number[];
 }
@@ -84,9 +86,10 @@ export async function readMetrics(db: Queryable): Promise<MetricRows> {
   const { rows: dispatcher } = await db.query<MetricRows['dispatcher']>(READ_DISPATCHER);
   const { rows: dispatches } = await db.query<MetricRows['dispatches'][number]>(READ_DISPATCH_TOTALS);
   const handlers = await readHandlerNumbers(db);
+  const schedules = await countSchedules(db);
   const { rows: bounds } = await db.query<{ bounds: number[] }>(READ_BOUNDS);
   return {
-    ...{ events, timings, dispatches, handlers },
+    ...{ events, timings, dispatches, handlers, schedules },
     dispatcher: dispatcher[0] ?? { buckets: [], seconds: 0, failed: 0, lastRoundAt: null },
     bounds: bounds[0]?.bounds ?? [],
   };

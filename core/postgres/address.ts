@@ -63,7 +63,7 @@ export function serversOf(connectionString: string): readonly [Server, ...Server
 export function parseAddress(connectionString: string): ParsedAddress {
   // Node 20, with which an application may run `migrate`, has no `URL.parse`.
   const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined;
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) throw malformed();
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || isCut(url)) throw malformed();
   const given = url.searchParams;
   // libpq connects to this address: the host name would be shown and verified, but not used.
   if (given.has('hostaddr')) throw new SettingError('hostaddr', 'no such parameter (use host)', given.get('hostaddr'));
@@ -78,6 +78,21 @@ export function parseAddress(connectionString: string): ParsedAddress {
   // As in libpq, a connection to a socket is never encrypted.
   const mode = host.startsWith('/') ? 'disable' : modeOf(given, host);
   return { plain, mode, given };
+}
+
+/** Parameters whose value can contain an @. */
+const TEXTS: readonly unknown[] = [
+  ...['user', 'password', 'host', 'dbname', 'application_name', 'options', 'sslcert', 'sslkey', 'sslrootcert'],
+];
+
+/**
+ * Returns whether a # ? or / in the password ends the authority: the rest of the password would count as a path or a
+ * parameter, and what follows an earlier @ as the host, which is looked up and shown.
+ */
+export function isCut({ hash, pathname, search }: URL): boolean {
+  const parameters = search.slice(1).split('&');
+  const isText = (parameter: string) => !parameter.includes('@') || TEXTS.includes(parameter.split('=')[0]);
+  return hash !== '' || pathname.includes('@') || !parameters.every(isText);
 }
 
 /** Returns an error without the address, which may contain a password. */

@@ -75,3 +75,13 @@ function toStatementResult({ command, rowCount, fields, rows }: pg.QueryArrayRes
   const columns = fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID }));
   return { command: command ?? '', rowCount, columns, rows };
 }
+
+const FIND_NO_SCHEMA = `select to_regnamespace('millrace') is null`;
+
+/** Returns whether the database has no Millrace schema; true if that cannot be read. */
+export async function lacksSchema(options: TextOptions): Promise<boolean> {
+  return runText(FIND_NO_SCHEMA, options).then(
+    ({ results }) => results[0]?.rows[0]?.[0] === 't',
+    () => true,
+  );
+}

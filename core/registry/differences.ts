@@ -1,5 +1,5 @@
 import type { FoundFunction, FoundMapping, FoundQueue, FoundSchedule } from '../aws/deployed.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import {
   deadLetterQueueName,
   functionName,
@@ -28,11 +28,7 @@ function differences(subject: string, pairs: readonly (readonly [what: string, i
     .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, but ${says} in the code`);
 }
 
-export function queueDifferences(
-  stage: string,
-  definition: HandlerDefinition,
-  found: FoundQueue | undefined,
-): string[] {
+export function queueDifferences(stage: string, definition: DefinitionData, found: FoundQueue | undefined): string[] {
   const name = queueName(stage, definition);
   if (found === undefined) return [`${name} does not exist`];
   const { redrive } = found;
@@ -46,7 +42,7 @@ export function queueDifferences(
 
 export function deadLetterQueueDifferences(
   stage: string,
-  definition: HandlerDefinition,
+  definition: DefinitionData,
   found: FoundQueue | undefined,
 ): string[] {
   const name = deadLetterQueueName(stage, definition);
@@ -60,7 +56,7 @@ export function deadLetterQueueDifferences(
 
 export function functionDifferences(
   stage: string,
-  definition: HandlerDefinition,
+  definition: DefinitionData,
   found: FoundFunction | undefined,
 ): string[] {
   const says = { timeoutSeconds: timingOf(definition).functionTimeout, memoryMb: definition.memoryMb };
@@ -88,7 +84,7 @@ function limitDifferences(
 
 export function mappingDifferences(
   stage: string,
-  definition: HandlerDefinition,
+  definition: DefinitionData,
   found: readonly FoundMapping[],
 ): string[] {
   const name = queueName(stage, definition);
@@ -123,7 +119,7 @@ export function scheduleDifferences(name: string, found: FoundSchedule | undefin
 /** Compares the registry, which the deployment wrote, with the code. */
 export function registryDifferences(
   stage: string,
-  definitions: readonly HandlerDefinition[],
+  definitions: readonly DefinitionData[],
   registered: readonly RegisteredSettings[],
 ): string[] {
   const known = new Map(registered.map((row) => [handlerName(addressOf(row)), row]));
@@ -140,7 +136,7 @@ export function registryDifferences(
   ];
 }
 
-function rowDifferences(stage: string, definition: HandlerDefinition, row: RegisteredSettings): string[] {
+function rowDifferences(stage: string, definition: DefinitionData, row: RegisteredSettings): string[] {
   const says: RegistryRow = registryRow(definition);
   const numbers = COMPARED.map((column) => [column, row[column], says[column]] as const);
   return differences(handlerName(definition), [

@@ -1,5 +1,5 @@
 import { HandlerRemoval } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { deadLetterQueueName, handlerName, queueName } from '../handler/naming.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
@@ -7,6 +7,7 @@ import { type DatabaseRole, ensureLogin } from '../postgres/ensure-login.ts';
 import { type MigrateOptions, migrate } from '../postgres/migrate.ts';
 import { findAbandoned } from './abandoned.ts';
 import { registerHandlers } from './register-handlers.ts';
+import { changeText, checkSchedules } from './register-schedules.ts';
 import { checkStage } from './stage.ts';
 
 /** A login that the deployment creates, and its role. */
@@ -23,7 +24,7 @@ export interface Preparation {
   readonly migration: MigrateOptions;
   readonly logins: readonly DeployedLogin[];
   /** All handlers of the release. */
-  readonly catalog: readonly HandlerDefinition[];
+  readonly catalog: readonly DefinitionData[];
   /** Names of handlers that may be removed with unfinished jobs, which then wait for the handler. */
   readonly drain: readonly string[];
   readonly log: Log;
@@ -31,7 +32,7 @@ export interface Preparation {
 
 /**
  * Prepares the database before the rest of a deployment: migrations, removed handlers and logins. Idempotent.
- * @throws RegistryError when the database belongs to another stage.
+ * @throws RegistryError when the database belongs to another stage, or a schedule has a name that is in use.
  * @throws HandlerRemoval when a removed handler has unfinished jobs and is not in `drain`.
  */
 export async function prepareDatabase(preparation: Preparation): Promise<void> {
@@ -39,6 +40,7 @@ export async function prepareDatabase(preparation: Preparation): Promise<void> {
   await checkStage(db, stage);
   const { applied, ahead } = await migrate({ ...migration, log });
   if (ahead.length > 0) log.warn('migrations_ahead', { migrations: ahead });
+  await checkSchedules(db, catalog);
   const abandoned = (await findAbandoned(db, catalog)).map((one) => ({ ...one, handler: handlerName(one) }));
   const refused = abandoned.filter(({ handler }) => !drain.includes(handler));
   if (refused.length > 0) throw new HandlerRemoval(refused);
@@ -56,7 +58,7 @@ export interface RegistryTarget {
 /** Writes this release's handlers to the registry; a rollback writes those of the earlier release again. */
 export async function writeRegistry(
   db: Database,
-  catalog: readonly HandlerDefinition[],
+  catalog: readonly DefinitionData[],
   { stage, queueUrlPrefix, log }: RegistryTarget,
 ): Promise<void> {
   const deployed = catalog.map((definition) => ({
@@ -65,5 +67,7 @@ export async function writeRegistry(
     deadLetterQueueUrl: queueUrlPrefix + deadLetterQueueName(stage, definition),
     functionName: queueName(stage, definition),
   }));
-  await registerHandlers({ db, stage, onWaiting: (reason) => log.warn('registry_waiting', { reason }) }, deployed);
+  const onWaiting = (reason: string) => log.warn('registry_waiting', { reason });
+  const changes = await registerHandlers({ db, stage, onWaiting }, deployed);
+  if (changes.length > 0) log.info('schedules_deployed', { schedules: changes.map(changeText).join(', ') });
 }

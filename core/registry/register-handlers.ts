@@ -1,5 +1,5 @@
 import { RegistryError } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { DefinitionData } from '../handler/definition.ts';
 import { timingOf } from '../handler/timing.ts';
 import type { Database } from '../postgres/database.ts';
 import {
@@ -10,11 +10,12 @@ import {
   sessionText,
   waitingForLocks,
 } from '../postgres/lock-waits.ts';
+import { declaredSchedules, registerSchedules, type ScheduleChange } from './register-schedules.ts';
 import { assignStage } from './stage.ts';
 
 /** A definition with the addresses of its deployed resources. */
 export interface Registration {
-  readonly definition: HandlerDefinition;
+  readonly definition: DefinitionData;
   readonly queueUrl: string;
   readonly deadLetterQueueUrl: string;
   readonly functionName: string;
@@ -62,7 +63,10 @@ const REGISTER_HANDLERS = `
   insert into millrace.removed_handlers (job_type, routing_key) select job_type, routing_key from removed
     on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at`;
 
-const TABLES = ['millrace.installation', 'millrace.handlers', 'millrace.handler_starts', 'millrace.removed_handlers'];
+const TABLES = [
+  ...['millrace.installation', 'millrace.handlers', 'millrace.handler_starts', 'millrace.removed_handlers'],
+  'millrace.schedules',
+];
 
 /**
  * The dispatcher claims nothing for the handlers whose rows the transaction has locked, so a wait is short, and a pause
@@ -77,23 +81,27 @@ export interface Registry {
   /** Called with a sentence after each wait for a lock that another session holds. */
   readonly onWaiting?: (reason: string) => void;
   readonly patience?: Patience;
+  /** Whether other handlers are still being read: their schedules stay. Default: false. */
+  readonly isPartial?: boolean;
 }
 
 /**
- * Makes the registry equal to the deployed handlers. Other handlers are removed: their jobs wait, and the dispatcher
- * reports them as unhandled.
- * @throws RegistryError when the database belongs to another stage, or a session keeps a lock for too long; the error
- * names it.
+ * Makes the registry equal to the deployed handlers and their schedules, and returns which schedules changed. Other
+ * handlers are removed: their jobs wait, and the dispatcher reports them as unhandled.
+ * @throws RegistryError when the database belongs to another stage, a schedule has a name that is in use, or a session
+ * keeps a lock for too long; the error names it.
  */
 export async function registerHandlers(
-  { db, stage, onWaiting, patience = PATIENCE }: Registry,
+  { db, stage, onWaiting, patience = PATIENCE, isPartial = false }: Registry,
   handlers: readonly Registration[],
-): Promise<void> {
+): Promise<ScheduleChange[]> {
+  const schedules = declaredSchedules(handlers.map(({ definition }) => definition));
   const onWait = (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock on the registry`);
-  await repeatWhileLocked(db, { patience, tables: TABLES, onWait, refuse }, (tx) =>
+  return repeatWhileLocked(db, { patience, tables: TABLES, onWait, refuse }, (tx) =>
     waitingForLocks(tx, patience, async () => {
       await assignStage(tx, stage);
       await tx.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
+      return registerSchedules(tx, schedules, isPartial);
     }),
   );
 }
@@ -117,7 +125,7 @@ function toRecord({ definition, queueUrl, deadLetterQueueUrl, functionName }: Re
 export type RegistryRow = ReturnType<typeof registryRow>;
 
 /** Returns the columns of a definition that do not depend on the stage. */
-export function registryRow(definition: HandlerDefinition) {
+export function registryRow(definition: DefinitionData) {
   const timing = timingOf(definition);
   const { concurrency, batch, maxInFlight } = definition;
   return {

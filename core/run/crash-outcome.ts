@@ -1,11 +1,17 @@
 import { describeFailure } from '../failure.ts';
 import { fingerprintInHandler } from '../fingerprint.ts';
 import { type HandlerAddress, handlerName } from '../handler/naming.ts';
-import { type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
+import { type Jitter, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
 import type { Outcome } from '../outcome.ts';
 
 /** Least jitter after a crash, so that jobs that one crash ended together do not restart together. */
 const LEAST_JITTER = 0.2;
+function crashJitter(jitter: Jitter): Jitter {
+  if (jitter === 'none') return LEAST_JITTER;
+  // `full` and `equal` spread more.
+  return typeof jitter === 'number' ? Math.max(jitter, LEAST_JITTER) : jitter;
+}
+
 /** The error name of a crash of unknown cause. In `deadLetterOn` of a policy it stands for every crash. */
 const LABEL = 'LeaseExpired';
 
@@ -32,10 +38,6 @@ export function crashOutcome(policy: RetryPolicy, attempt: CrashedAttempt, crash
   const fingerprint = fingerprintInHandler({ name, message }, handlerName(attempt));
   const error = { ...describeFailure(new Error(message)), name, stack: null, fingerprint };
   if ([name, LABEL].some((label) => policy.deadLetterOn?.includes(label))) return { kind: 'dead_letter', error };
-  const delaySeconds = retryDelay(
-    { ...policy, jitter: Math.max(policy.jitter, LEAST_JITTER) },
-    attempt.attempts,
-    chance,
-  );
+  const delaySeconds = retryDelay({ ...policy, jitter: crashJitter(policy.jitter) }, attempt.attempts, chance);
   return { kind: 'failed', error, delaySeconds };
 }

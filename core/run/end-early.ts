@@ -1,11 +1,12 @@
 import { describeFailure } from '../failure.ts';
 import type { StartAnswer } from '../jobs/start-answer.ts';
 import type { AttemptResult, Outcome } from '../outcome.ts';
+import { attempt } from '../thrown.ts';
 import { crashOutcome } from './crash-outcome.ts';
 import type { Delivery } from './decide.ts';
 import type { SettledRun } from './log-fields.ts';
 import { type Attempt, type AttemptDeps, failedOutcome } from './run-attempt.ts';
-import type { Owner } from './uncaught-errors.ts';
+import { hasRaised, type Owner } from './uncaught-errors.ts';
 
 /** A started job and the message that started it. */
 export interface StartedJob {
@@ -36,13 +37,13 @@ export interface EarlyEnd {
 /**
  * Returns an outcome for every open job of a process that has to end. The job at fault fails with the error. The others
  * keep the outcome that they have, or are due again at once without using an attempt. If no job can be charged, all
- * running jobs are, as after any other crash. If the owner is already settled and several jobs run, none is charged,
- * and each runs alone in its next attempt.
+ * running jobs are, as after any other crash. If the owner is already settled, none is charged, and each runs alone in
+ * its next attempt: the process ends, so what the owner left behind cannot follow them.
  */
 export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, error }: EarlyEnd): SettledRun[] {
   const guilty = open.find(({ attempt }) => attempt === owner);
   const running = open.filter(({ entered, result }) => entered && result === undefined);
-  const spared = guilty !== undefined || (owner !== undefined && running.length > 1);
+  const spared = owner !== undefined;
   const reason = describeFailure(error);
   const words = `${reason.name}: ${reason.message}`;
   const outcomeOf = (one: OpenJob): Outcome => {
@@ -50,10 +51,10 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
     if (one.result) return one.result.outcome;
     if (spared || !one.entered) return interrupted(guilty, words);
     const message = `the process ended because of an error that no known job raised: ${words}`;
-    const attempt = { ...deps.definition, attempts: one.attempt.number };
-    return crashOutcome(deps.policy, attempt, { message }, deps.random());
+    const crashed = { ...deps.definition, attempts: one.attempt.number };
+    return crashOutcome(deps.policy, crashed, { message }, deps.random());
   };
-  return open.map((one) => ({
+  const endOf = (one: OpenJob): SettledRun => ({
     delivery: one.job.delivery,
     waitSeconds: one.job.answer.waitSeconds,
     result: {
@@ -61,8 +62,10 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
       ...{ number: one.attempt.number, max: one.attempt.max },
       ...{ durationMs: one.result?.durationMs ?? deps.time.now() - one.begun, overstayed: false },
     },
-    suspect: one === guilty || (guilty === undefined && running.includes(one)),
-  }));
+    suspect: one === guilty || hasRaised(one.attempt) || (guilty === undefined && running.includes(one)),
+  });
+  // A job without an outcome remains running, and is rescued: the others must not lose theirs because of it.
+  return open.flatMap((one) => attempt(() => endOf(one)) ?? []);
 }
 
 /** Returns the outcome of jobs that never ran because others used the time of their invocation: they are due again. */

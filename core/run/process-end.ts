@@ -23,25 +23,38 @@ export const END_WORDS = [
 ] as const;
 
 const LONGEST_DATA = 33_554_432;
-const EXITED = /^RequestId: (\S+) Error: Runtime exited (?:with error: ([^\n]+)|without providing a reason)/;
-const OUT_OF_MEMORY = /^REPORT RequestId: (\S+)\t.*\bMemory Size: (\d+) MB\b.*Error Type: Runtime\.OutOfMemory/;
-const TIMED_OUT = /^\S+ (\S+) Task timed out after ([\d.]+) seconds/;
-const HEAP = /FATAL ERROR: .*JavaScript heap out of memory/;
+/** Lambda's lines are shorter. */
+const LONGEST_LINE = 2_000;
+const LOG_GROUP = /^\/aws\/lambda\/([\w-]+)$/;
+// Each pattern matches from the start of a line, where a log prints no payload, and repeats nothing without a bound.
+const ID = '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})';
+const EXITED = new RegExp(
+  `^RequestId: ${ID} Error: Runtime exited (?:with error: ([\\x20-\\x7e]{1,200})|without providing a reason)`,
+);
+const FIELDS = '(?:[^\\t\\n]{1,100}\\t){0,10}';
+const OUT_OF_MEMORY = new RegExp(
+  `^REPORT RequestId: ${ID}\\t${FIELDS}Memory Size: (\\d{1,6}) MB\\t${FIELDS}Error Type: Runtime\\.OutOfMemory`,
+);
+const TIMED_OUT = new RegExp(
+  `^\\d{4}-\\d\\d-\\d\\dT[\\d:.]{8,20}Z ${ID} Task timed out after (\\d{1,6}(?:\\.\\d{1,6})?) seconds\\s*$`,
+);
+const HEAP = /^FATAL ERROR: (?:[\x20-\x7e]{1,200} )?Allocation failed - JavaScript heap out of memory\s*$/;
 
-/** Returns the ends that the lines of one log stream report; the lines of a handler itself report none. */
+/** Returns the ends that the lines of one log stream report. A line of JSON was printed by a handler. */
 export function processEnds({ awslogs }: LogsEvent): ProcessEnd[] {
   const text = gunzipSync(Buffer.from(awslogs.data, 'base64'), { maxOutputLength: LONGEST_DATA }).toString();
   const { logGroup, logEvents } = JSON.parse(text) as { logGroup: string; logEvents: { message: string }[] };
-  const functionName = logGroup.slice(logGroup.lastIndexOf('/') + 1);
+  const functionName = LOG_GROUP.exec(logGroup)?.[1];
   const ends = new Map<string, ProcessEnd>();
-  // Node does not know the request: its line belongs to the next end, because a stream runs one request at a time.
+  if (functionName === undefined) return [];
+  // Node does not know the request: its line belongs to the line after it, because a stream runs one request at a time.
   let heap = false;
   for (const { message } of logEvents) {
-    heap ||= HEAP.test(message);
-    const end = endOf(message, heap);
-    if (end === undefined) continue;
-    heap = false;
-    if (ends.get(end.requestId)?.name !== 'OutOfMemory') ends.set(end.requestId, { functionName, ...end });
+    const line = message.length > LONGEST_LINE || message.startsWith('{') ? '' : message;
+    const end = endOf(line, heap);
+    heap = HEAP.test(line);
+    if (end === undefined || ends.get(end.requestId)?.name === 'OutOfMemory') continue;
+    ends.set(end.requestId, { functionName, ...end });
   }
   return [...ends.values()];
 }
@@ -71,7 +84,7 @@ function outOfMemory(requestId: string, how: string): End {
 
 function sentence(how: string): string {
   if (how === 'signal: killed') {
-    return `its process was killed (SIGKILL), which is what happens when memory runs out: ${MORE_MEMORY}`;
+    return `its process was killed (SIGKILL): if its memory had run out, ${MORE_MEMORY}; else another process killed it`;
   }
   const [, signal] = /^signal: (.+)$/.exec(how) ?? [];
   if (signal !== undefined) return `its process ended by a signal (${signal}), as when native code crashes: ${SEARCH}`;

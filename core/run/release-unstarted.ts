@@ -23,5 +23,7 @@ export async function releaseUnstarted(
     const { epoch: of, jobId } = delivery.message;
     if (of !== epoch || !released.has(jobId)) bounce(disposal, delivery);
   }
-  deps.log.info('released_unstarted', { jobs: deliveries.length, released: released.size });
+  // Two messages can name one job.
+  const jobs = new Set(deliveries.map(({ message }) => message.jobId)).size;
+  deps.log.info('released_unstarted', { jobs, released: released.size });
 }

@@ -1,5 +1,5 @@
 import { PayloadInvalid, TimedOut } from '../errors.ts';
-import { describeFailure, failureLabels, isInstance } from '../failure.ts';
+import { describeFailure, failureLabels } from '../failure.ts';
 import { fingerprintInHandler } from '../fingerprint.ts';
 import { choiceOf } from '../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
@@ -10,6 +10,7 @@ import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handle
 import { OVERRUN_SECONDS } from '../handler/timing.ts';
 import type { Log } from '../log.ts';
 import type { AttemptResult, Outcome } from '../outcome.ts';
+import { isInstance } from '../thrown.ts';
 import type { Time } from '../time.ts';
 import { traceAttempt } from '../tracing.ts';
 import { attemptFields } from './log-fields.ts';
@@ -58,8 +59,10 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<A
 }
 
 async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
+  let called = false;
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
+    called = true;
     const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
     const value = isThenable(returned) ? await returned : returned;
@@ -69,6 +72,7 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
     if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
     return { kind: 'succeeded', result: resultJson(value) };
   } catch (thrown) {
+    if (!called && isInstance(thrown, PayloadInvalid)) return refusedOutcome(deps, thrown);
     // An error after the signal is usually a consequence of the signal.
     return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
   }
@@ -98,21 +102,26 @@ function contextOf(
 
 /** Returns the outcome of an attempt that threw this. */
 export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
-  const error = { ...describeFailure(thrown), ...ownPrint(thrown, deps.definition) };
-  const retryable = !isInstance(thrown, PayloadInvalid) && isRetryable(deps.policy, failureLabels(thrown));
-  if (!retryable) return { kind: 'dead_letter', error };
+  const own = isInstance(thrown, TimedOut) ? ownPrint(thrown, deps.definition) : {};
+  const error = { ...describeFailure(thrown), ...own };
+  if (!isRetryable(deps.policy, failureLabels(thrown))) return { kind: 'dead_letter', error };
   return { kind: 'failed', error, delaySeconds: policyDelay(deps, attempt) };
 }
 
-/** Returns the fingerprint of an error that Millrace itself raised; nothing for an error of the handler. */
-function ownPrint(thrown: unknown, handler: HandlerAddress): { fingerprint?: string } {
-  const isPayload = isInstance(thrown, PayloadInvalid);
-  if (!isPayload && !isInstance(thrown, TimedOut)) return {};
+/**
+ * Returns the outcome of a job with an invalid payload, which no later attempt can parse either. The same error from
+ * `run` is about another payload, such as that of a follow-up, and is an error like any other.
+ */
+function refusedOutcome({ definition }: AttemptDeps, refusal: PayloadInvalid): Outcome {
   // The faults after the first differ from payload to payload.
-  const message = isPayload
-    ? new PayloadInvalid(thrown.field, thrown.faults[0]?.message ?? '').message
-    : thrown.message;
-  return { fingerprint: fingerprintInHandler({ name: thrown.name, message }, handlerName(handler)) };
+  const { message } = new PayloadInvalid(refusal.field, refusal.faults[0]?.message ?? '');
+  const own = ownPrint({ name: refusal.name, message }, definition);
+  return { kind: 'dead_letter', error: { ...describeFailure(refusal), ...own } };
+}
+
+/** Returns the fingerprint of an error that Millrace itself raised. */
+function ownPrint({ name, message }: { name: string; message: string }, handler: HandlerAddress) {
+  return { fingerprint: fingerprintInHandler({ name, message }, handlerName(handler)) };
 }
 
 /** Returns the outcome that the handler chose by throwing or returning `value`; undefined if it chose none. */

@@ -9,15 +9,13 @@ import { type AttemptDeps, runAttempt } from './run-attempt.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
 import type { TakeOverReport } from './take-over.ts';
 import { currentOwner, owned, type UncaughtError } from './uncaught-errors.ts';
+import { DEBUGGER_FRAMES } from './watchdog.ts';
 
 /** Time from one settle to the next while jobs still run, in milliseconds. */
 const SETTLE_EVERY_MS = 1_000;
 
 /** Characters of payloads of which the values exist at once: they can take thirty times as much memory. */
 const MOST_PAYLOAD_TEXT = 2_097_152;
-
-/** The stack frames of the call that the debugger evaluates, above the code that it paused. */
-const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at eval \(eval at .*/;
 
 /** Jobs that one statement started. */
 export interface Wave {

@@ -32,6 +32,13 @@ export function currentOwner(): Owner | undefined {
   return owners.getStore();
 }
 
+const raisers = new WeakSet<Owner>();
+
+/** Returns whether code of an attempt raised an uncaught error or tried to exit: each would have ended the process. */
+export function hasRaised(owner: Owner): boolean {
+  return raisers.has(owner);
+}
+
 /** The part of `process` that matters here. */
 export interface ErrorSource extends EventEmitter {
   exit: (code?: number) => never;
@@ -47,7 +54,9 @@ export function openUncaughtErrors(source: ErrorSource): UncaughtErrors {
   let listener: ((uncaught: UncaughtError) => void) | undefined;
   let installed = false;
   const receive = (error: unknown, pass: () => void) => {
-    if (listener) listener({ error, owner: currentOwner(), pass });
+    const owner = currentOwner();
+    if (owner) raisers.add(owner);
+    if (listener) listener({ error, owner, pass });
     else pass();
   };
   const install = () => {

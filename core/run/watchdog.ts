@@ -17,8 +17,11 @@ export interface WatchdogOptions {
   readonly log: Log;
 }
 
-/** Name of the property of `globalThis` that contains the report function, which the debugger calls. */
+/** Name of the property of `globalThis` that contains the report function, and of the code that calls it. */
 const REPORT = 'millrace.takeOverReport';
+
+/** The stack frames of the report, above those of the blocking code. */
+export const DEBUGGER_FRAMES = /\n(?:.*\n)*?\s+at millrace\.takeOverReport:.*/;
 
 // Positions in the shared memory.
 const STARTED = 0;
@@ -33,8 +36,9 @@ const LONGEST_NATIVE_MS = 3_000;
 // The code of the watchdog's thread. It is text, because a bundle is one file, and plain JavaScript, because most
 // processes never load the bundle in this thread. The thread checks the clock once per `limitMs`. Between invocations,
 // Lambda freezes all threads: if a pause was longer than intended, this thread was frozen too, and checks again. The
-// thread pauses the blocked thread before it loads the bundle, because the two would compete for the processor. If this
-// thread fails, the blocked thread continues.
+// thread pauses the blocked thread before it loads the bundle, because the two would compete for the processor. It
+// evaluates the report outside the paused frames: their globals can be those of node:vm, or hidden by their variables.
+// If this thread fails, the blocked thread continues.
 const THREAD = `
 const { workerData: { shared, file, limitMs } } = require('node:worker_threads');
 const times = new BigInt64Array(shared);
@@ -55,14 +59,14 @@ async function act() {
   // The debugger does not answer while native code runs.
   for (const command of ['Debugger.enable', 'Debugger.pause']) session.post(command).catch(() => undefined);
   const at = await Promise.race([paused, new Promise((resolve) => setTimeout(resolve, ${LONGEST_NATIVE_MS}))]);
-  const report = at && (await evaluate(session, at.callFrames[0].callFrameId));
+  const report = at && (await evaluate(session));
   if (!at || report !== undefined) await import(file).then(({ takeOver }) => takeOver(report));
   // The other thread continues: it was not blocked after all, or native code does not return.
   session.disconnect();
 }
-async function evaluate(session, callFrameId) {
-  const expression = "globalThis[Symbol.for('${REPORT}')]?.()";
-  const { result } = await session.post('Debugger.evaluateOnCallFrame', { callFrameId, expression });
+async function evaluate(session) {
+  const expression = "globalThis[Symbol.for('${REPORT}')]?.() //# sourceURL=${REPORT}";
+  const { result } = await session.post('Runtime.evaluate', { expression });
   return typeof result.value === 'string' ? JSON.parse(result.value) : undefined;
 }
 async function watch() {

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { BuildOptions, Plugin } from 'esbuild';
-import { SourceError } from '../../core/handler/catalog-failure.ts';
+import { SourceError } from '../../core/catalog/catalog-failure.ts';
 import { buildAndRest, sourceErrors } from './build-and-rest.ts';
 import { tsconfigOf } from './tsconfig.ts';
 

@@ -6,6 +6,7 @@ import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { ownMigrations } from '../../core/postgres/migration-files.ts';
 import { catalogBundle } from '../bundle/bundle-function.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 import type { DeployedHandler } from './deployed-handler.ts';
 
@@ -65,12 +66,17 @@ export class RegistryStep extends Construct {
       bundle: catalogBundle('functions/registry', plans),
       ...OWN_FUNCTIONS.registry,
       login: surroundings.database.runtime,
-      environment: { MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },
+      environment: { ...variablesOfAll(plans), MILLRACE_QUEUE_URL_PREFIX: urlPrefix(handlers) },
     });
     const timeout = Duration.seconds(OWN_FUNCTIONS.registry.timeoutSeconds);
     const trigger = new Trigger(this, 'Trigger', { handler: step.lambda, timeout });
     trigger.executeAfter(...after);
   }
+}
+
+/** Returns what the registry step applies to the definitions, as the functions of the handlers do. */
+function variablesOfAll(plans: readonly HandlerPlan[]): Record<string, string> {
+  return checkBytes('variables of all handlers', Object.assign({}, ...plans.map(({ variables }) => variables)));
 }
 
 /** CDK makes one function that runs all triggers. Without this, its log group would outlive the stack. */

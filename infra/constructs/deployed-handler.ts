@@ -4,6 +4,7 @@ import { Queue, QueueEncryption, RedrivePermission } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { handlerAlias, handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
 
 export interface DeployedHandlerProps extends FunctionSurroundings {
@@ -30,7 +31,10 @@ export class DeployedHandler extends Construct {
       timeoutSeconds: plan.functionTimeout,
       memoryMb: plan.memoryMb,
       login: surroundings.database.runtime,
-      environment: { ...environment, MILLRACE_QUEUE_URL: this.queue.queueUrl },
+      environment: {
+        ...checkBytes(`settings of ${plan.name}`, { ...environment, ...plan.variables }),
+        MILLRACE_QUEUE_URL: this.queue.queueUrl,
+      },
     });
     this.function.lambda.addEventSource(
       new SqsEventSource(this.queue, {

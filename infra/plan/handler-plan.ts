@@ -1,3 +1,4 @@
+import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,
@@ -5,7 +6,7 @@ import {
   SOURCE_RETENTION_SECONDS,
   timingOf,
 } from '../../core/handler/timing.ts';
-import type { PlannedHandler } from '../handlers.ts';
+import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
 
 /** Every number and name with which one handler is deployed. `proofs.ts` checks it, and the constructs use it as is. */
 export interface HandlerPlan {
@@ -32,9 +33,14 @@ export interface HandlerPlan {
   readonly maxInFlight: number;
   /** Packages to install beside the bundle. */
   readonly nativeModules: readonly string[];
+  /** The variables that its function and the registry apply to its definition. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
-export function planHandler(stage: string, { definition, file, name }: PlannedHandler): HandlerPlan {
+/** @throws SettingError that names the variable whose value is invalid. */
+export function planHandler(stage: string, entry: HandlerEntry, variables: Variables = {}): HandlerPlan {
+  const { file, name } = entry;
+  const definition = withVariables(entry.definition, variables);
   return {
     name,
     file,
@@ -50,5 +56,6 @@ export function planHandler(stage: string, { definition, file, name }: PlannedHa
     batchWindow: definition.batch.windowSeconds,
     maxInFlight: definition.maxInFlight,
     nativeModules: definition.nativeModules ?? [],
+    variables: variablesOf([definition], variables),
   };
 }

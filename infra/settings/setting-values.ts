@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { expandScopes } from '../../core/access/scopes.ts';
 import { SettingError } from '../../core/errors.ts';
+import { isVariable, VARIABLES } from '../../core/handler/variables.ts';
 import { type Context, optional } from './context.ts';
 
 /** The pattern of a value, and its description for error messages. */
@@ -68,22 +69,35 @@ const RESERVED = /^(AWS_|LAMBDA_|MILLRACE_|_|NODE_OPTIONS$)/;
 /** Lambda allows 4 KB of environment variables, and Millrace uses some of it. */
 const MOST_BYTES = 3072;
 
+function unreserved(key: string): string {
+  const names = Object.values(VARIABLES);
+  const ours = key.startsWith('MILLRACE_') ? `, except ${names.join(', ')}, alone or with the name of a handler` : '';
+  return `a name that neither Lambda nor Millrace uses${ours}`;
+}
+
 /** Returns the environment of handlers. Refuses secrets: templates and function settings are readable. */
 export function checkEnvironment(name: string, texts: Record<string, unknown>): Record<string, string> {
   const example = '{"SMTP_FROM": "jobs@example.com"}';
   for (const [key, value] of Object.entries(texts)) {
     const field = `${name}.${key}`;
     if (!/^[A-Za-z_]\w+$/.test(key)) throw new SettingError(field, 'a name of at least two letters, digits or _', key);
-    if (RESERVED.test(key)) throw new SettingError(field, 'a name that neither Lambda nor Millrace uses', key);
+    const isOurs = isVariable(key);
+    if (RESERVED.test(key) && !isOurs) throw new SettingError(field, unreserved(key), key);
     if (typeof value !== 'string') throw new SettingError(field, `a string, as in ${example}`, JSON.stringify(value));
     const secret = (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value);
-    if (!secret) continue;
+    // The name of a handler can contain such a word.
+    if (!secret || isOurs) continue;
     const expected = 'no secret, since the template is readable: store it in Secrets Manager and set its ARN here';
     throw new SettingError(field, expected, '***');
   }
+  return checkBytes(name, texts as Record<string, string>);
+}
+
+/** Returns the variables of one function. Throws SettingError if they are too large for Lambda. */
+export function checkBytes(name: string, texts: Readonly<Record<string, string>>): Record<string, string> {
   const bytes = Buffer.byteLength(JSON.stringify(texts));
-  if (bytes > MOST_BYTES) throw new SettingError(name, `at most ${MOST_BYTES} bytes in total`, bytes);
-  return texts as Record<string, string>;
+  if (bytes <= MOST_BYTES) return texts;
+  throw new SettingError(name, `at most ${MOST_BYTES} bytes in total`, bytes);
 }
 
 /** Requires a secret per login, so that functions lack the rights of the owner, and all in one account and region. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
 import { SettingError } from '../../core/errors.ts';
+import { isVariable, type Variables } from '../../core/handler/variables.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkIamScopes, FORMS, formed } from './setting-values.ts';
@@ -34,6 +35,8 @@ export interface Settings {
   readonly architecture: 'arm64' | 'x86_64';
   /** Environment variables for handlers, such as `SMTP_FROM`. No secrets: a template is readable. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Variables that set the attempts of handlers, such as `MILLRACE_MAX_ATTEMPTS` (`core/handler/variables.ts`). */
+  readonly variables: Variables;
   /** Handlers to remove although they have unfinished jobs. */
   readonly drain: readonly string[];
   /** `max_connections` of the database, with which the deployment's connections are compared. */
@@ -65,7 +68,7 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
   return {
     stage: checkStage(optional(context, 'stage')),
     handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
-    settings: checkEnvironment('settings', readObject(context, 'settings', '{"SMTP_FROM": "jobs@example.com"}')),
+    ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
     database: readDatabase(context),
@@ -76,6 +79,17 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
     metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
     drain,
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
+  };
+}
+
+const SETTINGS_EXAMPLE = '{"SMTP_FROM": "jobs@example.com"}';
+
+/** Separates the variables that Millrace reads from those that handlers read. @throws SettingError that names one */
+export function splitSettings(given: Record<string, unknown>): Pick<Settings, 'settings' | 'variables'> {
+  const pairs = Object.entries(checkEnvironment('settings', given));
+  return {
+    settings: Object.fromEntries(pairs.filter(([name]) => !isVariable(name))),
+    variables: Object.fromEntries(pairs.filter(([name]) => isVariable(name))),
   };
 }
 

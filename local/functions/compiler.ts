@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Compile } from '../../core/handler/catalog.ts';
-import { SourceError } from '../../core/handler/catalog-failure.ts';
-import { stemOf } from '../../core/handler/handler-files.ts';
+import type { Compile } from '../../core/catalog/catalog.ts';
+import { SourceError } from '../../core/catalog/catalog-failure.ts';
+import { stemOf } from '../../core/catalog/handler-files.ts';
 import { assertTrustedSources } from '../trust.ts';
 
 interface CompilerOptions {
@@ -19,11 +19,12 @@ interface CompilerOptions {
  * imports the files themselves.
  */
 export function openCompiler({ project, target, onSources = () => undefined }: CompilerOptions): Compile {
+  const last = new Map<string, Promise<unknown>>();
   const bundler = import('../../infra/bundle/compile.ts').catch((error: { code?: unknown }) => {
     if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
     throw error;
   });
-  return async (file) => {
+  const compile: Compile = async (file) => {
     const { compileSource, namedSources } = (await bundler) ?? {};
     if (compileSource === undefined || namedSources === undefined) return file;
     const module = join(target, `${stemOf(file)}.mjs`);
@@ -37,6 +38,15 @@ export function openCompiler({ project, target, onSources = () => undefined }: C
       if (error instanceof SourceError) onSources(namedSources(error, file));
       throw error;
     }
+  };
+  // One after another for each file: an earlier call must not write its module over a newer one.
+  return (file) => {
+    const compiled = (last.get(file) ?? Promise.resolve()).then(() => compile(file));
+    last.set(
+      file,
+      compiled.catch(() => undefined),
+    );
+    return compiled;
   };
 }
 

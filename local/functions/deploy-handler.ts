@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
+import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
 import type { Registration } from '../../core/registry/register-handlers.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
@@ -10,11 +11,16 @@ import { STAGE } from '../state.ts';
 import type { BundledHandler } from './handler-bundles.ts';
 import { ensureQueues } from './handler-queues.ts';
 
+export interface HandlerSettings {
+  /** The environment of every handler. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where the variables that set the attempts of handlers are looked up. */
+  readonly variables: Variables;
+}
+
 export interface DeployDeps {
   readonly runner: Runner;
   readonly sqs: SQSClient;
-  /** Reads the environment variables of every handler. */
-  readonly environment: () => Promise<Readonly<Record<string, string>>>;
   /** Factor applied to every retry delay before it is written to the registry. */
   readonly retryFactor: number;
 }
@@ -29,16 +35,19 @@ export interface DeployedVersion extends Registration {
 export async function deployHandler(
   deps: DeployDeps,
   handler: BundledHandler,
+  { environment, variables }: HandlerSettings,
   before: DeployedVersion | undefined,
 ): Promise<{ readonly next: DeployedVersion; readonly changed: boolean }> {
-  const { definition, bundle, functionName } = handler;
+  const { bundle, functionName } = handler;
+  const definition = withVariables(handler.definition, variables);
   const queues = await ensureQueues(deps.sqs, STAGE, definition);
   const spec: FunctionSpec = {
     name: functionName,
     bundle,
     timeoutSeconds: timingOf(definition).functionTimeout,
     memoryMb: definition.memoryMb,
-    environment: { ...(await deps.environment()), MILLRACE_QUEUE_URL: queues.queueUrl },
+    // The variables of this process are included, which functions do not inherit.
+    environment: { ...environment, ...variablesOf([definition], variables), MILLRACE_QUEUE_URL: queues.queueUrl },
   };
   const mapping = mappingOf(definition, functionName, queues);
   const next: DeployedVersion = {
@@ -53,7 +62,7 @@ export async function deployHandler(
 }
 
 function mappingOf(
-  { batch, concurrency }: HandlerDefinition,
+  { batch, concurrency }: DefinitionData,
   functionName: string,
   { queueUrl, queueArn }: { queueUrl: string; queueArn: string },
 ): MappingSpec {

@@ -1,14 +1,19 @@
 import { relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../core/failure.ts';
+import { type HandlerAddress, toAddress } from '../../core/handler/naming.ts';
+import { unreadVariables } from '../../core/handler/unread-variables.ts';
+import { checkVariables, variablesOf } from '../../core/handler/variables.ts';
 import type { Database } from '../../core/postgres/database.ts';
 import { type Registration, registerHandlers } from '../../core/registry/register-handlers.ts';
+import { changeText } from '../../core/registry/register-schedules.ts';
 import { STAGE } from '../state.ts';
 import { fired } from '../stop-requests.ts';
 import type { Api } from './api-function.ts';
 import type { Bundling } from './bundling.ts';
-import { type DeployDeps, type DeployedVersion, deployHandler } from './deploy-handler.ts';
+import { type DeployDeps, type DeployedVersion, deployHandler, type HandlerSettings } from './deploy-handler.ts';
 import type { BundledHandler, ReadFile, ReadingHandlers } from './handler-bundles.ts';
+import { refuseTaken } from './taken-schedules.ts';
 
 export interface HandlersDeps extends DeployDeps {
   readonly project: string;
@@ -16,6 +21,8 @@ export interface HandlersDeps extends DeployDeps {
   /** The API, which validates the payloads of the handlers. */
   readonly api: Pick<Api, 'deploy'>;
   readonly db: Database;
+  /** Reads the settings of handlers, once for each sync. */
+  readonly settings: () => Promise<HandlerSettings>;
   /** Fired when the stack stops: nothing more is deployed. */
   readonly stop: AbortSignal;
   readonly printLine: (line: string) => void;
@@ -35,6 +42,10 @@ interface State {
   readonly ready: Map<string, ReadFile>;
   /** Names of the handlers whose payloads the API validates. */
   inApi: ReadonlySet<string>;
+  /** The settings of the newest sync. */
+  settings: HandlerSettings;
+  /** Variables without effect; each is printed once. */
+  unread: ReadonlySet<string>;
   /** Set after the first sync: from then on every change is printed. */
   started: boolean;
 }
@@ -44,10 +55,13 @@ export interface DeployedHandlers {
   readonly list: () => readonly Registration[];
   /** One line for each file that is not deployed in its current form: file, line and reason. */
   readonly complaints: () => readonly string[];
+  /** The variables that the handlers read, such as `MILLRACE_MAX_ATTEMPTS`. */
+  readonly variables: () => Readonly<Record<string, string>>;
   /**
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `reading` if given.
    * Deploys each file as soon as it is read, and resolves when all are deployed, or when the stack stops.
    * @param onDeployed called after every change of the deployed handlers.
+   * @throws SettingError, and changes nothing, when a variable has an invalid value.
    */
   sync(onDeployed?: () => Promise<void>, reading?: ReadingHandlers): Promise<void>;
 }
@@ -60,6 +74,7 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   const state: State = {
     ...{ deployed: new Map(), valid: new Map(), complaints: new Map(), present: new Set(), reading: new Map() },
     ...{ ready: new Map(), inApi: new Set(), started: false },
+    ...{ settings: { environment: {}, variables: {} }, unread: new Set() },
   };
   const stopped = fired(deps.stop);
   let last: Promise<void> = Promise.resolve();
@@ -68,9 +83,17 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   return {
     list: () => [...state.deployed].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, handler]) => handler),
     complaints: () => [...state.complaints.values()].flat(),
+    variables: () => {
+      const definitions = [...state.deployed.values()].map(({ definition }) => definition);
+      return variablesOf(definitions, state.settings.variables);
+    },
     sync: async (onDeployed = async () => undefined, given = undefined) => {
       // One after another, so that the last one is the newest.
-      const read = lastRead.then(() => given ?? deps.bundling.again());
+      const read = lastRead.then(async () => {
+        const reading = given ?? (await deps.bundling.again());
+        await readSettings(deps, state, [...reading.files.keys()].map(toAddress));
+        return reading;
+      });
       lastRead = read.catch(() => undefined);
       const { files, misplaced } = await read;
       readings += 1;
@@ -97,6 +120,15 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
   };
 }
 
+/** Reads and checks the settings before any change, because all handlers can read the same variable. */
+async function readSettings(deps: HandlersDeps, state: State, handlers: readonly HandlerAddress[]): Promise<void> {
+  const settings = await deps.settings();
+  checkVariables(handlers, settings.variables);
+  const unread = unreadVariables(settings.variables, handlers);
+  for (const line of unread) if (!state.unread.has(line)) deps.printLine(line);
+  Object.assign(state, { settings, unread: new Set(unread) });
+}
+
 /** Deploys what was read, removes what was deleted, and registers the rest. */
 async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Promise<void>): Promise<void> {
   // Files that are ready at the same time are deployed together.
@@ -106,10 +138,13 @@ async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Pro
   if (deps.stop.aborted || (ready.size === 0 && gone.length === 0 && state.started)) return;
   const files = [...ready];
   ready.clear();
-  await Promise.all(files.map(([name, file]) => deployOrComplain(deps, state, name, file)));
+  const checked = refuseTaken(deps.project, deployed, files);
+  await Promise.all(checked.map(([name, file]) => deployOrComplain(deps, state, name, file)));
   // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
   for (const name of gone) remove(deps, state, name);
-  await registerHandlers({ db: deps.db, stage: STAGE, onWaiting: deps.printLine }, [...deployed.values()]);
+  const registry = { db: deps.db, stage: STAGE, onWaiting: deps.printLine, isPartial: state.reading.size > 0 };
+  const changes = await registerHandlers(registry, [...deployed.values()]);
+  if (state.started) for (const change of changes) deps.printLine(`schedule ${changeText(change)}`);
   await onDeployed();
   const names = [...valid.keys()];
   const isNew = files.some(([, file]) => typeof file !== 'string' && file.isNew);
@@ -135,7 +170,7 @@ async function deployOrComplain(deps: HandlersDeps, state: State, name: string, 
   valid.set(name, file);
   try {
     const before = deployed.get(name);
-    const { next, changed } = await deployHandler(deps, file, before);
+    const { next, changed } = await deployHandler(deps, file, state.settings, before);
     deployed.set(name, next);
     complain(deps, state, name, []);
     if (changed && started) deps.printLine(`${name} was ${before ? 'reloaded' : 'added'}`);

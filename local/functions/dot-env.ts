@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { withoutMark } from '../../core/text.ts';
+import { dotEnvFaults } from './dot-env-faults.ts';
 
 export interface DotEnvOptions {
   readonly project: string;
@@ -12,8 +13,9 @@ export interface DotEnvOptions {
 
 /**
  * Returns a function that reads the variables of the project's handlers from the `.env` file beside its package.json,
- * if it exists. It prints a line when other users on the machine can read the file, which it still reads, and when the
- * file sets a variable of the stack; each line is printed again only if it has not applied in between.
+ * if it exists. It prints a line when other users on the machine can read the file, which it still reads, for each line
+ * of the file that has a fault, and when the file sets a variable of the stack; each line is printed again only if it
+ * has not applied in between.
  */
 export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => Promise<Record<string, string>> {
   const path = join(project, '.env');
@@ -21,10 +23,12 @@ export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => 
   return async () => {
     const text = await readFile(path, 'utf8').catch(() => undefined);
     if (text === undefined) return {};
-    const set = Object.entries(parseEnv(withoutMark(text))).filter((pair): pair is [string, string] => !!pair[1]);
+    const plain = withoutMark(text);
+    const set = Object.entries(parseEnv(plain)).filter((pair): pair is [string, string] => !!pair[1]);
     const isOpen = ((await stat(path)).mode & 0o044) !== 0;
     const lines = [
       ...(isOpen ? [`other users on this machine can read ${path}: run chmod 600 .env`] : []),
+      ...dotEnvFaults(plain),
       ...set.filter(([name]) => name in fixed).map(([name]) => `.env: ${name} is ignored: npm start sets it itself`),
     ];
     for (const line of lines) if (!printed.has(line)) printLine(line);

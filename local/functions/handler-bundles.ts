@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { beginCatalog, type LoadingHandler } from '../../core/catalog/catalog.ts';
+import { failureLine } from '../../core/catalog/catalog-failure.ts';
+import { stemOf } from '../../core/catalog/handler-files.ts';
+import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
-import { beginCatalog, type HandlerEntry, type LoadingHandler } from '../../core/handler/catalog.ts';
-import { failureLine } from '../../core/handler/catalog-failure.ts';
-import { stemOf } from '../../core/handler/handler-files.ts';
 import { queueName } from '../../core/handler/naming.ts';
-import { openProbe } from '../../core/handler/probe.ts';
 import { ownModule } from '../../core/own-files.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
@@ -39,6 +40,7 @@ export interface HandlerFolders {
   readonly bundles: string;
   /** Called with the absolute paths of sources on which a handler depends: the files to watch. */
   readonly onSources?: (files: readonly string[]) => void;
+  readonly printLine: (line: string) => void;
 }
 
 /** Resolution of the clock that file systems use for timestamps, with a margin. */
@@ -66,7 +68,7 @@ interface Bundler {
 export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandlers> {
   const bundler: Bundler = { folders, made: new Map(), oneAtATime: openLanes() };
   // The probe imports each file in another process: at import a file may loop, or exit its process.
-  const probe = openProbe();
+  const probe = openProbe(undefined, folders);
   const compile = openCompiler({ ...folders, target: join(folders.bundles, 'handlers') });
   return async () => {
     const { files, misplaced } = await beginCatalog(folders.folder, probe, compile);

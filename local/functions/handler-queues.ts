@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import { openSqs } from '../../core/aws/clients.ts';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
+import type { DefinitionData } from '../../core/handler/definition.ts';
 import { deadLetterQueueName, queueName } from '../../core/handler/naming.ts';
 import {
   DEAD_LETTER_RETENTION_SECONDS,
@@ -30,7 +30,7 @@ export function openSqsClient(endpoint: string, region: string): SQSClient {
 export async function ensureQueues(
   client: SQSClient,
   stage: string,
-  definition: HandlerDefinition,
+  definition: DefinitionData,
 ): Promise<HandlerQueues> {
   const dead = await ensureQueue(client, deadLetterQueueName(stage, definition), {
     MessageRetentionPeriod: String(DEAD_LETTER_RETENTION_SECONDS),

@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { isForeign } from '../../core/catalog/handler-files.ts';
 import { messageOf } from '../../core/failure.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
@@ -97,7 +98,7 @@ function watchFolders(root: string, onChange: () => void) {
   let closed = false;
   const add = (folder: string): void => {
     if (closed || watchers.has(folder)) return;
-    const watcher = watch(folder, onChange);
+    const watcher = watch(folder, (_event, name) => (name !== null && isForeign(name) ? undefined : onChange()));
     const remove = () => {
       watcher.close();
       watchers.delete(folder);
@@ -128,5 +129,5 @@ async function subfolders(root: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !relative(root, path).split(sep).includes('node_modules'));
+    .filter((path) => !relative(root, path).split(sep).some(isForeign));
 }

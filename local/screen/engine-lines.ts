@@ -31,12 +31,17 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   settle_refused: (log) => `the database refused the outcome of ${jobs(log)} (${log.job_ids}): ${error(log)}`,
   settle_given_up: (log) => `stored no outcome of ${jobs(log)} (${log.job_ids}), ${REPEATED}: ${reason(log)}`,
   outcome_not_ours: (log) => `the outcome ${log.outcome} came too late: ${reason(log)}`,
-  released_unstarted: (log) => `${log.released} of ${jobs(log)} reached the dead-letter queue unstarted and run again`,
+  released_unstarted: (log) => releaseSentence(log),
   send_refused: (log) => `claim ${log.dispatch_id}: ${unsent(log)}: ${reason(log)}`,
   rescued: (log) => `${count(log.attempts, 'lost attempt')} ended, ${count(log.releases, 'lost message')} sent again`,
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
   redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
   redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,
+  schedules_enqueued: (log) => `enqueued ${jobs(log)} of schedules`,
+  schedules_deployed: (log) => `changed schedules: ${log.schedules}`,
+  schedules_failed: (log) => `the schedules cannot be checked yet: ${error(log)}`,
+  schedule_failed: (log) => `schedule ${log.schedule} cannot enqueue its job yet: ${error(log)}`,
+  schedule_invalid: (log) => `schedule ${log.schedule} enqueues nothing: ${reason(log)}`,
   registry_waiting: (log) => `the handlers cannot be registered yet: ${reason(log)}`,
   round_failed: (log) => `a round failed: ${error(log)}`,
   maintain_failed: (log) => `cannot maintain the tables yet: ${error(log)}`,
@@ -83,6 +88,14 @@ function reason(log: LogLine): string {
 
 function error(log: LogLine): string {
   return oneLine(errorText(log), LONGEST_REASON);
+}
+
+/** Describes claims that were released before an attempt started; the messages of the others become visible again. */
+function releaseSentence(log: LogLine): string {
+  const { released } = log;
+  if (released === 0) return `could not release ${jobs(log)} that had not started: back in the queue`;
+  if (released === log.jobs) return `released ${jobs(log)} that had not started, to be sent again`;
+  return `released ${released} of ${jobs(log)} that had not started, to be sent again; others stay in the queue`;
 }
 
 /** Messages that were not sent, by how SQS answered. */

@@ -97,7 +97,7 @@ function sentence(log: LogLine): string {
     case 'job_failed':
       return `failed       ${attempt}  ${error}  (retry in ${roughly(log.retry_delay_s)})`;
     case 'job_dead_letter':
-      return `dead letter  ${attempt}  ${error}  (npx millrace jobs show ${log.job_id})`;
+      return `dead letter  ${attempt}  ${error}${showHint(log)}`;
     case 'attempt_rescued':
       return `lost         ${attempt}  ${log.reason}  (request ${log.attempt_request_id})`;
     case 'job_snoozed':
@@ -113,6 +113,11 @@ function sentence(log: LogLine): string {
     default:
       return engineSentence(log) ?? mirrorSentence(log) ?? otherSentence(log);
   }
+}
+
+/** Suggests a command for an id of digits only: a handler can print any text, and a reader may copy the command. */
+function showHint({ job_id }: LogLine): string {
+  return typeof job_id === 'string' && /^\d{1,19}$/.test(job_id) ? `  (npx millrace jobs show ${job_id})` : '';
 }
 
 function roughly(seconds: unknown): string {

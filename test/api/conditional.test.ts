@@ -27,6 +27,7 @@ describe('If-None-Match', () => {
     '/admin/jobs',
     '/admin/jobs/stats',
     '/admin/handlers',
+    '/admin/schedules',
     '/admin/dlq',
     '/admin/audit',
     '/admin/api-keys',

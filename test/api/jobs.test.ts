@@ -47,6 +47,21 @@ describe('POST /jobs', () => {
     expect(body).toMatchObject({ type: '/problems/unknown-job-type', detail: expect.stringContaining('any.fast') });
   });
 
+  it('answers 404 with the routing key when only keyed handlers have the job type', async () => {
+    const { status, body } = await post({ job_type: 'keyed' });
+
+    expect(status).toBe(404);
+    expect(body.detail).toContain('; did you mean routing_key strict?');
+  });
+
+  it.each(['any.fast', 'keyed.strict', 'other.key'])('refuses the job type %s with its routing key', async (name) => {
+    const { status, body } = await post({ job_type: name });
+
+    const [jobType, key] = name.split('.');
+    expect(status).toBe(422);
+    expect(body.detail).toContain(`did you mean job_type ${jobType} and routing_key ${key}?`);
+  });
+
   it.each([
     ['a payload that violates the schema of the handler', { job_type: 'mail', payload: { to: 1 } }, '/payload/to'],
     ['no job type', { payload: {} }, '/job_type'],

@@ -37,7 +37,7 @@ describe('WEB-06: GET /admin/jobs', () => {
 
       const seen = await walk(`/admin/jobs?job_type=${type}&limit=${limit}`, async ({ body }) => {
         // The job at the cursor is deleted, a new job is inserted, and a job already shown finishes.
-        await pool.query('delete from millrace.jobs where id = $1', [body.items.at(-1).id]);
+        await pool.query('delete from millrace.jobs_live where id = $1', [body.items.at(-1).id]);
         await insert(type, 1);
         await pool.query('select millrace.cancel($1)', [body.items[0].id]);
       });

@@ -114,7 +114,7 @@ describe('/admin/handlers', () => {
   it('lists the deployed handlers', async () => {
     const { body } = await ask('/admin/handlers');
 
-    expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['any', 'any.fast', 'mail']);
+    expect(body.items.map(({ id }: { id: string }) => id)).toEqual(['any', 'any.fast', 'keyed.strict', 'mail']);
     expect(body.items[0]).toMatchObject({ paused_at: null, in_flight: 0, max_attempts: 5 });
     expect(body.items[0].jobs).toEqual({ pending: 0, dispatched: 0, running: 0, failed: 0, dead_letter: 0 });
   });

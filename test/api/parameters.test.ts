@@ -49,7 +49,7 @@ it.each([
   ['/jobs', 'max_attempts', [0, 1001], 'expected a whole number from 1 to 1000'],
   ['/admin/jobs/actions', 'limit', [0, 1001], 'expected a whole number from 1 to 1000'],
   ['/admin/redrives', 'limit', [0, 1e10], 'expected a whole number from 1 to 1000000000'],
-  ['/admin/redrives', 'rate', [0, 10_001], 'expected jobs per second, above 0 and at most 10000'],
+  ['/admin/redrives', 'rate', [0, 1e-320, 0.000_009, 10_001], 'expected jobs per second, 0.00001 to 10000'],
 ])('a body states the bounds of a number that it refuses: %s %s', async (path, name, refused, detail) => {
   const rest =
     path === '/jobs' ? { job_type: 'any' } : { all: true, ...(path.endsWith('actions') && { action: 'retry' }) };

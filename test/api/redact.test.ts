@@ -148,8 +148,8 @@ describe('a filter by a field', () => {
   it.each<[string, string, object, Scope]>([
     ['error', '/admin/dlq/discard?dry_run=true', { error: 'x' }, 'jobs:operate'],
     ['error', '/admin/redrives?dry_run=true', { error: 'x' }, 'jobs:operate'],
-    ['group', '/admin/redrives?dry_run=true', { group: 'abc' }, 'jobs:operate'],
-    ['group', '/admin/dlq/discard', { group: 'abc' }, 'jobs:operate'],
+    ['group', '/admin/redrives?dry_run=true', { group: 'abcd' }, 'jobs:operate'],
+    ['group', '/admin/dlq/discard', { group: 'abcd' }, 'jobs:operate'],
     ['error', '/admin/jobs/actions', { action: 'delete', error: 'x' }, 'jobs:delete'],
     ['unique_key', '/admin/jobs/actions', { action: 'cancel', unique_key: 'x' }, 'jobs:operate'],
   ])('%s of %s requires the scope of the field', async (name, path, body, scope) => {

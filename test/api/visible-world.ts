@@ -33,7 +33,7 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
   const one = async (sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows[0].id as string;
   const deadLetter = await one(
     `update millrace.dead_letters set last_error = 'Error: error-words', error_stacktrace = 'stack-words',
-       fingerprint = 'abc', message_id = gen_random_uuid()::text, queue_name = 'dlq', message_sent_at = now(),
+       fingerprint = 'abcd', message_id = gen_random_uuid()::text, queue_name = 'dlq', message_sent_at = now(),
        first_seen_at = now(), last_seen_at = now() where job_id = $1 returning id`,
     [deadJob],
   );
@@ -58,6 +58,7 @@ export async function fillWorld(pool: pg.Pool): Promise<World> {
     `update millrace.handlers set held_until = now() + interval '1 hour', hold_reason = 'hold-words'
        where job_type = 'mail'`,
   );
+  await pool.query(`select millrace.create_schedule('nightly', 'any', '{"to": "payload-words"}', cron => '0 3 * * *')`);
   return { deadJob, doneJob, deadLetter, stray, redrive, key };
 }
 
@@ -82,7 +83,7 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   actOnJobs: ({ deadJob }) => ({ path: '/admin/jobs/actions', body: { action: 'retry', ids: [deadJob] } }),
   listDeadLetters: () => ({ path: '/admin/dlq' }),
   groupDeadLetters: () => ({ path: '/admin/dlq/groups' }),
-  showDeadLetterGroup: () => ({ path: '/admin/dlq/groups/abc' }),
+  showDeadLetterGroup: () => ({ path: '/admin/dlq/groups/abcd' }),
   showDeadLetter: ({ deadLetter }) => ({ path: `/admin/dlq/${deadLetter}` }),
   discardDeadLetters: ({ deadJob }) => ({ path: '/admin/dlq/discard', body: { id: [deadJob] } }),
   discardStray: ({ stray }) => ({ path: `/admin/dlq/${stray}` }),
@@ -93,6 +94,16 @@ const REQUESTS: Readonly<Record<string, (world: World) => { path: string; body?:
   listHandlers: () => ({ path: '/admin/handlers' }),
   pauseHandler: () => ({ path: '/admin/handlers/mail/pause' }),
   resumeHandler: () => ({ path: '/admin/handlers/mail/resume' }),
+  createSchedule: ({ deadJob }) => ({
+    path: '/admin/schedules',
+    body: { schedule: `new-${deadJob}`, job_type: 'any', cron: '0 3 * * *' },
+  }),
+  listSchedules: () => ({ path: '/admin/schedules' }),
+  getSchedule: () => ({ path: '/admin/schedules/nightly' }),
+  runSchedule: () => ({ path: '/admin/schedules/nightly/run' }),
+  pauseSchedule: () => ({ path: '/admin/schedules/nightly/pause' }),
+  resumeSchedule: () => ({ path: '/admin/schedules/nightly/resume' }),
+  deleteSchedule: () => ({ path: '/admin/schedules/nightly' }),
   listAudit: () => ({ path: '/admin/audit' }),
   createApiKey: () => ({ path: '/admin/api-keys', body: { name: 'new', scopes: ['keys:admin'] } }),
   listApiKeys: () => ({ path: '/admin/api-keys' }),

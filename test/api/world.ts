@@ -47,7 +47,13 @@ const byHeader: Authenticate = async (request) => {
 export async function openApi(changes: Partial<ApiDeps> = {}) {
   const engine = await openEngine({ connections: 4 });
   afterAll(() => engine.close());
-  await deploy(engine.db, { jobType: 'mail' }, { jobType: 'any' }, { jobType: 'any', routingKey: 'fast' });
+  await deploy(
+    engine.db,
+    { jobType: 'mail' },
+    { jobType: 'any' },
+    { jobType: 'any', routingKey: 'fast' },
+    { jobType: 'keyed', routingKey: 'strict' },
+  );
   const woken: string[] = [];
   const deps: ApiDeps = {
     db: engine.db,

@@ -172,6 +172,11 @@ export const SENDING: Behaviour[] = [
       await refused(sendWith('amazon.x', text('1')), 'InvalidParameterValue');
       await refused(sendWith('a', text('')), 'InvalidParameterValue');
       await refused(sendWith('a', { DataType: 'Number', StringValue: 'ten' }), 'InvalidParameterValue');
+      // A server that took the square of its length would not answer in time.
+      await refused(
+        sendWith('a', { DataType: 'Number', StringValue: `${'1'.repeat(200_000)}x` }),
+        'InvalidParameterValue',
+      );
     },
   },
   {

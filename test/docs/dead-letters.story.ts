@@ -172,7 +172,7 @@ it.each(others)(
 it.each(discards)(
   'this line discards the job: %s',
   async (line) => {
-    await terminal.stack.query("delete from millrace.jobs where id = 42 and status = 'cancelled'");
+    await terminal.stack.query('delete from millrace.jobs_finished where id = 42');
     if ((await statusOf('42')) === undefined) await enqueue42();
     await untilDead();
 

@@ -18,19 +18,24 @@ beforeAll(async () => {
   );
 });
 
+const DIGITS = '82359104aa2f52f03e5d5ac0c6b1a1b4';
+
 const post = (path: string, group: string) => ask(path, { method: 'POST', body: { group } });
 
 describe('the first characters of one error group', () => {
-  it.each([[ALONE.slice(0, 8)], ['7'], [ALONE], [TWINS[1]!.slice(0, 9)]])('show it over the API: %s', async (group) => {
-    const shown = await ask(`/admin/dlq/groups/${group}`);
-    const listed = await ask(`/admin/dlq?group=${group}`);
+  it.each([[ALONE.slice(0, 8)], ['7f3a'], [ALONE], [TWINS[1]!.slice(0, 9)]])(
+    'show it over the API: %s',
+    async (group) => {
+      const shown = await ask(`/admin/dlq/groups/${group}`);
+      const listed = await ask(`/admin/dlq?group=${group}`);
 
-    expect(shown).toMatchObject({ status: 200, body: { jobs: 1 } });
-    expect(shown.body.fingerprint.startsWith(group)).toBe(true);
-    expect(listed.body.items.map((item: { fingerprint: string }) => item.fingerprint)).toEqual([
-      shown.body.fingerprint,
-    ]);
-  });
+      expect(shown).toMatchObject({ status: 200, body: { jobs: 1 } });
+      expect(shown.body.fingerprint.startsWith(group)).toBe(true);
+      expect(listed.body.items.map((item: { fingerprint: string }) => item.fingerprint)).toEqual([
+        shown.body.fingerprint,
+      ]);
+    },
+  );
 
   it('select it for a preview of a redrive or a discard', async () => {
     const redrive = await post('/admin/redrives?dry_run=true', '7f3ac01b');
@@ -89,6 +94,55 @@ describe('the first characters of two error groups', () => {
 
     expect(body).toMatchObject({ groups: 2 });
   });
+});
+
+const REFUSED = 'expected at least the first 4 characters of a fingerprint';
+
+describe('fewer than 4 characters of an error group', () => {
+  it.each([
+    ['query', () => ask('/admin/dlq?group=7f3')],
+    ['path', () => ask('/admin/dlq/groups/7f3')],
+    ['body', () => post('/admin/redrives', '7f3')],
+  ])('are refused by the API in the %s', async (_place, request) => {
+    const { status, body } = await request();
+
+    expect(status).toBe(422);
+    expect(body.detail).toContain(REFUSED);
+  });
+
+  it.each([[['dlq', 'show', '7f3']], [['dlq', 'show', '--group', '7f3']], [['dlq', 'list', '--group', '7f3']]])(
+    'are refused by the command line: %j',
+    async (args) => {
+      const { code, stderr } = await byDatabase(args);
+
+      expect(code).toBe(2);
+      expect(stderr.toLowerCase()).toContain(REFUSED.replace('expected ', ''));
+    },
+  );
+
+  it('are refused by millrace.start_redrive', async () => {
+    await expect(pool.query(`select millrace.start_redrive('{"group": "7f3"}')`)).rejects.toThrow(REFUSED);
+  });
+});
+
+describe('dlq show', () => {
+  it.each([[ALONE.slice(0, 4)], [ALONE.slice(0, 7)], ['8235'], ['8235910'], ['82359104']])(
+    'shows the group that begins with %s',
+    async (beginning) => {
+      await pool.query(
+        `insert into millrace.dead_letters (raw_body, last_error, fingerprint, queue_name, message_id)
+           values ('{{', 'unreadable', $1, 'mail-dlq', gen_random_uuid()::text)`,
+        [DIGITS],
+      );
+
+      const answers = [await byDatabase(['dlq', 'show', beginning]), await byApi(['dlq', 'show', beginning])];
+
+      for (const { code, stdout } of answers) {
+        expect(code).toBe(0);
+        expect(stdout).toContain(`group\t${beginning.startsWith('8') ? DIGITS : ALONE}\n`);
+      }
+    },
+  );
 });
 
 it('answers 404 for the first characters of no group', async () => {

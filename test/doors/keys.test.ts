@@ -53,6 +53,28 @@ describe('a number', () => {
   });
 });
 
+describe('a job type', () => {
+  it.each(['index__record', 'work__', 'a___b'])(
+    'with two underscores is refused at every door by name: %s',
+    async (jobType) => {
+      const answers = await each(all, (door) => door({ jobType }));
+
+      const refused = expect.stringMatching(/job.?type.*__/is);
+      expect(answers).toEqual(same(all, { refused }));
+      expect(await engine.sql('select id from millrace.jobs')).toEqual([]);
+    },
+  );
+
+  it('with one underscore at the end is accepted in SQL and by the library', async () => {
+    const doors = { ...sql, ...library };
+
+    const answers = await each(doors, (door) => door({ jobType: 'a_b_' }));
+
+    expect(answers).toEqual(same(doors, { id: expect.stringMatching(/^\d+$/) }));
+    await engine.clear();
+  });
+});
+
 describe('text that the shell did not pass as UTF-8', () => {
   it.each([
     ['a payload', ['work', '{"note":"caf\ufffd"}']],

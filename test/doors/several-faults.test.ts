@@ -17,7 +17,7 @@ const order = defineHandler({
   run: async () => undefined,
 });
 const payload = { to: 1, lines: [2, 'x'], paid: true } as never;
-const EXPECTED = /^payload\/to: [^;]+; payload\/lines\/1: [^;]+$/;
+const EXPECTED = /^(?:take_order: )?payload\/to: [^;]+; payload\/lines\/1: [^;]+$/;
 const MANY = { to: 'a', lines: Array(50).fill('x'), paid: true } as never;
 
 it('the library lists every fault of a payload with its path', async () => {
@@ -43,7 +43,7 @@ it('the library lists every fault of an item of many with its index', async () =
     { handler: order, payload },
   ]);
 
-  await expect(refused).rejects.toThrow(/^payload\[1\]\/to: [^;]+; payload\[1\]\/lines\/1: [^;]+$/);
+  await expect(refused).rejects.toThrow(/^take_order: payload\[1\]\/to: [^;]+; payload\[1\]\/lines\/1: [^;]+$/);
 });
 
 it('an attempt stores every fault', async () => {

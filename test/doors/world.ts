@@ -5,6 +5,8 @@ import { type Engine, openDatabaseEngine, QUEUE } from '../support/database-engi
 
 /** A job as a producer writes it, the same for every interface. */
 export interface Wish {
+  /** Default: `work`. */
+  readonly jobType?: string;
   /** JSON text. Default: `{}`. */
   readonly payload?: string;
   readonly runAt?: string;
@@ -60,7 +62,7 @@ function sqlDoors({ sql }: Engine): Doors['sql'] {
       const places = members.map(([name], n) => (name === 'payload' ? `$${n + 1}::text::jsonb` : `$${n + 1}`));
       const names = members.map(([name]) => name);
       return run(
-        `insert into millrace.jobs (job_type, ${names}) values ('work', ${places}) returning id`,
+        `insert into millrace.jobs (job_type, ${names}) values ('${typeOf(wish)}', ${places}) returning id`,
         members.map(([, value]) => value),
       );
     },
@@ -68,7 +70,7 @@ function sqlDoors({ sql }: Engine): Doors['sql'] {
       const members = columnsOf({ payload: '{}', ...wish });
       const given = members.map(([name], n) => `${name} => $${n + 1}${name === 'payload' ? '::text::jsonb' : ''}`);
       return run(
-        `select id from millrace.enqueue('work', ${given})`,
+        `select id from millrace.enqueue('${typeOf(wish)}', ${given})`,
         members.map(([, value]) => value),
       );
     },
@@ -78,11 +80,15 @@ function sqlDoors({ sql }: Engine): Doors['sql'] {
 }
 
 function libraryDoors({ database: { pool }, definition }: Engine): Doors['library'] {
-  const options = ({ runAt, payload: _, routingKey: __, ...rest }: Wish) => ({
+  const options = ({ runAt, payload: _, routingKey: __, jobType: ___, ...rest }: Wish) => ({
     ...rest,
     ...(runAt !== undefined && { runAt: new Date(runAt) }),
   });
-  const addressed = ({ routingKey }: Wish) => ({ ...definition, ...(routingKey !== undefined && { routingKey }) });
+  const addressed = ({ routingKey, jobType }: Wish) => ({
+    ...definition,
+    ...(routingKey !== undefined && { routingKey }),
+    ...(jobType !== undefined && { jobType }),
+  });
   const parsed = ({ payload = '{}' }: Wish): unknown => JSON.parse(payload);
   return {
     enqueue: (wish) => accepted(enqueue(pool, addressed(wish), parsed(wish), options(wish)).then(({ id }) => id)),
@@ -99,7 +105,7 @@ function textDoors(ask: Doors['ask'], cli: Doors['cli']): Doors['text'] {
     const flags = columnsOf(rest).flatMap(([name, value]) => {
       return [`--${name === 'run_at' ? 'at' : name.replaceAll('_', '-')}`, `${value}`];
     });
-    const { code, stdout, stderr } = await cli(['enqueue', 'work', payload, ...flags], input);
+    const { code, stdout, stderr } = await cli(['enqueue', typeOf(wish), payload, ...flags], input);
     return code === 0 ? { id: stdout.trim() } : { refused: stderr };
   };
   return {
@@ -130,8 +136,12 @@ function columnsOf(wish: Wish): [string, unknown][] {
   return all.filter(([, value]) => value !== undefined);
 }
 
+function typeOf({ jobType = 'work' }: Wish): string {
+  return jobType;
+}
+
 function bodyOf({ payload = '{}', ...wish }: Wish): string {
-  const rest = JSON.stringify({ job_type: 'work', ...Object.fromEntries(columnsOf(wish)) });
+  const rest = JSON.stringify({ job_type: typeOf(wish), ...Object.fromEntries(columnsOf(wish)) });
   return `${rest.slice(0, -1)}, "payload": ${payload}}`;
 }
 

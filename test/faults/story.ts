@@ -94,7 +94,7 @@ export async function readEffects(stack: RunningStack): Promise<Effects> {
   const byJob = Map.groupBy(mails, ({ subject }) => subject.replace('job ', ''));
   const rescues = await stack.query<{ job_id: string; rescues: number }>(
     `select job_id::text, count(*)::integer as rescues from millrace.job_attempts
-       where error_name = 'LeaseExpired' group by job_id`,
+       where error_name in ('LeaseExpired', 'ProcessEnded', 'OutOfMemory') group by job_id`,
   );
   const rescuesOf = new Map(rescues.map((row) => [row.job_id, row.rescues]));
   const doubled = [...byJob].filter(([, list]) => list.length > 1);

@@ -85,9 +85,13 @@ it('the deployed functions migrate an empty database and run a job, each with th
   const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo' }));
   await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo-dlq' }));
   await add('migrate', 'owner', { MILLRACE_MIGRATIONS: ownMigrations(), MILLRACE_RUNTIME_SECRET: 'runtime' });
-  await add('registry', 'runtime', { MILLRACE_QUEUE_URL_PREFIX: QueueUrl.replace('millrace-test-echo', '') });
+  const variables = { MILLRACE_MAX_ATTEMPTS: '3', MILLRACE_RETRY_DELAY_echo: '2.0', MILLRACE_JOB_TIMEOUT_echo: '40' };
+  await add('registry', 'runtime', {
+    ...variables,
+    MILLRACE_QUEUE_URL_PREFIX: QueueUrl.replace('millrace-test-echo', ''),
+  });
   await add('dispatcher', 'runtime', { MILLRACE_DISPATCH_MODE: 'tick' });
-  await add('handler', 'runtime', { MILLRACE_QUEUE_URL: QueueUrl });
+  await add('handler', 'runtime', { ...variables, MILLRACE_QUEUE_URL: QueueUrl });
   const queueArn = 'arn:aws:sqs:us-east-1:000000000000:millrace-test-echo';
   const mapping = { functionName: 'handler', queueUrl: QueueUrl, queueArn, maximumConcurrency: 2 };
   runner.runner.addMapping({ ...mapping, batchSize: 10, windowSeconds: 0 });
@@ -100,6 +104,10 @@ it('the deployed functions migrate an empty database and run a job, each with th
     const { rows } = await admin.query('select status, result from millrace.jobs');
     expect(rows).toEqual([{ status: 'succeeded', result: { say: 'hello' } }]);
   });
+  const { rows } = await admin.query('select max_attempts, timeout_seconds, retry_policy from millrace.handlers');
+  expect(rows).toEqual([
+    { max_attempts: 3, timeout_seconds: 40, retry_policy: { kind: 'fixed', delay: 2, jitter: 0 } },
+  ]);
 });
 
 it('the API function creates the first key when it is invoked directly', async () => {

@@ -17,8 +17,11 @@ export const EXISTING: Context = {
 /** The setting of the CDK command for `cdk list`: native packages, which require the network, are not installed. */
 const NO_ASSETS = { 'aws:cdk:bundling-stacks': [] };
 
-/** Makes the stack as `cdk synth` does, from `cdk.json` and these context values. */
-export async function synthesise(context: Context = {}): Promise<{ app: App; stack: Stack }> {
+/** Makes the stack as `cdk synth` does, from `cdk.json`, these context values and these environment variables. */
+export async function synthesise(
+  context: Context = {},
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ app: App; stack: Stack }> {
   const app = new App({ context: { ...CDK.context, ...NO_ASSETS, ...context } });
-  return { app, stack: new MillraceStack(app, { context: { ...CDK.context, ...context } }) };
+  return { app, stack: new MillraceStack(app, { context: { ...CDK.context, ...context }, environment }) };
 }

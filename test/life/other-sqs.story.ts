@@ -51,7 +51,7 @@ it.each([
   const start = launch(project, [], { env });
 
   expect(await start.exited).toBe(2);
-  expect(start.output()).toMatch(/^error: AWS_ENDPOINT_URL_SQS: expected the address of a running SQS server/);
+  expect(start.output()).toMatch(/^error: AWS_ENDPOINT_URL_SQS: expected the address of a running SQS server/m);
   expect(start.output()).toMatch(reason);
   await expectNoProcess(project.folder);
 });

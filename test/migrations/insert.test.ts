@@ -111,6 +111,7 @@ describe('a plain insert by an application', () => {
     ['job_type', `values (null, '{}')`, 'job_type'],
     ['payload', `values ('mail', null)`, 'payload'],
     ['an upper-case type', `values ('Mail', '{}')`, 'job_type is lower-case letters'],
+    ['the name of a keyed handler', `values ('import_order.strict', '{}')`, 'the part after it is the routing_key'],
     ['an empty type', `values ('', '{}')`, 'job_type is lower-case letters'],
     ['a payload of 2 MiB', `values ('mail', to_jsonb(repeat('x', 2097152)))`, 'payload is at most 1 MiB'],
     ['a type of 61 characters', `values (repeat('a', 61), '{}')`, 'at most 60 characters together'],

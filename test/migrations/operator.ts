@@ -13,7 +13,8 @@ export async function openOperator() {
     await login.drop();
   });
   beforeEach(async () => {
-    await pool.query(`delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.audit_log;
+    await pool.query(`delete from millrace.jobs_live; delete from millrace.jobs_finished;
+      delete from millrace.dead_letters; delete from millrace.audit_log;
       delete from millrace.cancel_requests; delete from millrace.job_attempts; delete from millrace.job_events`);
   });
   return {

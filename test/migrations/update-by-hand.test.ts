@@ -16,8 +16,8 @@ it.each([
     'the claim, by a merge',
     'merge into millrace.jobs using (select 1) s on true when matched then update set claim_no = 7',
   ],
-  ['a finished job', 'update millrace.jobs_finished set attempts = 0'],
-  ['a finished job in its leaf', `update millrace.jobs_finished_01 set last_error = ''`],
+  ['the result', `update millrace.jobs set result = '1'`],
+  ['the handler', `update millrace.jobs set job_type = 'other'`],
 ])('an update by hand of %s is refused, also for a superuser', async (_what, statement) => {
   const id = await engine.enqueue();
 
@@ -29,6 +29,61 @@ it.each([
     hint: expect.stringContaining('select millrace.retry(id)'),
   });
   expect(await engine.state(id)).toMatchObject({ status: 'pending', attempts: 0 });
+});
+
+it.each([
+  ['the table of all jobs', `update millrace.jobs set payload = '{"tampered": 1}'`],
+  ['the table of finished jobs', 'update millrace.jobs_finished set priority = 1'],
+  ['its leaf', 'update only millrace.jobs_finished_$slot set payload = null'],
+])('an update by hand of a finished job through %s is refused', async (_what, statement) => {
+  const id = await engine.enqueue();
+  await engine.sql('select millrace.cancel($1)', [id]);
+  const [before] = await engine.sql<{ slot: number }>('select * from millrace.jobs where id = $1', [id]);
+
+  const refused = engine.sql(statement.replace('$slot', `${before?.slot}`.padStart(2, '0')));
+
+  await expect(refused).rejects.toMatchObject({
+    code: '55000',
+    message: expect.stringContaining('changed by functions only'),
+  });
+  expect(await engine.sql('select * from millrace.jobs where id = $1', [id])).toEqual([before]);
+});
+
+it.each(['pending', 'dead_letter', 'succeeded'])('a delete by hand of a %s job is refused', async (status) => {
+  const id = await engine.enqueue();
+  await engine.sql('update millrace.jobs_live set status = $2 where id = $1 and $2 = $$dead_letter$$', [id, status]);
+  if (status === 'succeeded') await engine.sql('select millrace.cancel($1)', [id]);
+
+  const refused = engine.sql('delete from millrace.jobs where id = $1', [id]);
+
+  await expect(refused).rejects.toMatchObject({
+    code: '55000',
+    hint: expect.stringContaining('npx millrace jobs delete'),
+  });
+});
+
+it.each([
+  ['an id that the sequence has not issued', (id: string) => `${BigInt(id) + 2n}`],
+  ['a distant id', () => '9000000000'],
+  ['the id of a finished job', (id: string) => id],
+])('an insert with %s is refused, also for a superuser', async (_what, idOf) => {
+  const id = await engine.enqueue();
+  await engine.sql('select millrace.cancel($1)', [id]);
+  await engine.enqueue();
+  const before = await engine.sql('select id, status from millrace.jobs order by 1, 2');
+
+  const refused = engine.sql(`insert into millrace.jobs (id, job_type) values (${idOf(id)}, 'work')`);
+
+  await expect(refused).rejects.toMatchObject({ code: '22023', message: expect.stringContaining('omit the column') });
+  expect(await engine.sql('select id, status from millrace.jobs order by 1, 2')).toEqual(before);
+});
+
+it('a plain insert of many jobs is accepted, also in a session that has issued no id', async () => {
+  await engine.sql(`insert into millrace.jobs (job_type) select 'work' from generate_series(1, 1000)`);
+
+  const [row] = await engine.sql<{ count: string }>('select count(*) from millrace.jobs_live');
+
+  expect(Number(row?.count)).toBeGreaterThanOrEqual(1000);
 });
 
 it('an update by hand of what a producer decides is accepted', async () => {

@@ -38,6 +38,7 @@ export const NOT_MADE: readonly string[] = [
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::CompositeAlarm',
   'AWS::Lambda::EventInvokeConfig',
+  'AWS::Logs::SubscriptionFilter',
   'AWS::SQS::QueuePolicy',
   'AWS::Scheduler::Schedule',
   'AWS::Scheduler::ScheduleGroup',

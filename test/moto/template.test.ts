@@ -2,8 +2,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadCatalog } from '../../core/handler/catalog.ts';
-import { openProbe } from '../../core/handler/probe.ts';
+import { loadCatalog } from '../../core/catalog/catalog.ts';
+import { openProbe } from '../../core/catalog/probe.ts';
 import { planHandler } from '../../infra/plan/handler-plan.ts';
 import { openChildren } from '../../local/processes/children.ts';
 import { EXISTING, synthesise } from '../infra/synthesise.ts';

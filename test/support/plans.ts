@@ -71,8 +71,8 @@ function pagesOfPlan(plan: string): number {
   return Number(hit ?? 0) + Number(read ?? 0);
 }
 
-/** Each count of a plan is the mean of the loops of its node. */
-function filteredRows(plan: string): number {
+/** Returns how many rows a plan read in vain. Each of its counts is the mean of the loops of a node. */
+export function filteredRows(plan: string): number {
   let loops = 0;
   const counts = plan.split('\n').map((line) => {
     loops = Number(/ loops=(\d+)\)/.exec(line)?.[1] ?? loops);

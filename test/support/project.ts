@@ -118,7 +118,7 @@ export async function whenUp(project: Project, launched: Launched): Promise<Runn
       if (!output().includes('Ctrl-C lets running jobs finish')) throw new Error(`no banner yet:\n${output()}`);
       return (await readState(project.folder)) as DevState;
     },
-    { timeout: 60_000 },
+    { timeout: 180_000 },
   );
   const state = await Promise.race([ready, ended]);
   return {

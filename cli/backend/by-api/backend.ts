@@ -9,6 +9,7 @@ import { jobsByApi } from './jobs.ts';
 import { keysByApi } from './keys.ts';
 import { numbersByApi } from './numbers.ts';
 import { redrivesByApi } from './redrives.ts';
+import { schedulesByApi } from './schedules.ts';
 
 /** Returns a backend that uses the HTTP API. */
 export function backendByApi(address: ApiAddress): Backend {
@@ -20,6 +21,7 @@ export function backendByApi(address: ApiAddress): Backend {
     ...deadLettersByApi(client),
     ...discardsByApi(client),
     ...redrivesByApi(client),
+    ...schedulesByApi(client),
     ...keysByApi(client),
     examine: () => examineApi(client),
   };

@@ -11,12 +11,14 @@ import {
   handlersOf,
   LATE_SECONDS,
   lateOf,
+  schedulesOf,
   unhandledOf,
 } from '../../doctor/findings.ts';
 import type { Client } from './client.ts';
 import { ApiFailure } from './failure.ts';
 import { handlersByApi } from './handlers.ts';
 import { readStats, toStats } from './numbers.ts';
+import { schedulesByApi } from './schedules.ts';
 
 /** Checks what the API exposes, which excludes leases, the sweeps of the mirror and the registry. */
 export async function* examineApi(client: Client): AsyncGenerator<Finding> {
@@ -24,6 +26,7 @@ export async function* examineApi(client: Client): AsyncGenerator<Finding> {
   yield api;
   if (!api.ok) return;
   yield* await attemptCheck('jobs', () => examineJobs(client), isNoAnswer);
+  yield* await attemptCheck('schedules', () => examineSchedules(client), isNoAnswer);
   yield* await attemptCheck('dead letters', () => examineDeadLetters(client), isNoAnswer);
 }
 
@@ -57,6 +60,21 @@ async function examineJobs(client: Client): Promise<Finding[]> {
     failuresOf(throughput),
     unhandledOf(waiting.map(([jobType]) => jobType).filter((jobType) => !handled.has(jobType))),
   ];
+}
+
+/** More schedules than most deployments have; the check reads this many. */
+const MOST_SCHEDULES = 10_000;
+
+async function examineSchedules(client: Client): Promise<Finding> {
+  const schedules = await schedulesByApi(client).listSchedules({ limit: MOST_SCHEDULES });
+  const states = Map.groupBy(schedules, ({ state }) => state);
+  return schedulesOf(
+    [...states].map(([state, some]) => ({
+      state,
+      count: some.length,
+      names: some.slice(0, 5).map(({ schedule }) => schedule),
+    })),
+  );
 }
 
 async function examineDeadLetters(client: Client): Promise<Finding> {

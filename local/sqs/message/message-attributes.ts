@@ -12,7 +12,7 @@ const MAX_ATTRIBUTES = 10;
 const NAME = /^(?!\.)(?!.*\.\.)(?!.*\.$)[A-Za-z0-9_.-]{1,256}$/;
 const RESERVED = /^(aws|amazon)\./i;
 const DATA_TYPE = /^(String|Number|Binary)(\.[\s\S]+)?$/;
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 /** Characters outside XML 1.0, which SQS refuses. A lone surrogate counts as its own code point and is refused. */
 export const FORBIDDEN_CHARACTER = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
 

@@ -134,8 +134,8 @@ async function standing(): Promise<unknown> {
     select (select jsonb_agg(jsonb_build_array(id, status, attempts) order by id) from millrace.jobs) as jobs,
            (select jsonb_agg(jsonb_build_array(id, status) order by id) from millrace.dead_letters) as letters,
            (select jsonb_agg(jsonb_build_array(id, status, done_count) order by id) from millrace.operations) as ops,
-           (select jsonb_agg(job_type || routing_key order by 1) from millrace.handlers where paused_at is not null)
-             as paused`);
+           (select jsonb_agg(job_type || routing_key order by job_type, routing_key) from millrace.handlers
+              where paused_at is not null) as paused`);
   return rows[0];
 }
 

@@ -35,7 +35,8 @@ export async function openDeadLetters() {
     await operator.drop();
   });
   beforeEach(async () => {
-    await pool.query(`delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.operations;
+    await pool.query(`delete from millrace.jobs_live; delete from millrace.jobs_finished;
+      delete from millrace.dead_letters; delete from millrace.operations;
       delete from millrace.audit_log; delete from millrace.job_attempts;
       update millrace.handlers set paused_at = null`);
   });

@@ -104,7 +104,8 @@ describe('CLI-01: dlq list', () => {
   });
 
   it.each([
-    [['--group', 'xyz'], 2, 'Expected a group as npx millrace dlq groups shows it'],
+    [['--group', 'xyz'], 2, 'Expected at least the first 4 characters of a fingerprint'],
+    [['--group', 'abc'], 2, 'Expected at least the first 4 characters of a fingerprint'],
     [['--group', 'abcdef0123'], 3, 'no group of dead letters begins with abcdef0123'],
     [['--error', ' '], 2, 'Expected part of the error text'],
     [['--id', '1,x'], 2, 'Expected the id of a job'],

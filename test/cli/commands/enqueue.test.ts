@@ -62,14 +62,26 @@ it('enqueue accepts an RFC 3339 time', async () => {
 
 it('enqueue suggests a registered handler with a similar name', async () => {
   const db = openDatabase({ connectionString: database.url, max: 1, name: 'test', log: openLog(() => undefined) });
-  await deploy(db, { jobType: 'send_reminder' }, { jobType: 'index_record', routingKey: 'vector' });
+  await deploy(
+    db,
+    { jobType: 'send_reminder' },
+    { jobType: 'index_record', routingKey: 'vector' },
+    { jobType: 'index_record', routingKey: 'text' },
+  );
   await db.close();
 
   const [near, far] = [await enqueue(['send_remainder']), await enqueue(['charge_card'])];
   const keyed = await enqueue(['index_record', '--routing-key', 'vectors']);
 
   expect(near.stderr).toContain('the job waits; did you mean send_reminder?\n');
-  expect(keyed.stderr).toContain('did you mean index_record.vector?\n');
+  const unkeyed = await enqueue(['index_record']);
+  const reached = await enqueue(['send_reminder', '--routing-key', 'text']);
+
+  expect(keyed.stderr).toContain('did you mean index_record --routing-key vector?\n');
+  expect(unkeyed.stderr).toMatch(
+    /did you mean index_record --routing-key text or index_record --routing-key vector\?\n/,
+  );
+  expect(reached.stderr).toContain('no handler for send_reminder.text is registered; the job waits');
   expect(far.stderr).toBe('warning: no handler for charge_card is registered; the job waits\n');
 });
 
@@ -170,8 +182,6 @@ describe('PAY-04: numbers in a payload', () => {
 });
 
 describe('enqueue --watch', () => {
-  const finish = (id: string) => database.pool.query('select millrace.cancel($1)', [id]);
-
   it('prints the steps to standard error, and exits with 1 when the job does not succeed', async () => {
     const { process: child, ended } = startCli(['enqueue', 'a', '--watch', '--json'], {
       env: { DATABASE_URL: database.url },
@@ -180,8 +190,7 @@ describe('enqueue --watch', () => {
     child.stderr.on('data', (text) => (told += text));
     await eventually(() => expect(told).toContain('pending\n'));
     const { rows } = await database.pool.query('select max(id) as id from millrace.jobs');
-
-    await finish(rows[0].id);
+    await database.pool.query('select millrace.cancel($1)', [rows[0].id]);
 
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(1);

@@ -64,6 +64,28 @@ describe('a payload that is the name of a file', () => {
     },
   );
 
+  it.each([
+    [
+      ['enqueue', 'mail', '@a b.json', '--routing-key', 'x', '--in', '5m', '--watch'],
+      `enqueue mail - --in 5m --routing-key x --watch < 'a b.json'`,
+    ],
+    [['enqueue', 'mail', 'p.json', '--at', '2100-01-01'], 'enqueue mail - --at 2100-01-01T00:00:00.000Z < p.json'],
+    [
+      ['schedules', 'create', 'nightly', 'mail', 'p.json', '--every', '1h'],
+      'schedules create nightly mail - --every 1h < p.json',
+    ],
+    [
+      ['enqueue', 'mail', 'p.json', '--database-url', 'postgres://me:secret@127.0.0.1:1/x'],
+      'enqueue mail - --database-url … < p.json',
+    ],
+  ])('is refused with every option of the command: %j', async (args, line) => {
+    const { code, stderr } = await runCli(args, { env });
+
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/is not JSON/);
+    expect(stderr.trim().endsWith(`: npx millrace ${line}`)).toBe(true);
+  });
+
   it.each([['{"a": 1'], ['hello'], ['[1.json']])('is not suspected in other text: %s', async (text) => {
     const { code, stderr } = await runCli(['enqueue', 'mail', text], { env });
 
@@ -138,4 +160,29 @@ it('jobs show of a dead job names one next command', async () => {
 
   const named = stripVTControlCharacters(`${stdout}${stderr}`).match(/npx millrace .*/g);
   expect(new Set(named)).toEqual(new Set([`npx millrace jobs retry ${id}`]));
+});
+
+describe("a job type in the form of a handler's name", () => {
+  it.each([
+    [['enqueue', 'mail.bulk', '{}']],
+    [['schedules', 'create', 'nightly', 'mail.bulk', '--every', '1h']],
+    [['jobs', 'list', '--job-type', 'mail.bulk']],
+    [['redrive', '--job-type', 'mail.bulk', '--dry-run']],
+  ])('is refused with the routing key: %j', async (args) => {
+    const { code, stderr } = await run(...args);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('Did you mean mail --routing-key bulk?');
+  });
+});
+
+it.each([
+  ['--delay', '--in'],
+  ['--dely', '--in'],
+  ['--run-at', '--at'],
+  ['--run_at', '--at'],
+])('enqueue answers %s with %s', async (flag, known) => {
+  const { code, stderr } = await run('enqueue', 'mail', '{}', flag, '5m');
+
+  expect({ code, stderr }).toEqual({ code: 2, stderr: `error: unknown option '${flag}'; did you mean ${known}?\n` });
 });

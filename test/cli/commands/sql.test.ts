@@ -60,13 +60,27 @@ describe('CLI-01: sql', () => {
     expect(hinted.stderr).toContain('hint: Perhaps you meant to reference the column "jobs.status".');
   });
 
-  it('reports an unknown table of Millrace, and how to migrate', async () => {
+  it('reports an unknown table of Millrace', async () => {
     const { code, stderr } = await sql(['select * from millrace.queues']);
 
     expect(code).toBe(1);
     expect(stderr).toContain('error: relation "millrace.queues" does not exist (42P01)\n  line 1: select * from');
-    expect(stderr).toContain('if the database has no Millrace schema, run npx millrace migrate');
+    expect(stderr).not.toContain('migrate');
   });
+
+  it.each(['select * from millrace.jobs', `select millrace.enqueue('a')`])(
+    'reports a database without the schema, and how to migrate: %s',
+    async (text) => {
+      const empty = await createDatabase();
+      await empty.pool.query('drop schema millrace cascade');
+
+      const { code, stderr } = await runCli(['sql', text], { env: { DATABASE_URL: empty.url } });
+      await empty.drop();
+
+      expect(code).toBe(1);
+      expect(stderr).toContain('the database has no Millrace schema: run npx millrace migrate');
+    },
+  );
 
   it('rolls back all statements when one fails', async () => {
     const { code } = await sql(['create table kept (); select 1/0']);
@@ -128,4 +142,30 @@ describe('sql at Ctrl-C', () => {
     expect(stderr).toContain('the statement was canceled, and its transaction was rolled back');
     expect(await notes()).toEqual(['old']);
   });
+});
+
+it.each<[string[], string | undefined, string]>([
+  [['nofile.sql'], undefined, 'npx millrace sql < nofile.sql'],
+  [['reports/last.SQL'], undefined, 'npx millrace sql < reports/last.SQL'],
+  [[''], undefined, 'expected a statement'],
+  [[' \n'], undefined, 'expected a statement'],
+  [[], '', 'standard input is empty'],
+  [['-'], '\n', 'standard input is empty'],
+])('sql refuses what is not a statement: %j', async (args, input, sentence) => {
+  const { code, stdout, stderr } = await sql(args, input);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(sentence);
+});
+
+it.each([
+  ['select millrace.enqueue(1, 2, 3)'],
+  ['select * from millrace.job'],
+  ['select millrace.enqueu()'],
+  ['select j.statu from millrace.jobs j'],
+])('sql does not ask for a migration when only a name is wrong: %s', async (text) => {
+  const { code, stderr } = await sql([text]);
+
+  expect(code).toBe(1);
+  expect(stderr).not.toContain('migrate');
 });

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { loadCatalog } from '../../../core/handler/catalog.ts';
+import { loadCatalog } from '../../../core/catalog/catalog.ts';
+import { openProbe } from '../../../core/catalog/probe.ts';
 import { queueName } from '../../../core/handler/naming.ts';
-import { openProbe } from '../../../core/handler/probe.ts';
 import { timingOf } from '../../../core/handler/timing.ts';
 import { openLog } from '../../../core/log.ts';
 import { type Database, openDatabase } from '../../../core/postgres/database.ts';

@@ -106,7 +106,7 @@ describe('CLI-01: redrive', () => {
     [[], '--all for every one'],
     [['--limit', '5'], '--all for every one'],
     [['--all', '--job-type', 'mail'], 'use it without a filter'],
-    [['--all', '--rate', '0'], 'Expected jobs per second, above 0 and at most 10000, such as 50/s or 0.5/s.'],
+    [['--all', '--rate', '0'], 'Expected jobs per second, 0.00001 to 10000, such as 50/s or 0.5/s.'],
     [['--all', '--rate', '-1/s'], 'Expected jobs per second'],
     [['--all', '--rate', 'abc'], 'Expected jobs per second'],
     [['--all', '--rate', '50/m'], 'Expected jobs per second'],

@@ -31,3 +31,30 @@ describe('the label of an address', () => {
     expect(() => label(address)).toThrow(/^DATABASE_URL: a % in the address must be written as %25/);
   });
 });
+
+describe('an address whose password contains a character that must be encoded', () => {
+  it.each([
+    'postgres://ada:pa@ss/word@db.example.com/prod',
+    'postgres://ada:pa@ss?word@127.0.0.1:1/prod',
+    'postgres://ada:pa@ss?wo=rd@127.0.0.1:1/prod',
+    'postgres://ada:pa@ss?user@127.0.0.1:1/prod',
+    'postgres://ada:pa@ss/wo?rd@db/prod',
+    'postgres://ada:pa@ss/prod?sslmode=disable&word@db/prod',
+    'postgres://ada:pa@ss#word@db/prod',
+    'postgres://ada:12/word@db/prod',
+  ])('is refused before a part of it is shown or looked up: %s', (address) => {
+    expect(() => label(address)).toThrow(
+      /^DATABASE_URL: a # \? \/ or @ in the password must be written as %23 %3F %2F %40; expected [^@]+@host:5432\/name$/,
+    );
+    expect(() => serversOf(address)).toThrow(/^the address of the database: expected [^@]+@host:port\/name/);
+  });
+
+  it.each([
+    'postgres://ada:pa@ss@db/prod',
+    'postgres://ada:pa%40ss%2Fword@db/pr%40od',
+    'postgres://db/prod?user=ada@tenant&password=pa@ss',
+    'postgres://ada@db/prod?options=-c%20a.b=c@d&application_name=me@here',
+  ])('is used if the server and the password are clear: %s', (address) => {
+    expect(label(address)).toMatch(/^db\/pr@?od$/);
+  });
+});

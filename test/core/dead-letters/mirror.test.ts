@@ -41,7 +41,7 @@ it('keeps a recorded delivery', async () => {
 it.each([
   ['is redriven', (id: string) => engine.sql('select millrace.retry($1)', [id])],
   ['is discarded', (id: string) => engine.sql('delete from millrace.failed_jobs where job_id = $1', [id])],
-  ['is pruned', (id: string) => engine.sql('delete from millrace.jobs where id = $1', [id])],
+  ['is pruned', (id: string) => engine.sql('delete from millrace.jobs_live where id = $1', [id])],
   [
     'died again',
     (id: string) => engine.sql('update millrace.jobs_live set claim_no = claim_no + 1 where id = $1', [id]),

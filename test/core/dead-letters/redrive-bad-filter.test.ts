@@ -1,13 +1,19 @@
 import { expect, it } from 'vitest';
-import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
 
-it.each([[0], [-1], [20_000]])('refuses a rate of %s', async (rate) => {
+it.each([[0], [-1], [20_000], [1e-320], [1e-300], [0.000_009], [Number.NaN]])('refuses a rate of %s', async (rate) => {
   const starting = startRedrive(engine.db, {}, { rate });
 
-  await expect(starting).rejects.toThrow(/rate_per_second: expected more than 0 and at most 10000/);
+  await expect(starting).rejects.toThrow(/rate_per_second: expected 0.00001 to 10000/);
+});
+
+it('steps at the lowest rate', async () => {
+  const after = await stepRedrive(engine.db, await startRedrive(engine.db, {}, { rate: 0.000_01 }), 3);
+
+  expect(after).toMatchObject({ expected: 0, done: 0 });
 });
 
 it.each([
@@ -41,8 +47,9 @@ it.each([
   ['{"error": ""}', /error: expected a part of the error text, of 1 to 500 characters, got ""/],
   ['{"error": " \\t"}', /error: expected a part of the error text/],
   [`{"error": "${'x'.repeat(501)}"}`, /error: expected a part of the error text, .*, got "x{199}…$/],
-  ['{"group": ""}', /group: expected the beginning of a fingerprint, such as "5f65afc7", got ""/],
-  ['{"group": "%"}', /group: expected the beginning of a fingerprint/],
+  ['{"group": ""}', /group: expected at least the first 4 characters of a fingerprint, such as "5f65afc7", got ""/],
+  ['{"group": "%"}', /group: expected at least the first 4 characters of a fingerprint/],
+  ['{"group": "5f6"}', /group: expected at least the first 4 characters of a fingerprint/],
   [
     '{"since": "2026-02-30T00:00:00Z"}',
     /since: expected a time with a time zone, such as .*, got "2026-02-30T00:00:00Z"/,

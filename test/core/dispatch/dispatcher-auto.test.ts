@@ -17,7 +17,10 @@ let queues = memoryQueues();
 const depsWith = (time: DispatcherDeps['time']): DispatcherDeps => ({ db, queues, log, time, random: () => 0.5 });
 
 beforeEach(async () => {
-  await pool.query('delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers');
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.dispatches; delete from millrace.handlers;' +
+      'delete from millrace.schedules',
+  );
   await pool.query('update millrace.dispatcher_runs set last_active_at = millrace.clock()');
   await shiftClock(pool, 0);
   queues = memoryQueues();
@@ -74,6 +77,20 @@ describe('a run in mode auto', () => {
             ),
           )
           .then(idle),
+    ],
+    [
+      'a schedule whose tick is within a minute',
+      9,
+      () =>
+        pool.query(`insert into millrace.schedules (name, job_type, every_seconds, next_tick_at)
+          values ('soon', 'mail', 86400, millrace.clock() + interval '50 s')`),
+    ],
+    [
+      'a schedule whose tick is later than a minute',
+      0,
+      () =>
+        pool.query(`insert into millrace.schedules (name, job_type, every_seconds, next_tick_at)
+          values ('later', 'mail', 86400, millrace.clock() + interval '90 s')`),
     ],
     ['a running redrive with a rate', 9, () => pool.query(`select millrace.start_redrive('{"all": true}', 0.001)`)],
   ])('with %s, sleeps %d times', async (_what, expected, arrange) => {

@@ -145,11 +145,12 @@ describe('the time grows with the length, not with its square', () => {
       'code ',
       '1 aaas ',
     ],
-    ...['{"a":', '[[', '0x', '\\', '\0', '\ud800', '+/', '==', 'A_', 'A1_'],
+    ...['{"a":', '[[', '0x', '\\', '\0', '\ud800', '+/', '==', 'A_', 'A1_', '"\\', "'\\"],
   ];
+  const ENDS = ['!', '\\'];
 
-  it.each(PARTS)('%j', (part) => {
-    const text = (length: number) => `${part.repeat(length / part.length)}!`;
+  it.each(PARTS.flatMap((part) => ENDS.map((end) => [part, end] as const)))('%j, and %j at the end', (part, end) => {
+    const text = (length: number) => part.repeat(length / part.length) + end;
     const [short, long] = [cost(text(8_192)), cost(text(65_536))];
 
     // Eight times the length: a linear function costs eight times as much, a quadratic one 64 times.

@@ -8,7 +8,11 @@ const delay = fc.oneof(
   fc.integer({ min: 0, max: LONGEST_DELAY_SECONDS }),
   fc.double({ min: 0, max: 1e6, noNaN: true }),
 );
-const options = fc.record({ jitter: fc.double({ min: 0, max: 1, noNaN: true }) }, { requiredKeys: [] });
+const jitter = fc.oneof(
+  fc.double({ min: 0, max: 1, noNaN: true }),
+  fc.constantFrom('full' as const, 'equal' as const, 'none' as const),
+);
+const options = fc.record({ jitter }, { requiredKeys: [] });
 /** Generates any policy that the builders return. */
 export const policy: fc.Arbitrary<RetryPolicy> = fc.oneof(
   fc

@@ -44,3 +44,36 @@ it('a child of the log keeps the job, too', () => {
     fields: { job_id: 5 },
   });
 });
+
+const hostile = {
+  order: 'A-1',
+  get total(): number {
+    throw new Error('no total');
+  },
+};
+
+it.each<[string, unknown, object]>([
+  ['a getter that throws', hostile, { order: 'A-1', total: '(unreadable: no total)' }],
+  ['a getter that throws below', { a: hostile }, { a: expect.stringContaining('A-1') }],
+  ['a map', { prices: new Map([['a', 1]]) }, { prices: { a: 1 } }],
+  ['a map with other keys', { prices: new Map([[1, 'a']]) }, { prices: [[1, 'a']] }],
+  ['a set', { tags: new Set(['a', 'b']) }, { tags: ['a', 'b'] }],
+  ['a set as the fields', new Set(['a']), { value: ['a'] }],
+  ['a symbol', { kind: Symbol('x') }, { kind: 'Symbol(x)' }],
+  ['a function', { call: function charge() {} }, { call: '[Function: charge]' }],
+  ['a revoked proxy', revoked(), { value: expect.stringContaining('unreadable') }],
+])('%s as a field is shown and never fails the attempt', (_what, fields, expected) => {
+  expect(logged((log) => log.info('charged', fields as never))).toEqual({ ...LINE, ...expected });
+});
+
+/** A proxy whose keys cannot be read. */
+function revoked(): object {
+  return new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('revoked');
+      },
+    },
+  );
+}

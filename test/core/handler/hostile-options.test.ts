@@ -41,9 +41,25 @@ const VALUES: Record<string, readonly unknown[]> = {
   concurrency: HOSTILE,
   batch: [...HOSTILE, ...HOSTILE.flatMap((value) => [{ size: value }, { window: value }, { size: 20, window: value }])],
   maxInFlight: HOSTILE,
+  schedules: [
+    ...HOSTILE.map((value) => (value === undefined || isEmpty(value) ? 1 : value)),
+    ...HOSTILE.map((value) => ({ nightly: value })),
+    ...HOSTILE.flatMap((value) =>
+      ['cron', 'zone', 'payload', 'tickKey', 'catchUp', 'overlap', 'spread', 'priority', 'uniqueKey', 'sise'].map(
+        (key) => ({ nightly: { cron: '0 3 * * *', [key]: value } }),
+      ),
+    ),
+    ...HOSTILE.map((value) => ({ nightly: { every: value } })),
+    ...['', 'Nightly', '7', 'a b', 'a'.repeat(101)].map((name) => ({ [name]: { cron: '0 3 * * *' } })),
+  ],
   nativeModules: [...HOSTILE, ...HOSTILE.map((value) => [value]), ['../x'], ['sharp', 'a b'], ['@x/y'], ['sharp@1']],
   run: HOSTILE,
 };
+
+/** An object without schedules, which is valid. */
+function isEmpty(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === '[object Object]' && Object.keys(value as object).length === 0;
+}
 
 function define(options: object): HandlerDefinition | SettingError {
   try {

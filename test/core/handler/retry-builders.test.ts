@@ -24,6 +24,8 @@ describe('builders', () => {
     ['retry.exponential(max)', () => retry.exponential({ base: 1, max: Number.POSITIVE_INFINITY })],
     ['retry jitter', () => retry.fixed(1, { jitter: 1.01 })],
     ['retry jitter', () => retry.fixed(1, { jitter: Number.NaN })],
+    ['retry jitter', () => retry.fixed(1, { jitter: 'some' as never })],
+    ['retry jitter', () => retry.fixed(1, { jitter: 'Full' as never })],
   ])('name %s when it is invalid', (field, build) => {
     expect(build).toThrow(expect.objectContaining({ code: 'MILLRACE_SETTING', field }));
   });

@@ -108,17 +108,37 @@ describe('RTY-01: a large attempt number', () => {
 });
 
 describe('jitter', () => {
-  it('adds at most its fraction of the delay', () => {
+  it('adds at most its fraction of the delay, or takes away at most all or half of it', () => {
     fc.assert(
       fc.property(policy, fc.integer({ min: 1, max: 20 }), chance, (one, number, luck) => {
-        const plain = retryDelay(one, number, 0);
+        const plain = retryDelay({ ...one, jitter: 0 }, number, 0);
+        const bounds = { full: [0, 1], equal: [0.5, 1], none: [1, 1] } as const;
+        const [least, most] = typeof one.jitter === 'number' ? [1, 1 + one.jitter] : bounds[one.jitter];
 
         const value = retryDelay(one, number, luck);
 
-        expect(value).toBeGreaterThanOrEqual(plain);
-        expect(value).toBeLessThanOrEqual(plain * (1 + one.jitter) * (1 + Number.EPSILON * 4));
+        expect(value).toBeGreaterThanOrEqual(plain * least * (1 - Number.EPSILON * 4));
+        expect(value).toBeLessThanOrEqual(plain * most * (1 + Number.EPSILON * 4));
       }),
     );
+  });
+
+  it.each([
+    ['full', [0, 50, 90]],
+    ['equal', [50, 75, 95]],
+    ['none', [100, 100, 100]],
+    [0, [100, 100, 100]],
+    [1, [100, 150, 190]],
+  ] as const)('of %j spreads 100 s evenly over its range', (jitter, expected) => {
+    const one = retry.fixed(100, { jitter });
+
+    expect([0, 0.5, 0.9].map((luck) => retryDelay(one, 1, luck))).toEqual(expected);
+  });
+
+  it('applies after the maximum', () => {
+    const one = retry.exponential({ base: 100, max: 150, jitter: 'equal' });
+
+    expect([1, 2, 9].map((number) => retryDelay(one, number, 0))).toEqual([50, 75, 75]);
   });
 
   it('spreads delays evenly over its range', () => {

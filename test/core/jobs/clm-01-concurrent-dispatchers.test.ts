@@ -19,7 +19,9 @@ const { pool, db, log } = engine;
 afterAll(() => engine.close());
 
 beforeEach(async () => {
-  await pool.query('delete from millrace.jobs; delete from millrace.dispatches; delete from millrace.handlers');
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dispatches; delete from millrace.handlers',
+  );
 });
 
 const MOST = 50;

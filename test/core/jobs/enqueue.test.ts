@@ -88,7 +88,10 @@ describe('enqueue', () => {
     const refused = enqueue(database.pool, note, payload);
 
     await expect(refused).rejects.toThrow(PayloadInvalid);
-    await expect(refused).rejects.toMatchObject({ field: '/note', message: expect.stringContaining('payload/note: ') });
+    await expect(refused).rejects.toMatchObject({
+      field: '/note',
+      message: expect.stringMatching(/^write_note: payload\/note: /),
+    });
     expect(await count()).toBe(before);
   });
 

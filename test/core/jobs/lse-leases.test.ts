@@ -129,7 +129,7 @@ it.each([
   const { ids, records } = await engine.deliver(10);
   engine.work = async ({ jobId }) => {
     if (jobId !== ids[4]) return undefined;
-    await engine.sql('delete from millrace.jobs where id = $1', [jobId]);
+    await engine.sql('delete from millrace.jobs_live where id = $1', [jobId]);
     return end();
   };
 

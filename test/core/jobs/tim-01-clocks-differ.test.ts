@@ -12,7 +12,9 @@ const { pool, db, log } = engine;
 afterAll(() => engine.close());
 
 beforeEach(async () => {
-  await pool.query('delete from millrace.jobs; delete from millrace.dispatches');
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dispatches',
+  );
   await deploy(db, { jobType: 'mail', timeout: 30 });
 });
 

@@ -14,7 +14,9 @@ await deploy(db, { jobType: 'mail' });
 afterAll(() => engine.close());
 
 beforeEach(async () => {
-  await pool.query('delete from millrace.jobs; delete from millrace.dead_letters; delete from millrace.job_attempts');
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dead_letters; delete from millrace.job_attempts',
+  );
 });
 
 const error = { name: 'Error', message: 'boom', stack: null, fingerprint: 'f' };

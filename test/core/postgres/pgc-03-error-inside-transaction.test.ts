@@ -70,7 +70,9 @@ const mend = (table: string) => pool.query(`drop trigger if exists fail on millr
 afterEach(async () => {
   for (const table of new Set(CASES.map(([, name]) => name))) await mend(table);
   await shiftClock(pool, 0);
-  await pool.query('delete from millrace.jobs; delete from millrace.dispatches; delete from millrace.dead_letters');
+  await pool.query(
+    'delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dispatches; delete from millrace.dead_letters',
+  );
 });
 
 describe('PGC-03', () => {

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await prepare({ catalog: [mail, vector], drain: ['mail', 'index.vector'] });
-  await pool.query('delete from millrace.jobs');
+  await pool.query('delete from millrace.jobs_live');
   await writeRegistry(db, [mail, vector], registration);
 });
 

@@ -37,5 +37,6 @@ it('bounces only the foreign one of two messages that name one claim', async () 
   const ran = await engine.run([records[0]!, twin], tooLate);
 
   expect(ran.failed).toEqual(['twin']);
+  expect(engine.lines.filter(({ event }) => event === 'released_unstarted')).toMatchObject([{ jobs: 1, released: 1 }]);
   expect(await engine.state(ids[0]!)).toMatchObject({ status: 'pending' });
 });

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { PayloadInvalid } from '../../../core/errors.ts';
 import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
 import { retry } from '../../../core/handler/retry-policy.ts';
 import { systemTime } from '../../../core/time.ts';
@@ -86,29 +85,24 @@ it.each([
   expect(end.outcome.kind).toBe('dead_letter');
 });
 
-it.each([
-  ['a payload that violates the schema', '{"n": "five"}', /^payload\/n: /],
-  ['a number that JavaScript would change', '{"n": 9007199254740993}', /9007199254740993 is not exact/],
-  ['a number that is too large for JavaScript', `{"n": 1${'0'.repeat(400)}}`, /is not exact/],
-])('makes a dead letter without running the handler: %s', async (_what, payload, message) => {
-  let ran = false;
-
-  const end = await attempt(
-    () => {
-      ran = true;
-    },
-    { payload },
-  );
-
-  expect(end.outcome).toMatchObject({ kind: 'dead_letter', error: { name: 'PayloadInvalid' } });
-  expect('error' in end.outcome && end.outcome.error.message).toMatch(message);
-  expect(ran).toBe(false);
+const fetchFailed = new TypeError('fetch failed', {
+  cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
 });
 
-it('makes a dead letter when the handler throws PayloadInvalid', async () => {
-  const end = await attempt(throwing(new PayloadInvalid('/to', 'is unknown')));
+it.each([
+  ['a code that only the cause has', { retryOn: ['ECONNREFUSED'] }, fetchFailed, 'failed'],
+  ['a code of a member', { retryOn: ['ECONNREFUSED'] }, new AggregateError([fetchFailed]), 'failed'],
+  ['a code that no cause has', { retryOn: ['ETIMEDOUT'] }, fetchFailed, 'dead_letter'],
+  [
+    'a cause that may not be retried',
+    { retryOn: ['TypeError'], deadLetterOn: ['ECONNREFUSED'] },
+    fetchFailed,
+    'dead_letter',
+  ],
+])('a filter matches the errors behind the thrown one: %s', async (_what, filters, thrown, kind) => {
+  const end = await attempt(throwing(thrown), { policy: retry.fixed(1, filters) });
 
-  expect(end.outcome.kind).toBe('dead_letter');
+  expect(end.outcome.kind).toBe(kind);
 });
 
 it('fails as timed out when the handler stops at its signal, regardless of its error', async () => {

@@ -155,7 +155,7 @@ it.each([
   ['leaves a message of a missing job with another epoch', 1, 'other epoch', ['m-1']],
 ] as const)('%s', async (_what, issued, column, failed) => {
   const id = issued === 1 ? await place('succeeded') : '999999999';
-  await engine.sql('delete from millrace.jobs');
+  await engine.sql('delete from millrace.jobs_finished');
 
   expect(await engine.run([message(id, column)])).toMatchObject({ failed, shown: [] });
 });

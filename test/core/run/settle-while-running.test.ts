@@ -1,18 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../core/postgres/database.ts';
-import { systemTime, type Time } from '../../../core/time.ts';
+import { systemTime } from '../../../core/time.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine, QUEUE, type RunOptions } from '../../support/database-engine.ts';
 import { eventually } from '../../support/eventually.ts';
 import { boom, die, troubled } from './troubled.ts';
+import { quickTime } from './uncaught-runtime.ts';
 
 const engine = await openDatabaseEngine({ timeout: '14m' });
-
-/** The second between two settles lasts 20 ms, and no timeout fires. */
-const quickTime: Time = {
-  now: () => systemTime.now() * 50,
-  sleep: (ms, signal) => systemTime.sleep(ms > 60_000 ? ms : ms / 50, signal),
-};
 const options: RunOptions = { deps: { time: quickTime }, remainingMs: () => 900_000 };
 
 /** Runs of the last of `ids` wait for `release`; the others run `work`. */

@@ -36,7 +36,7 @@ it('SQS-01: a message delivered again after success runs nothing and changes not
 it('SQS-01: a message delivered again after its job was pruned runs nothing and changes nothing', async () => {
   const { ids, records } = await engine.deliver(1);
   await engine.run(records);
-  await engine.sql('delete from millrace.jobs');
+  await engine.sql('delete from millrace.jobs_finished');
 
   const again = await engine.run(records);
 

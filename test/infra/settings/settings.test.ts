@@ -61,7 +61,12 @@ describe('readSettings names the setting for', () => {
     [
       'a reserved setting of Millrace',
       { ...GOOD, settings: '{"MILLRACE_STAGE": "x"}' },
-      'settings.MILLRACE_STAGE: expected a name that neither Lambda nor Millrace uses',
+      'settings.MILLRACE_STAGE: expected a name that neither Lambda nor Millrace uses, except MILLRACE_MAX_ATTEMPTS, ',
+    ],
+    [
+      'a misspelled variable of attempts',
+      { ...GOOD, settings: '{"MILLRACE_MAX_ATEMPTS": "3"}' },
+      'MILLRACE_JOB_TIMEOUT, alone or with the name of a handler, got "MILLRACE_MAX_ATEMPTS"',
     ],
   ])('%s', (_case, context, sentence) => {
     expect(() => readSettings(context)).toThrow(sentence);

@@ -70,3 +70,42 @@ it('a variable of the stack is not replaced, and a line reports it', async () =>
   expect(variables).toEqual({ SMTP_URL: 'smtp://mail.example.com' });
   expect(lines).toEqual(['.env: DATABASE_URL is ignored: npm start sets it itself']);
 });
+
+it.each([
+  ['PORT', '.env:1: the line has no = and is ignored: write NAME=value'],
+  ['# a\nA=1\nexport PORT', '.env:3: the line has no = and is ignored: write NAME=value'],
+  ['=novalue', '.env:1: the line has no name before = and is ignored: write NAME=value'],
+  ['BAD-NAME=1', '.env:1: the name is invalid: use letters, digits and _, and no digit first'],
+  ['1ST=1', '.env:1: the name is invalid: use letters, digits and _, and no digit first'],
+  ['A=1\nUNCLOSED="abc', '.env:2: UNCLOSED: the quotation mark " is not closed'],
+  ["UNCLOSED='abc\nB=1", ".env:1: UNCLOSED: the quotation mark ' is not closed"],
+  ['A="abc\nB="x"', '.env:1: A: the value continues to line 2, where its quotation mark " is closed'],
+  ['A="abc" def', '.env:1: A: the text after the closing " is ignored'],
+  ['A=1\n\nA=2', '.env:3: A is set again: the value in line 1 is unused'],
+])('a slip in a line is reported with its number: %j', async (text, line) => {
+  const { lines } = await read(0o600, text);
+
+  expect(lines).toEqual([line]);
+});
+
+it.each([
+  ['A="b" # a comment\r\nB=\'it "is"\'\r\n'],
+  ['KEY="-----BEGIN-----\nMIIEabc+/\nabcd==\n-----END-----"\nB=1'],
+  ['  export A = 1\nB=a=b\nC=`x`\nD="it\'s"\n   # A\nlower_case=1'],
+])('a file without a slip causes no line: %j', async (text) => {
+  const { lines } = await read(0o600, text);
+
+  expect(lines).toEqual([]);
+});
+
+it('the slips of a saved file are reported, at most ten, and without its values', async () => {
+  const { readDotEnv, lines, path } = await read(0o600, 'A=1');
+
+  await writeFile(path, 'secret\n'.repeat(30));
+  await readDotEnv();
+  await readDotEnv();
+
+  expect(lines).toHaveLength(11);
+  expect(lines.at(-1)).toBe('.env: 20 more lines have a fault');
+  expect(lines.join()).not.toContain('secret');
+});

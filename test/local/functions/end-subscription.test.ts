@@ -29,13 +29,32 @@ it('sends the line of an end, with the log group of the function', () => {
 it('sends the line about a full heap together with the end that follows, and with no later end', () => {
   const sent = deliver(
     { message: 'started' },
-    { message: HEAP, stream: 'stderr' },
+    { message: HEAP, stream: 'stderr', requestId: 'one' },
     { message: '<--- trace --->' },
     exit,
     exit,
   );
 
   expect(sent.map(({ lines }) => lines)).toEqual([[HEAP, EXIT], [EXIT]]);
+});
+
+it.each([
+  ['an earlier invocation, which succeeded', [{ message: HEAP, requestId: 'zero' }]],
+  ['another invocation of the same function, which still runs', [{ message: HEAP, requestId: 'two' }]],
+  ['an earlier invocation of another function', [{ message: HEAP, requestId: 'zero', functionName: 'other' }]],
+  ['no invocation', [{ message: HEAP }]],
+])('sends no line about a full heap from %s', (_what, events) => {
+  const sent = deliver(...events, exit);
+
+  expect(sent.map(({ lines }) => lines)).toEqual([[EXIT]]);
+});
+
+it('sends the line about a full heap after the lines of a few other invocations', () => {
+  const others = Array.from({ length: 50 }, (_, index) => ({ message: HEAP, requestId: `other-${index}` }));
+
+  const sent = deliver({ message: HEAP, requestId: 'one' }, ...others, exit);
+
+  expect(sent.map(({ lines }) => lines)).toEqual([[HEAP, EXIT]]);
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { watchSources } from '../../../local/functions/reload.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -45,6 +45,19 @@ it('a file in functions/ reloads the handlers', async () => {
   await writeFile(join(folder, 'handler.ts'), 'export default 1;');
 
   await eventually(() => expect(reloads()).toBe(1));
+});
+
+it.each(['.#handler.ts', '._handler.ts', '.cache/handler.ts'])('%s in functions/ reloads nothing', async (name) => {
+  const { folder, reloads } = await watchProject();
+  const other = await watchProject();
+
+  await mkdir(dirname(join(folder, name)), { recursive: true });
+  await writeFile(join(folder, name), '');
+  await writeFile(join(other.folder, 'handler.ts'), '');
+
+  // Both reloads wait equally long, and this one was caused last.
+  await eventually(() => expect(other.reloads()).toBe(1));
+  expect(reloads()).toBe(0);
 });
 
 it('a file that is saved during a reload starts another one', async () => {

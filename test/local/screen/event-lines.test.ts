@@ -70,6 +70,14 @@ it.each([
   expect(line).toMatch(expected);
 });
 
+it.each([
+  [{ jobs: 1, released: 1 }, 'released 1 job that had not started, to be sent again'],
+  [{ jobs: 3, released: 1 }, 'released 1 of 3 jobs that had not started, to be sent again; others stay in the queue'],
+  [{ jobs: 1, released: 0 }, 'could not release 1 job that had not started: back in the queue'],
+])('a release of jobs that had not started names no dead-letter queue: %j', (log, expected) => {
+  expect(lineOf(JSON.stringify({ level: 'info', event: 'released_unstarted', ...log }))).toContain(expected);
+});
+
 it('an empty dead-letter queue is not shown', () => {
   const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
 

@@ -74,7 +74,6 @@ describe('a killed emulator', () => {
     await eventually(
       async () => [answered.size, deleted.size] as const,
       ([sent, gone]) => sent > 200 && gone > 50,
-      10,
     );
     await killEmulator(first);
     await work;

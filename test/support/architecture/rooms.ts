@@ -17,16 +17,18 @@ const PEERS = [
 /** The folders of core, each with those below it. A file may import from its own folder, the root and these. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   handler: [],
+  catalog: ['handler'],
   postgres: ['handler'],
   aws: ['handler', 'postgres'],
   jobs: ['handler', 'postgres'],
   look: ['handler', 'postgres'],
   numbers: ['handler', 'postgres'],
   access: ['handler', 'postgres'],
+  schedules: ['handler', 'postgres', 'numbers'],
   run: ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
-  'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
-  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters'],
+  'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'look', 'numbers'],
+  dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
   upkeep: ['postgres', 'numbers'],
 };
 

@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openProbe } from '../../../core/handler/probe.ts';
+import { openProbe } from '../../../core/catalog/probe.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** The verdict on a file that exports a number: its import ended. */
+const NO_HANDLER = 'its default export is not a handler: create it with defineHandler';
 
 async function verdictOn(source: string): Promise<string | undefined> {
   const file = join(await temporaryFolder(), 'handler.ts');
   await writeFile(file, source);
-  return (await openProbe({ processorMs: 500, turns: 5 })(file))?.message;
+  const read = await openProbe({ processorMs: 500, turns: 5 })(file, []);
+  return 'message' in read ? read.message : undefined;
 }
 
 describe('a handler file is refused before it is imported', () => {
@@ -26,10 +30,40 @@ describe('a handler file is refused before it is imported', () => {
   });
 });
 
-it('accepts a file that can be imported, and one whose import throws', async () => {
+it('imports a file to its end, and reports an error that its import throws', async () => {
   const verdicts = await Promise.all([verdictOn('export default 1;'), verdictOn('throw new Error("here");')]);
 
-  expect(verdicts).toEqual([undefined, undefined]);
+  expect(verdicts).toEqual([NO_HANDLER, 'Error: here']);
+});
+
+const child = (options: string) =>
+  `import { spawn } from 'node:child_process'; spawn('sleep', ['60'], ${options}).unref();`;
+
+it.each([
+  ['prints when its process exits', "process.on('exit', () => console.log('bye'));", undefined],
+  ['prints an error when its process exits', "process.on('exit', () => console.error('bye'));", undefined],
+  ['prints without a line break', "process.stdout.write('hello');", undefined],
+  ['starts a process that keeps its output open', child("{ stdio: 'inherit', detached: true }"), undefined],
+  [
+    'exits after it has started such a process',
+    `${child("{ stdio: 'inherit', detached: true }")} process.exit(3);`,
+    /exit code 3/,
+  ],
+  [
+    'prints its arguments, and exits',
+    "process.stdout.write('imported ' + process.argv.join(), () => process.exit(0));",
+    /exit code 0/,
+  ],
+  [
+    'prints much, and throws',
+    "process.stderr.write('x'.repeat(500_000) + '\\n'); void Promise.reject(new Error('too late'));",
+    /Error: too late/,
+  ],
+])('judges a file that %s', async (_what, source, reason) => {
+  const verdict = await verdictOn(source);
+
+  if (reason === undefined) expect(verdict).toMatch(/default export/);
+  else expect(verdict).toMatch(reason);
 });
 
 it('accepts a file that passes a limit beside others and not alone', async () => {
@@ -46,7 +80,7 @@ it('accepts a file that passes a limit beside others and not alone', async () =>
     export default 1;`,
   );
 
-  expect(await openProbe({ processorMs: 500, turns: 5 })(file)).toBeUndefined();
+  expect(await openProbe({ processorMs: 500, turns: 5 })(file, [])).toEqual({ file, message: NO_HANDLER });
 });
 
 it('does not count the time for which the process is not running', async () => {
@@ -61,7 +95,7 @@ it('does not count the time for which the process is not running', async () => {
     export default 1;`,
   );
 
-  expect(await openProbe({ processorMs: 2_000, turns: 20 })(file)).toBeUndefined();
+  expect(await openProbe({ processorMs: 2_000, turns: 20 })(file, [])).toEqual({ file, message: NO_HANDLER });
 });
 
 it('imports a few files at a time', async () => {
@@ -72,12 +106,13 @@ it('imports a few files at a time', async () => {
     import { appendFileSync } from 'node:fs';
     ${tell('+')}
     await new Promise((done) => setTimeout(done, 1_000));
-    ${tell('-')}`;
+    ${tell('-')}
+    export default 1;`;
   const files = Array.from({ length: 12 }, (_, index) => join(folder, `handler-${index}.mjs`));
   await Promise.all(files.map((file) => writeFile(file, source)));
   const probe = openProbe();
 
-  const verdicts = await Promise.all(files.map(probe));
+  const verdicts = await Promise.all(files.map((file) => probe(file, [])));
 
   let most = 0;
   let now = 0;
@@ -85,7 +120,7 @@ it('imports a few files at a time', async () => {
     now += word === '+' ? 1 : -1;
     most = Math.max(most, now);
   }
-  expect(verdicts).toEqual(files.map(() => undefined));
+  expect(verdicts).toEqual(files.map((file) => ({ file, message: NO_HANDLER })));
   expect(now).toBe(0);
   expect(most).toBeLessThanOrEqual(4);
 });
@@ -108,11 +143,34 @@ it('imports other files while one is imported again, and ends the import of a ve
   await writeFile(files[1], 'export default 1;');
   const probe = openProbe({ processorMs: 1_000, turns: 18_000 });
 
-  const slow = probe(files[0]);
+  const slow = probe(files[0], []);
   await expect.poll(() => existsSync(seen[1]), { timeout: 30_000 }).toBe(true);
-  const fast = await probe(files[1]);
+  const fast = await probe(files[1], []);
   await writeFile(files[0], 'export default 2;');
 
-  expect([fast, await probe(files[0])]).toEqual([undefined, undefined]);
-  expect(await slow).toEqual({ message: 'was saved again while it was imported' });
+  expect(fast).toEqual({ file: files[1], message: NO_HANDLER });
+  expect(await probe(files[0], [])).toEqual({ file: files[0], message: NO_HANDLER });
+  expect(await slow).toEqual({ file: files[0], message: 'was saved again while it was imported' });
+});
+
+it.each([
+  ['a top-level await', 'setInterval(() => 1, 10); await new Promise(() => undefined);'],
+  ['a loop', 'while (true);'],
+  ['an import of a slow module', `await import('data:text/javascript,${'while (true);'}');`],
+])('reports once that a file with %s is still imported', async (_what, source) => {
+  const file = join(await temporaryFolder(), 'hang-it.mjs');
+  await writeFile(file, source);
+  const lines: string[] = [];
+  const probe = openProbe({ processorMs: 500, turns: 5 }, { printLine: (line) => lines.push(line), afterMs: 50 });
+
+  await Promise.all([probe(file, []), probe(file, [])]);
+
+  expect(lines).toEqual(['hang-it.mjs: still importing']);
+});
+
+it('does not report a file that is imported at once', async () => {
+  const file = join(await temporaryFolder(), 'quick.mjs');
+  await writeFile(file, 'export default 1;');
+
+  await openProbe(undefined, { printLine: expect.unreachable, afterMs: 600_000 })(file, []);
 });

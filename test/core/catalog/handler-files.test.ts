@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
-import { loadCatalog } from '../../../core/handler/catalog.ts';
-import { findMisplaced, listFiles } from '../../../core/handler/handler-files.ts';
+import { loadCatalog } from '../../../core/catalog/catalog.ts';
+import { findMisplaced, listFiles } from '../../../core/catalog/handler-files.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const HANDLER = 'export default defineHandler({});';
@@ -39,10 +39,18 @@ it('names files that define a handler but are not loaded, and accepts modules th
   expect(found.map((one) => one.message)).toEqual(misplaced.map(() => message));
 });
 
+it('names a source beside the handlers that describes a handler without defineHandler', async () => {
+  const folder = await folderOf({ 'legacy.js': `module.exports = { jobType: 'legacy' };`, 'lib/old.js': 'jobType: 1' });
+
+  expect(await findMisplaced(folder)).toEqual([
+    { file: join(folder, 'legacy.js'), message: 'is ignored: create its default export with defineHandler' },
+  ]);
+});
+
 it('names two files that define the same handler', async () => {
   const folder = await folderOf({ 'plain.js': HANDLER, 'plain.ts': HANDLER });
 
-  const { failures } = await loadCatalog(folder, async () => ({ message: 'is not imported' }));
+  const { failures } = await loadCatalog(folder, async (file) => ({ file, message: 'is not imported' }));
 
   expect(failures).toEqual([
     { file: join(folder, 'plain.js'), message: 'is not imported' },

@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Catalog } from '../../../core/handler/catalog.ts';
+import type { Catalog } from '../../../core/catalog/catalog.ts';
 
 const root = new URL('../../../', import.meta.url);
 const execute = promisify(execFile);
 
 /** Runs a script on Node itself, because a test runner loads modules itself; returns the arguments of `say`. */
 async function onNode(script: string): Promise<Catalog[]> {
-  const head = `import { loadCatalog } from '${new URL('core/handler/catalog.ts', root)}';
-    import { writeFile } from 'node:fs/promises';
+  const head = `import { loadCatalog } from '${new URL('core/catalog/catalog.ts', root)}';
+    import { openProbe } from '${new URL('core/catalog/probe.ts', root)}';
     const said = [];
     const say = (value) => said.push(value);
     ${script}
@@ -44,7 +44,7 @@ export default defineHandler({
 
 async function catalogOf(files: Record<string, string>): Promise<Catalog> {
   const folder = await folderOf(files);
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
   return JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
 }
 
@@ -71,7 +71,7 @@ it('lists the handlers of a folder by file name', async () => {
 
 it('finds the handlers of this project without running them', async () => {
   const [catalog] = await onNode(
-    `say(await loadCatalog('${new URL('functions/handlers', root).pathname}', async () => undefined));`,
+    `say(await loadCatalog('${new URL('functions/handlers', root).pathname}', openProbe()));`,
   );
 
   expect(catalog?.handlers.map(({ name }) => name)).toEqual(
@@ -135,7 +135,7 @@ beforeAll(async () => {
   for (const [file, text] of [...files, ['send-mail.ts', handler(`jobType: 'send_mail'`)]]) {
     await writeFile(join(folder, file!), text!);
   }
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
   broken = JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
   await rm(folder, { recursive: true });
 });
@@ -155,32 +155,31 @@ it('keeps the handlers beside broken files', () => {
 it('names the imported file that threw', async () => {
   const folder = await folderOf({ 'deep.ts': `import './part.mts';`, 'part.mts': `\nthrow new Error('deep');` });
 
-  const [catalog] = await onNode(`say(await loadCatalog('${folder}', async () => undefined));`);
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
 
   expect(catalog?.failures).toEqual([
     { file: join(folder, 'deep.ts'), message: `Error: deep (at ${join(folder, 'part.mts')}:2)` },
   ]);
 });
 
-it('imports a file again after a change, valid or not', async () => {
-  const folder = await folderOf({ 'send-mail.ts': handler(`jobType: 'send_mail', timeout: '10s'`) });
-  const saved = [`throw new Error('typo')`, handler(`jobType: 'send_mail', timeout: '25s'`)];
-
-  const seen = await onNode(`
-    say(await loadCatalog('${folder}', async () => undefined));
-    for (const text of ${JSON.stringify(saved)}) {
-      await writeFile('${folder}/send-mail.ts', text);
-      say(await loadCatalog('${folder}', async () => undefined));
-    }`);
-
-  expect(seen.map(({ handlers }) => handlers[0]?.definition.timeoutSeconds)).toEqual([10, undefined, 25]);
-  expect(seen[1]?.failures).toMatchObject([{ line: 1, message: 'Error: typo' }]);
-});
-
 it('throws when the folder does not exist', async () => {
-  const [error] = await onNode(
-    `await loadCatalog('/nothing/here', async () => undefined).catch((error) => say(error.code));`,
-  );
+  const [error] = await onNode(`await loadCatalog('/nothing/here', openProbe()).catch((error) => say(error.code));`);
 
   expect(error).toBe('ENOENT');
+});
+
+it('ignores the hidden files that editors and file systems put beside a handler', async () => {
+  const folder = await folderOf({
+    'a.ts': handler(`jobType: 'a'`),
+    '._a.ts': '\0\x05\x16\x07',
+    '.b.ts': handler(`jobType: 'b'`),
+    '.history/a.ts': handler(`jobType: 'a'`),
+    'lib/.a.js': handler(`jobType: 'a'`),
+  });
+  await symlink('me@host.1:2', join(folder, '.#a.ts'));
+
+  const [catalog] = await onNode(`say(await loadCatalog('${folder}', openProbe()));`);
+
+  expect(catalog?.handlers.map(({ name }) => name)).toEqual(['a']);
+  expect(catalog?.failures).toEqual([]);
 });

@@ -1,0 +1,90 @@
+/**
+ * The process of a probe: imports one handler file and writes lines about it (`Told`) to file descriptor 3.
+ * Arguments: the file, the module to import in its place, the names of all handler files of its folder as JSON, and
+ * the limits: processor time in milliseconds, and turns of the event loop.
+ */
+import { writeSync } from 'node:fs';
+import * as modules from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
+import { importHandler } from './import-handler.ts';
+import { stateOf, type Told } from './probe-sources.ts';
+
+const REPORT = 3;
+const LONGEST_ERROR = 4_000;
+
+// Runs in its own thread, because a loop at import stops all timers of the main thread. Ends with the caller.
+const WATCH = `const { workerData } = process.getBuiltinModule('node:worker_threads');
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+  const { user, system } = process.cpuUsage();
+  if (user + system < workerData * 1000) return;
+  process.getBuiltinModule('node:fs').writeSync(${REPORT}, '{"limit":"busy"}\\n');
+  process.kill(process.pid, 'SIGKILL');
+}, 100)`;
+
+const [file = '', module = file, siblings = '[]', processorMs, most] = process.argv.splice(2);
+// A compiled module then names the lines of its sources in stacks.
+process.setSourceMapsEnabled(module !== file);
+new Worker(WATCH, { eval: true, workerData: Number(processorMs) }).unref();
+let turns = Number(most);
+setInterval(() => {
+  if (turns-- > 0) return;
+  tell({ limit: 'waits' });
+  process.kill(process.pid, 'SIGKILL');
+}, 100).unref();
+
+process.on('uncaughtExceptionMonitor', (error) => tell({ uncaught: inspect(error).slice(0, LONGEST_ERROR) }));
+// Node 20 has no such hooks. The reading then counts as incomplete, and is repeated.
+if (modules.registerHooks === undefined) tell({ source: undefined, state: '' });
+modules.registerHooks?.({
+  resolve(specifier, context, next) {
+    try {
+      return next(specifier, context);
+    } catch (error) {
+      tell({ source: undefined, state: '' });
+      throw error;
+    }
+  },
+  load(url, context, next) {
+    if (url.startsWith('file:')) {
+      const source = fileURLToPath(url);
+      tell({ source, state: stateOf(source) });
+    }
+    return next(url, context);
+  },
+});
+
+const read = await importHandler(file, JSON.parse(siblings), module);
+// An uncaught error ends the process first.
+await nextTurn();
+tell({ verdict: 'message' in read ? read : { ...read, definition: dataOf(read.definition) } });
+process.exit();
+
+function tell(told: Told): void {
+  writeSync(REPORT, `${JSON.stringify(told)}\n`);
+}
+
+/** Returns the known fields: a file can add others, which JSON may not represent. */
+function dataOf({
+  jobType,
+  routingKey,
+  batch,
+  retry,
+  nativeModules,
+  schedules,
+  unset,
+  ...rest
+}: HandlerDefinition): DefinitionData {
+  const { timeoutSeconds, memoryMb, maxAttempts, concurrency, maxInFlight } = rest;
+  return {
+    ...{ jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, concurrency, maxInFlight, retry, batch },
+    ...(nativeModules !== undefined && { nativeModules }),
+    ...(schedules !== undefined && { schedules }),
+    ...(unset !== undefined && { unset }),
+  };
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { runCli } from '../run-cli.ts';
+
+const env = { DATABASE_URL: 'postgres://ada@127.0.0.1:1/none' };
+
+describe('enqueue', () => {
+  it.each([[['a', '--group-key', 'k'.repeat(600)]], [['a', '--unique-key', 'k'.repeat(501)]], [['A'.repeat(600)]]])(
+    'does not repeat a long argument',
+    async (args) => {
+      const { code, stderr } = await runCli(['enqueue', ...args], { env });
+
+      expect(code).toBe(2);
+      expect(stderr.length).toBeLessThan(300);
+    },
+  );
+
+  it('says that standard input is empty', async () => {
+    const { code, stderr } = await runCli(['enqueue', 'a', '-'], { env, input: '' });
+
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: standard input is empty\n' });
+  });
+});
