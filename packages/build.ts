@@ -8,6 +8,9 @@ import { DOORS, developmentManifest, libraryManifest, ROOT } from './manifests.t
 /** The functions of a deployment. Each is bundled again with the handlers of a project. */
 const FUNCTIONS = ['api', 'dispatcher', 'dlq-mirror', 'handler', 'migrate', 'registry'];
 
+/** The modules that run in processes of their own, to read handler files. */
+const PROCESSES = ['core/catalog/probe-process', 'infra/read-handlers'];
+
 /**
  * Options of the bundles in the packages. Modules are at the same paths as in a clone; what several use is in `chunks`,
  * so that a handler and its function share one copy. Names are not shortened: retry policies filter by the names of
@@ -46,7 +49,7 @@ async function buildLibrary(target: string): Promise<void> {
   const functions = FUNCTIONS.map((name) => `functions/${name}`);
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: [...doors, ...functions, 'infra/read-handlers', 'cli/main'].map((path) => `${path}.ts`),
+    entryPoints: [...doors, ...functions, ...PROCESSES, 'cli/main'].map((path) => `${path}.ts`),
     outdir: join(target, 'dist'),
     // The oldest release on which an application and the commands run.
     target: 'node20.19',
