@@ -22,6 +22,7 @@ import { format } from '@/money/price';
 export default defineHandler({
   jobType: 'send_invoice',
   payload: ${SCHEMA},
+  schedules: { 'nightly-invoices': { cron: '0 3 * * *', zone: 'Europe/Berlin', payload: { cents: 1 } } },
   run: async ({ payload }) => {
     const { cents } = payload as { cents: number };
     if (cents < 0) throw new DeadLetter('negative');
@@ -108,6 +109,17 @@ it('runs a handler that imports a module of the project by a path alias, with it
   expect(dead).toMatchObject({ status: 'dead_letter', attempts: 1, last_error: 'negative' });
 });
 
+it('declares the schedule of a handler, which the commands list and run', async () => {
+  const listed = await inProject('schedules', '--json');
+  await inProject('schedules', 'run', 'nightly-invoices');
+
+  expect(JSON.parse(listed.stdout).items).toMatchObject([{ name: 'nightly-invoices', cron: '0 3 * * *' }]);
+  await eventually(async () => {
+    const { stdout } = await inProject('jobs', 'list', '--json');
+    expect(JSON.parse(stdout).items[0]).toMatchObject({ job_type: 'send_invoice', status: 'succeeded' });
+  });
+});
+
 it.each<[string, string, string, object]>([
   ['an imported module', 'src/money/price.ts', PRICE('CHF'), { price: '5.12 CHF', bank: 'first' }],
   ['.env', '.env', 'BANK=second', { price: '5.12 CHF', bank: 'second' }],
@@ -117,6 +129,19 @@ it.each<[string, string, string, object]>([
   await eventually(() => expect(stack.output().slice(before)).toContain('send_invoice was reloaded'));
 
   expect(await runJob('send_invoice', { cents: 512 })).toMatchObject({ status: 'succeeded', result });
+});
+
+it('.env sets the attempts of a handler, and a line names what has no effect in it', async () => {
+  await writeFile(join(project, '.env'), 'BANK=second\nMILLRACE_MAX_ATTEMPTS_send_invoice=3\nMAX_RETRIES=2');
+  await eventually(() => expect(stack.output()).toContain('MAX_RETRIES has no effect: set MILLRACE_MAX_ATTEMPTS'));
+  await eventually(async () => {
+    const { stdout } = await inProject('handlers', '--json');
+    expect(JSON.stringify(JSON.parse(stdout))).toContain('"max_attempts":3');
+  });
+
+  const { code, stdout } = await inProject('doctor', '--json');
+
+  expect({ code, stdout }).toMatchObject({ code: 0 });
 });
 
 it('an error in an imported module is reported with its line, and its correction reloads the handler', async () => {

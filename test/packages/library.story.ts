@@ -30,7 +30,8 @@ const { applied } = await migrate({ connectionString: process.argv[2], log });
 process.stdout.write(applied.join(' '));
 `;
 const TYPED = `
-import { DeadLetter, defineHandler, enqueue, type EnqueueClient, retry } from 'millrace';
+import { DeadLetter, defineHandler, enqueue, retry } from 'millrace';
+import type { CatchUp, EnqueueClient, Jitter, Overlap, RetryPreview, ScheduleOptions } from 'millrace';
 
 const payload = {
   '~standard': {
@@ -39,10 +40,16 @@ const payload = {
     validate: (value: unknown) => ({ value: value as { id: number } }),
   },
 };
+const jitter: Jitter = 'full';
+const policy = retry.exponential({ base: '1s', max: '5m', jitter });
+export const delays: RetryPreview[] = retry.preview(policy, 3);
+const rules: { catchUp: CatchUp; overlap: Overlap } = { catchUp: 'all(3)', overlap: 'skip' };
+const nightly: ScheduleOptions = { cron: '0 3 * * *', zone: 'Europe/Berlin', payload: { id: 1 }, ...rules };
 export const handler = defineHandler({
   jobType: 'send_invoice',
   payload,
-  retry: retry.fixed('30s'),
+  retry: policy,
+  schedules: { nightly },
   run: async ({ payload: { id } }) => {
     if (id < 0) throw new DeadLetter('no such invoice');
     return { id };
