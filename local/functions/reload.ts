@@ -74,7 +74,7 @@ function watchBeside(root: string, sources: ReadonlySet<string>, onChange: () =>
         const folder = dirname(source);
         if (watchers.has(folder) || `${folder}${sep}`.startsWith(`${root}${sep}`) || !existsSync(folder)) continue;
         const watcher = watch(folder, (_event, name) => {
-          if (name === null || SOURCE.test(name) || sources.has(join(folder, name))) onChange();
+          if (name === null || (SOURCE.test(name) && !isForeign(name)) || sources.has(join(folder, name))) onChange();
         });
         watcher.on('error', () => {
           watcher.close();

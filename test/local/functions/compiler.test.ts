@@ -45,7 +45,7 @@ async function openProject(files: Readonly<Record<string, string>>) {
   return { read, save, has: (name: string) => sources.has(join(project, name)) };
 }
 
-it('a handler uses path aliases and enums, and the module that it imports is read again after it was saved', async () => {
+it('a handler uses path aliases and enums, and a module that it imports is read again after a save', async () => {
   const { read, save, has } = await openProject({ 'jobs/greet.ts': handler('') });
 
   const first = await read();
