@@ -88,7 +88,7 @@ export async function readState(project: string): Promise<DevState | undefined> 
   });
   if (text === undefined) return undefined;
   const state = parse(text);
-  if (state === undefined) throw new Error(`${path} was not written by npm start: delete it and start again.`);
+  if (state === undefined) throw new Error(`${path} was not written by npx millrace dev: delete it and start again.`);
   return state;
 }
 

@@ -148,7 +148,7 @@ async function describeRunning(project: string): Promise<string> {
   const other = await readState(project).catch(() => undefined);
   if (other === undefined || !(await isRunning(other))) {
     // The holder may have ended since.
-    return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
+    return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npx millrace dev again';
   }
   return (
     `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +

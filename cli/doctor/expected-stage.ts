@@ -49,7 +49,7 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
     address: addressesOf(found.state),
     catalog: withVariablesIn(await readCatalog(found.folder, folder), found.state.variables),
     deploy:
-      'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
+      'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npx millrace dev',
   };
 }
 

@@ -91,7 +91,7 @@ function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const isDamage = 'code' in error && DAMAGE.test(String(error.code));
   if (!isDamage && !DATA_REFUSED.test(error.message)) return error;
-  const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh deletes the data and starts from scratch`;
+  const sentence = `${error.message.replace(/\.$/, '')}; npx millrace dev --fresh deletes the data and starts from scratch`;
   return new Error(sentence, { cause: error });
 }
 

@@ -61,7 +61,7 @@ it.each([
 
   await writeFile(path, before, { mode: 0o600 });
   const said = `in ${project.folder} as process ${stack.state.pid}, but .millrace/dev.json does not describe it`;
-  const stop = `stop it with \`kill ${stack.state.pid}\`, then run npm start`;
+  const stop = `stop it with \`kill ${stack.state.pid}\`, then run npx millrace dev`;
   expect({ code, stats: stats.code }).toEqual({ code: 5, stats: 7 });
   for (const output of [second.output(), stats.stderr]) {
     expect(output).toContain(said);
