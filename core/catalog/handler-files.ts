@@ -8,13 +8,25 @@ const RESEMBLES = /\bjobType\s*:/;
 const IS_SOURCE = /(?<!\.d)\.[cm]?[jt]s$/;
 const IS_SPEC = /\.(test|spec)\.[cm]?[jt]sx?$/;
 
-/** Lists the handler files of a folder: the `.ts` files, and the other sources that define a handler. */
+/**
+ * Lists the handler files of a folder: the `.ts` files, and the other sources that define a handler. A source that
+ * cannot be read counts, so that its import states why.
+ */
 export async function listFiles(folder: string): Promise<string[]> {
-  const found = (await readdir(folder)).filter((file) => !isForeign(file));
-  const sources = found.filter((file) => IS_SOURCE.test(file) && !IS_SPEC.test(file)).sort();
-  const texts = sources.map((file) => (file.endsWith('.ts') ? undefined : readFile(resolve(folder, file), 'utf8')));
-  const read = await Promise.all(texts);
-  return sources.filter((_file, index) => DEFINES.test(read[index] ?? 'defineHandler('));
+  const entries = await readdir(folder, { withFileTypes: true });
+  const sources = entries
+    .filter((entry) => entry.name.endsWith('.ts') || !entry.isDirectory())
+    .map(({ name }) => name)
+    .filter((name) => !isForeign(name) && IS_SOURCE.test(name) && !IS_SPEC.test(name))
+    .sort();
+  const texts = await Promise.all(
+    sources.map((name) => (name.endsWith('.ts') ? undefined : read(resolve(folder, name)))),
+  );
+  return sources.filter((_name, index) => DEFINES.test(texts[index] ?? 'defineHandler('));
+}
+
+function read(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch(() => undefined);
 }
 
 /** Finds files that define a handler but are not loaded, for example in a subfolder. */
@@ -27,7 +39,7 @@ export async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
     .filter((file) => !relative(folder, file).split(sep).some(isForeign))
     .filter((file) => !(file.endsWith('.ts') && dirname(file) === resolve(folder)));
   const reasons = others.sort().map(async (file) => {
-    const message = reason(dirname(file) === resolve(folder), file, await readFile(file, 'utf8'));
+    const message = reason(dirname(file) === resolve(folder), file, (await read(file)) ?? '');
     return message === undefined ? [] : [{ file, message }];
   });
   return (await Promise.all(reasons)).flat();

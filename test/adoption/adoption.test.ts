@@ -33,6 +33,14 @@ import { avoidFaults } from './emulator-faults.ts';
 
 avoidFaults(new MillraceStack(new App()));
 `;
+/** A part of the stack of another app. It prints the handlers that it deploys. */
+const PART = `
+import { App, Stack } from 'aws-cdk-lib';
+import { Millrace } from 'millrace/cdk';
+
+const millrace = new Millrace(new Stack(new App(), 'Shop'), 'Jobs', { stage: 'shop' });
+process.stdout.write(millrace.handlers.map(({ plan }) => plan.name).join(' '));
+`;
 const CALLERS = {
   'caller.mjs': `import { defineHandler } from 'millrace';\nprocess.stdout.write(typeof defineHandler);`,
   'caller.cjs': `const { defineHandler } = require('millrace');\nprocess.stdout.write(typeof defineHandler);`,
@@ -144,17 +152,25 @@ async function runDeployed(jobType: string, payload: object): Promise<unknown> {
   }
 }
 
-it.runIf(process.platform === 'linux')('applications on Node 20.19 load the package', async () => {
-  const folder = join(packed.folder, 'older');
-  await makeForeignProject(folder, { 'package.json': '{"private":true}', ...CALLERS });
-  const older = `node-linux-${process.arch}@20.19.0`;
-  expect(await npm(folder, 'install', ...QUIET, packed.files.millrace ?? '', older)).toMatchObject({ code: 0 });
-  const node = join(folder, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
+it.runIf(process.platform === 'linux')(
+  'applications on Node 20.19 load the package, and synthesise their handlers',
+  async () => {
+    const folder = join(packed.folder, 'older');
+    await makeForeignProject(folder, { 'package.json': '{"private":true}', ...CALLERS });
+    const older = `node-linux-${process.arch}@20.19.0`;
+    expect(await npm(folder, 'install', ...QUIET, packed.files.millrace ?? '', older)).toMatchObject({ code: 0 });
+    const node = join(folder, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
 
-  const loaded = await Promise.all(Object.keys(CALLERS).map((file) => execute(folder, node, [file])));
+    await writeFile(join(project, 'part.mjs'), PART);
 
-  expect(loaded.map(({ stdout }) => stdout)).toEqual(['function', 'function']);
-});
+    const loaded = await Promise.all(Object.keys(CALLERS).map((file) => execute(folder, node, [file])));
+
+    const synthesised = await execute(project, node, ['part.mjs'], { CDK_OUTDIR: join(folder, 'out') });
+
+    expect(loaded.map(({ stdout }) => stdout)).toEqual(['function', 'function']);
+    expect(synthesised).toMatchObject({ code: 0, stdout: 'say_hello send_invoice' });
+  },
+);
 
 function versionsOf(...names: readonly string[]): string[] {
   return names.map((name) => `${name}@${MANIFEST.devDependencies[name]}`);

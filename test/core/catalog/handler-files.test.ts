@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 import { loadCatalog } from '../../../core/catalog/catalog.ts';
@@ -24,6 +24,14 @@ it('lists .ts files, and other sources only if they define a handler', async () 
   });
 
   expect(await listFiles(folder)).toEqual(['a.ts', 'b.js', 'c.mjs', 'd.cjs', 'e.mts']);
+});
+
+it('lists a source that cannot be read, and no folder with the name of one', async () => {
+  const folder = await folderOf({ 'a.js': HANDLER, 'vendor.js/a.md': 'text' });
+  await symlink('nowhere.js', join(folder, 'b.js'));
+
+  expect(await listFiles(folder)).toEqual(['a.js', 'b.js']);
+  expect(await findMisplaced(folder)).toEqual([]);
 });
 
 it('names files that define a handler but are not loaded, and accepts modules that handlers import', async () => {
