@@ -30,6 +30,12 @@ export const NewJobBody = z
       .union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d')
       .optional()
       .meta({ description: 'The earliest time of the first attempt, counted from now.' }),
+    start_by: z
+      .union([Time, z.number().min(0), z.string().regex(DURATION)], 'expected a time, seconds, or 30s, 5m, 2h, 1d')
+      .optional()
+      .meta({
+        description: 'Latest start of the first attempt: a time, or a duration after the run time. Then it is skipped.',
+      }),
     priority: wholeNumber(0, 9).optional().meta({ description: 'Lower values are claimed first. Default 5.' }),
     max_attempts: wholeNumber(1, 1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
@@ -106,6 +112,8 @@ function toNewJob(
     payload,
     runAt: body.run_at === undefined ? undefined : new Date(body.run_at),
     delay: body.delay,
+    startBy:
+      typeof body.start_by === 'string' && !DURATION.test(body.start_by) ? new Date(body.start_by) : body.start_by,
     priority: body.priority,
     maxAttempts: body.max_attempts,
     uniqueKey: body.unique_key,

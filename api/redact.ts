@@ -9,7 +9,17 @@ export const FIELDS = {
   any: [
     // Jobs: the progress of a job, but not its contents or results.
     ...['id', 'job_id', 'job_type', 'routing_key', 'status', 'priority', 'attempts', 'max_attempts', 'answer'],
-    ...['run_at', 'next_retry_at', 'due_at', 'created_at', 'updated_at', 'dispatched_at', 'started_at', 'finished_at'],
+    ...[
+      'run_at',
+      'start_by',
+      'next_retry_at',
+      'due_at',
+      'created_at',
+      'updated_at',
+      'dispatched_at',
+      'started_at',
+      'finished_at',
+    ],
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // Results of the caller's own request: pages, outcomes and invalid parts.
     ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
@@ -24,7 +34,17 @@ export const FIELDS = {
     ...['next_tick_at', 'next_ticks'],
   ],
   'jobs:read': [
-    ...['unique_key', 'group_key', 'last_error', 'waiting', 'claim_no', 'fingerprint', 'hold_reason', 'filter'],
+    ...[
+      'unique_key',
+      'group_key',
+      'last_error',
+      'progress',
+      'waiting',
+      'claim_no',
+      'fingerprint',
+      'hold_reason',
+      'filter',
+    ],
     ...['attempt_history', 'attempt', 'outcome', 'error_name', 'error_message', 'error_stacktrace', 'delay_seconds'],
     ...['more_attempts', 'request_id', 'requested_by', 'dead_letter_id'],
     ...['first_died_at', 'last_died_at', 'first_seen_at', 'last_seen_at'],
@@ -40,7 +60,7 @@ export const FIELDS = {
 
 /** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
-  ...['payload', 'result', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
+  ...['payload', 'result', 'progress', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
 ]);
 
 /** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */

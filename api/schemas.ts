@@ -125,12 +125,21 @@ export const JobDetail = z
   .object({
     ...JOB,
     claim_no: z.string().nullable(),
+    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null once one has started.' }),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
     result: z
       .unknown()
       .optional()
       .meta({ description: 'The value that the handler returned; null for none. Only for callers with payload:read.' }),
+    progress: z
+      .object({
+        fraction: z.number().nullable().meta({ description: 'From 0 to 1; null when it is unknown.' }),
+        text: z.string().nullable(),
+        at: z.iso.datetime(),
+      })
+      .nullable()
+      .meta({ description: 'What the attempt last reported; null for none, and for a job that succeeded.' }),
     waiting: z.string().nullable().meta({ description: 'Why the job is in its state; null when it is finished.' }),
     payload: z.unknown().optional().meta({ description: 'Only for callers with payload:read.' }),
     payload_restricted: z.boolean(),

@@ -67,7 +67,7 @@ const COMPLETION =
   '\nTab completion in bash (for zsh and fish: npx millrace completion --help): source <(npx millrace completion bash)';
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 failed or partly failed, 2 usage error, 3 not found, 4 not permitted, 5 wrong state,\n' +
-  '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed, 130 interrupted.';
+  '6 not confirmed, 7 cannot reach the database, the API or SQS, 8 a check failed or a wait timed out, 130 interrupted.';
 
 const SHORT_HELP = `Usage: npx millrace <command>
 

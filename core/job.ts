@@ -47,6 +47,7 @@ export interface JobRow {
   attempts: number;
   max_attempts: number;
   run_at: Date;
+  start_by: Date | null;
   next_retry_at: Date | null;
   due_at: Date | null;
   claim_no: string | null;
@@ -60,6 +61,7 @@ export interface JobRow {
   group_key: string | null;
   last_error: string | null;
   result: unknown;
+  progress: JobProgress | null;
 }
 
 /** A job. Ids are decimal strings, because they exceed the exact range of a JavaScript number. */
@@ -73,6 +75,8 @@ export interface Job {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly runAt: Date;
+  /** Latest start of the first attempt; null for none, and once an attempt has started. */
+  readonly startBy: Date | null;
   readonly nextRetryAt: Date | null;
   readonly dueAt: Date | null;
   readonly claimNo: string | null;
@@ -86,6 +90,18 @@ export interface Job {
   readonly groupKey: string | null;
   readonly lastError: string | null;
   readonly result: unknown;
+  /** The last report of the attempt; null for none, and for a job that succeeded. */
+  readonly progress: JobProgress | null;
+}
+
+/** How far an attempt is, as its handler reported it. */
+export interface JobProgress {
+  /** The finished part of the work, from 0 to 1; null when it is unknown. */
+  readonly fraction: number | null;
+  /** What the handler does; null for no text. */
+  readonly text: string | null;
+  /** The time of the report, ISO 8601. */
+  readonly at: string;
 }
 
 /** Converts a row to a job; no other function does. */
@@ -100,6 +116,7 @@ export function toJob(row: JobRow): Job {
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     runAt: row.run_at,
+    startBy: row.start_by,
     nextRetryAt: row.next_retry_at,
     dueAt: row.due_at,
     claimNo: row.claim_no,
@@ -113,5 +130,11 @@ export function toJob(row: JobRow): Job {
     groupKey: row.group_key,
     lastError: row.last_error,
     result: row.result,
+    progress: toProgress(row.progress),
   };
+}
+
+/** jsonb has its own order of members. */
+function toProgress(stored: JobProgress | null): JobProgress | null {
+  return stored && { fraction: stored.fraction, text: stored.text, at: stored.at };
 }

@@ -12,6 +12,8 @@ create table millrace.jobs (
   id bigint not null default nextval('millrace.job_ids'),
   run_at timestamptz not null default millrace.clock(),
   created_at timestamptz not null default millrace.clock(),
+  -- The latest time of the first start: after it, the job is skipped. A start sets it to null.
+  start_by timestamptz,
   max_attempts integer not null,
   priority smallint not null default 5,
   slot smallint not null default 0,
@@ -44,6 +46,7 @@ create table millrace.jobs (
   group_key text,
   last_error text,
   result jsonb,
+  -- What the running attempt last reported: {"fraction", "text", "at"}.
   progress jsonb,
   traceparent text,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
@@ -64,6 +67,8 @@ create table millrace.jobs (
   -- ISO 8601 has four digits for a year, and clients cannot read every later time.
   constraint "run_at is in the years 1 to 9999"
     check (run_at >= timestamptz '0001-01-01 00:00:00+00' and run_at < timestamptz '10000-01-01 00:00:00+00'),
+  constraint "start_by is in the years 1 to 9999"
+    check (start_by >= timestamptz '0001-01-01 00:00:00+00' and start_by < timestamptz '10000-01-01 00:00:00+00'),
   constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
   constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),
   constraint "traceparent has at most 55 characters" check (char_length(traceparent) <= 55),
@@ -109,6 +114,9 @@ create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, c
 create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
   where unique_key is not null;
 
+-- For jobs that are too late to start. A start changes it only for a job that has a time.
+create index jobs_live_start_by on millrace.jobs_live (start_by) where start_by is not null;
+
 -- For lists of dead and failed jobs. The conditions name no column that changes at start: with `status` in one of them,
 -- that update would write every index. A live job that is neither waiting nor in flight is dead.
 create index jobs_live_dead on millrace.jobs_live (id) where due_at is null and not in_flight;
@@ -137,5 +145,6 @@ grant execute on function millrace.payload_text(jsonb) to millrace_runtime, mill
 grant select, insert, update, delete on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_runtime;
 grant select on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_operator;
 -- Applications set what they request, never what the engine decides.
-grant insert (job_type, routing_key, payload, priority, max_attempts, run_at, unique_key, group_key, traceparent),
+grant insert (job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key,
+              traceparent),
       select (id) on millrace.jobs to millrace_app;

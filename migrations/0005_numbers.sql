@@ -4,7 +4,8 @@
 -- transaction of an application would then block settle. Maintain folds them into the totals, which are never deleted:
 -- one row per series. Job types that never had a handler are one series, `_other`.
 create table millrace.job_events (
-  event text not null check (event in ('enqueued', 'succeeded', 'failed', 'retried', 'dead_lettered', 'manual_retry')),
+  event text not null check (event in
+    ('enqueued', 'succeeded', 'failed', 'retried', 'dead_lettered', 'manual_retry', 'skipped', 'cancelled')),
   job_type text not null,
   status text not null,
   count bigint not null check (count > 0)

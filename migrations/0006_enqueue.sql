@@ -49,7 +49,7 @@ create trigger count_enqueued after insert on millrace.jobs_live
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
-  group_key text default null, traceparent text default null
+  group_key text default null, traceparent text default null, start_by timestamptz default null
 ) returns table (id bigint, deduplicated boolean)
   language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
@@ -59,11 +59,11 @@ declare
 begin
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
-        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent)
+        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by)
       values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
               -- Bounded, so that the constraint refuses a number that is out of range for the column too.
               least(greatest(coalesce(enqueue.priority, 5), -1), 10), enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
-              enqueue.traceparent)
+              enqueue.traceparent, enqueue.start_by)
       on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
       returning j.id into new_id;
     if found then
@@ -105,7 +105,7 @@ begin
     select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
-                      'group_key', 'traceparent') limit 1;
+                      'group_key', 'traceparent', 'start_by') limit 1;
   end if;
   if unknown is null then
     -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
@@ -114,7 +114,7 @@ begin
            lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
              from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
                ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
-               ('traceparent', 'string')) as k(k, expected)) m
+               ('traceparent', 'string'), ('start_by', 'string')) as k(k, expected)) m
       where m.got not in (m.expected, 'null') limit 1;
   end if;
   if unknown is not null then
@@ -126,14 +126,14 @@ begin
       select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, e.value -> 'payload' as payload, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
              jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
-               routing_key text, unique_key text, group_key text, traceparent text)
+               routing_key text, unique_key text, group_key text, traceparent text, start_by timestamptz)
         where e.value ->> 'unique_key' is null
     ), inserted as (
       insert into millrace.jobs_live
-          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent)
+          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent, start_by)
         select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
                least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
-               w.group_key, w.traceparent
+               w.group_key, w.traceparent, w.start_by
           from wanted w
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = coalesce(w.routing_key, '')
           order by w.pos
@@ -147,13 +147,15 @@ begin
               order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
                        a.ord) e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer,
-             max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text)) r,
+             max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text,
+             start_by timestamptz)) r,
            lateral millrace.enqueue(r.job_type, coalesce(e.value -> 'payload', '{}'), r.run_at, coalesce(r.priority, 5),
-             r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent) q;
+             r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent,
+             r.start_by) q;
 end $$;
 
 revoke execute on all functions in schema millrace from public;
 
 grant execute on function
-  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text),
+  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz),
   millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;

@@ -3,7 +3,7 @@
 -- keep no state that a pooler could mix up.
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
--- suspect unless with_suspects. Returns a row for each job that started; `ord` is the position of its message, from 1.
+-- suspect unless with_suspects, and not too late. Returns a row for each job that started; `ord` is the position of its message, from 1.
 -- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
@@ -29,15 +29,16 @@ begin
         select k.id from millrace.jobs_live k
           where k.id = i.job_id and k.claim_no = i.claim_no and k.status = 'dispatched' and k.job_type = of_type
             and k.routing_key = of_key and (not k.suspect or with_suspects)
+            and (k.start_by < millrace.clock()) is not true
           for update skip locked
       ) j
   ), started as (
     update millrace.jobs_live j
       -- A start proves that messages of the job arrive, so only losses in a row count.
-      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, started_at = millrace.clock(),
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, start_by = null, started_at = millrace.clock(),
           updated_at = millrace.clock(),
           lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
-          message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
+          progress = null, message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
           request_id = request
       from locked l, millrace.handlers h
       where j.id = l.id and j.id = any(array(select k.id from locked k))

@@ -56,8 +56,8 @@ begin
       select g.id, (select millrace.slot_of(millrace.clock())), g.job_type, g.routing_key, g.payload, g.new_status,
         g.priority, g.attempts, g.max_attempts, g.run_at, g.claim_no, g.message_id, g.message_sent_at, g.request_id,
         g.dispatched_at, g.started_at, millrace.clock(), g.created_at, millrace.clock(), g.unique_key, g.group_key,
-        case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb, g.progress,
-        g.traceparent
+        case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb,
+        case when g.new_status <> 'succeeded' then g.progress end, g.traceparent
         from ended g
   ), answered as (
     delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))
@@ -69,8 +69,9 @@ begin
         and d.job_id = any(array(select e.id from ended e where e.status = 'dead_letter'))
   ), counted as (
     insert into millrace.job_events (event, job_type, status, count)
-      select case when g.failed then 'failed' else g.new_status end, g.job_type, g.new_status, count(*)
-        from ended g where g.failed or g.new_status = 'succeeded'
+      select e.event, g.job_type, g.new_status, count(*)
+        from ended g, lateral (
+          select g.new_status as event union all select 'failed' where g.failed) e
         group by 1, 2, 3
   ), timed as (
     insert into millrace.job_timings (job_type, outcome, wait_bucket, run_bucket, count, wait_seconds, run_seconds)
@@ -92,6 +93,16 @@ create function millrace.finish_cancelled(job_ids bigint[], reason text) returns
   as $$
   select millrace.finish(job_ids, null, array_fill('cancelled'::text, array[cardinality(job_ids)]), null,
     array_fill(reason, array[cardinality(job_ids)]), null, null)
+$$;
+
+-- Finishes jobs as skipped that are too late for their first start. Every caller has locked the rows of waiting or
+-- dispatched jobs.
+create function millrace.finish_late(job_ids bigint[]) returns setof bigint
+  language sql set search_path = pg_catalog, pg_temp
+  as $$
+  select millrace.finish(array_agg(j.id), null, array_agg('skipped'::text), null,
+      array_agg('not started by ' || to_char(j.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), null, null)
+    from millrace.jobs_live j where j.id = any(job_ids) having count(*) > 0
 $$;
 
 -- Makes jobs dead letters. Every caller has locked the rows and checked their state. The arrays are parallel; a job
@@ -145,8 +156,8 @@ begin
 end $$;
 
 revoke execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
-  millrace.finish_cancelled(bigint[], text), millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean)
-  from public;
+  millrace.finish_cancelled(bigint[], text), millrace.finish_late(bigint[]),
+  millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean) from public;
 grant execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
-  millrace.finish_cancelled(bigint[], text), millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean)
-  to millrace_runtime;
+  millrace.finish_cancelled(bigint[], text), millrace.finish_late(bigint[]),
+  millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean) to millrace_runtime;

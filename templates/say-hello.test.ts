@@ -4,7 +4,8 @@ import sayHello from './say-hello.ts';
 
 test('greets by name', async () => {
   const attempt = { number: 1, max: 5, isLast: false };
-  const context = { jobId: '1', attempt, signal: new AbortController().signal, log: console as never };
+  const { signal } = new AbortController();
+  const context = { jobId: '1', attempt, signal, log: console as never, progress: () => undefined };
 
   const result = await sayHello.run({ ...context, payload: { name: 'Ada' } });
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Scope } from '../../core/access/scopes.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { retryJob } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/redrive.ts';
 import { pageJobs } from '../../core/look/page-jobs.ts';
 import { forbidden } from '../authenticate.ts';
 import { databaseProblem } from '../database-problem.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { retryJob } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/redrive.ts';
 import { snakeCase } from '../../core/json.ts';
 import { type PinnedJobFilter, pageJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';

@@ -12,7 +12,7 @@ import type { Job } from '../../core/job.ts';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
 import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
-import type { RetryAnswer } from '../../core/jobs/retry.ts';
+import type { RetryAnswer } from '../../core/jobs/redrive.ts';
 import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
 import type { HandlerNumbers } from '../../core/numbers/read-metrics.ts';

@@ -17,7 +17,7 @@ import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { insertJob } from '../../core/jobs/enqueue.ts';
-import { retryJob } from '../../core/jobs/retry.ts';
+import { retryJob } from '../../core/jobs/redrive.ts';
 import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
 import { readHandlerNumbers } from '../../core/numbers/read-metrics.ts';

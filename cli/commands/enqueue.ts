@@ -10,7 +10,7 @@ import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples, rewordErrors } from '../options/action.ts';
-import { duration, jobName, jobType as jobTypeOf, key, time, whole } from '../options/values.ts';
+import { duration, jobName, jobType as jobTypeOf, key, time, timeOrDuration, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -19,6 +19,7 @@ import { watchJob } from './watch-job.ts';
 interface EnqueueFlags {
   readonly at?: Date;
   readonly in?: Duration;
+  readonly startBy?: Date | Duration;
   readonly priority?: number;
   readonly maxAttempts?: number;
   readonly routingKey?: string;
@@ -38,6 +39,11 @@ export function addEnqueue(program: Command): void {
     .description('insert a job and print its id')
     .option('--at <time>', 'earliest start, such as 2030-01-31T12:00:00Z; a date alone is midnight UTC', time)
     .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
+    .option(
+      '--start-by <when>',
+      'skip the job if it has not started by this time, or within this time when due',
+      timeOrDuration,
+    )
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
     .option('--routing-key <key>', 'the routing key of the handler', jobName)
@@ -83,8 +89,8 @@ async function runEnqueue(
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
-  const { at: runAt, in: delay, priority, maxAttempts, uniqueKey, groupKey } = options;
-  const job: NewJob = { ...address, payload, runAt, delay, priority, maxAttempts, uniqueKey, groupKey };
+  const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
+  const job: NewJob = { ...address, payload, runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey };
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);

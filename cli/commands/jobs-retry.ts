@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RetryAnswer } from '../../core/jobs/retry.ts';
+import type { RetryAnswer } from '../../core/jobs/redrive.ts';
 import { EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
 import { jobIds } from '../options/values.ts';

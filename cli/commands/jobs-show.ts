@@ -40,12 +40,14 @@ function show({ job, attempts, moreAttempts, waiting }: SeenJob): void {
     ['handler', handlerName(job)],
     ['status', job.status],
     ['attempts', `${job.attempts} of ${job.maxAttempts}`],
+    ['progress', progressLine(job.progress)],
     ['waiting', waiting],
     ['priority', job.priority],
     ['unique key', job.uniqueKey],
     ['group key', job.groupKey],
     ['created', job.createdAt],
     ['run at', job.runAt],
+    ['start by', job.startBy],
     ['next retry', job.nextRetryAt],
     ['dispatched', job.dispatchedAt],
     ['started', job.startedAt],
@@ -58,6 +60,14 @@ function show({ job, attempts, moreAttempts, waiting }: SeenJob): void {
     ['stack', attempts?.[0]?.errorStacktrace],
   ]);
   suggest(suggestion(job));
+}
+
+/** Returns a line such as `40 %   8 of 20 pages   at 2026-03-01T10:00:00.000Z`. */
+function progressLine(progress: SeenJob['job']['progress']): string | null {
+  // Hidden from a key without jobs:read.
+  if (!progress) return null;
+  const { fraction, text, at } = progress;
+  return [fraction === null ? '' : `${Math.floor(fraction * 100)} %`, text, `at ${at}`].filter(Boolean).join('   ');
 }
 
 /** Returns JSON over several lines on a terminal, and one line in a pipe; undefined means that it is hidden. */

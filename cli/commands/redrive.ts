@@ -42,7 +42,7 @@ interface RedriveOptions extends FilterOptions {
 type Options = RedriveOptions & GlobalOptions;
 
 const MORE_HELP = `
-With --rate, and over the API, the dispatcher moves the jobs: it wakes up within a minute if it is idle, and after an
+With --rate, and over the API, the dispatcher moves the jobs: it wakes up within two minutes if it is idle, and after an
 interruption it catches up by at most five seconds' worth of jobs. Otherwise this command moves them, as fast as
 possible. Ctrl-C cancels the redrive; jobs already moved are not moved back. If this command dies, the dispatcher
 continues the redrive; to stop it, run npx millrace redrives cancel with its number. With --via-sqs, one move task

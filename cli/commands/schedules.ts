@@ -18,7 +18,7 @@ const HEADINGS = ['SCHEDULE', 'HANDLER', 'WHEN', 'ZONE', 'STATE', 'LAST TICK', '
 
 /** `millrace schedules [list] | next | run | pause | resume | create | delete` */
 export function addSchedules(program: Command): void {
-  const schedules = program.command('schedules').description('list, run, pause, create and delete schedules');
+  const schedules = program.command('schedules').description('list, run, pause, resume, create and delete schedules');
   schedules.addHelpText(
     'after',
     examples('schedules', 'schedules next nightly-report', 'schedules pause nightly-report'),

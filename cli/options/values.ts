@@ -88,6 +88,13 @@ export function time(text: string): Date {
   throw new InvalidArgumentError('Expected a time with a time zone, such as 2030-01-31T12:00:00Z, or a date.');
 }
 
+/** Accepts a time or a duration. */
+export function timeOrDuration(text: string): Date | Duration {
+  if (isDuration(text)) return text;
+  if (/^\d{4}-/.test(text)) return time(text);
+  throw new InvalidArgumentError('Expected a time such as 2030-01-31T12:00:00Z, or a duration such as 10m.');
+}
+
 /** Rejects the 30th of February, which JavaScript reads as a day in March. */
 function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);

@@ -14,7 +14,7 @@ const WATCH_PAUSE_MS = 500;
 const LONGEST_STILLNESS_MS = 10_000;
 
 const ROW_IS_HELD = 'an open transaction locks rows of these jobs';
-const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle, it wakes up once a minute.';
+const DISPATCHER_IS_AWAY = 'is the dispatcher running? When idle, it wakes up within two minutes.';
 
 interface Asked {
   readonly filter: PinnedFilter;

@@ -17,6 +17,12 @@ export interface RunContext<Payload> {
   /** Aborts at the handler's timeout; pass it to every call that waits. */
   readonly signal: AbortSignal;
   readonly log: Log<string>;
+  /**
+   * Reports how far the attempt is, for `jobs show` and the API: a fraction from 0 to 1, and what it does. Call it as
+   * often as you like: the newest report is stored once a second, and a report never fails or delays the attempt. A
+   * fraction outside these bounds is moved to them, and one that is not a number is stored as unknown.
+   */
+  progress(fraction: number, text?: string): void;
 }
 
 /** An option whose default the environment may set. */

@@ -10,6 +10,11 @@ export interface EnqueueOptions {
   readonly runAt?: Date | undefined;
   /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
   readonly delay?: Duration | undefined;
+  /**
+   * Latest start of the first attempt: a time, or a duration after the run time. If the job has not started by then, it
+   * becomes `skipped`. Default: none.
+   */
+  readonly startBy?: Date | Duration | undefined;
   /** Priority from 0 to 9; lower numbers run first. Default 5. */
   readonly priority?: number | undefined;
   /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
@@ -40,12 +45,24 @@ export function checkOptions(options: EnqueueOptions, place: string): void {
   if (delay !== undefined && seconds(delay, `${place}delay`) > LONGEST_DELAY_SECONDS) {
     throw new SettingError(`${place}delay`, 'at most 36500d', delay);
   }
+  checkStartBy(options, place);
   if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
   if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, ...ATTEMPTS_BOUNDS);
   for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
   if (options.traceparent !== undefined && typeof options.traceparent !== 'string') {
     throw new SettingError(`${place}traceparent`, 'text', options.traceparent);
   }
+}
+
+function checkStartBy({ runAt, startBy }: EnqueueOptions, place: string): void {
+  if (startBy === undefined) return;
+  const field = `${place}startBy`;
+  if (!(startBy instanceof Date)) {
+    if (seconds(startBy, field) <= LONGEST_DELAY_SECONDS) return;
+    throw new SettingError(field, 'a time, or at most 36500d', startBy);
+  }
+  if (!isInYears(startBy)) throw new SettingError(field, 'a valid Date between the years 1 and 9999', startBy);
+  if (runAt !== undefined && startBy < runAt) throw new SettingError(field, 'a time that is not before runAt', startBy);
 }
 
 function checkKey(field: string, key: unknown): void {
@@ -78,7 +95,7 @@ export function checkHandler(handler: unknown, place: string): void {
   );
 }
 
-const NAMES = ['runAt', 'delay', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'traceparent'];
+const NAMES = ['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'traceparent'];
 
 /** Rejects a mistyped option, which JavaScript would ignore without an error. */
 export function checkNames(options: object, place: string): void {

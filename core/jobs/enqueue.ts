@@ -49,7 +49,12 @@ const ENQUEUE_JOB = `
     from millrace.enqueue($1, $2::pg_catalog.text::pg_catalog.jsonb,
       coalesce($3::pg_catalog.timestamptz,
         millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(secs => $4::pg_catalog.float8)),
-      coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10)`;
+      coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10,
+      coalesce($11::pg_catalog.timestamptz,
+        coalesce($3::pg_catalog.timestamptz,
+            millrace.clock()
+              operator(pg_catalog.+) pg_catalog.make_interval(secs => coalesce($4::pg_catalog.float8, 0)))
+          operator(pg_catalog.+) pg_catalog.make_interval(secs => $12::pg_catalog.float8)))`;
 
 /**
  * Enqueues one job.
@@ -71,26 +76,37 @@ export async function enqueue<Schema extends PayloadSchema>(
 /** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
 export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enqueued> {
   checkOptions(job, '');
-  const { runAt, delay, priority, maxAttempts, uniqueKey, groupKey } = job;
+  const { runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = job;
   const wait = delay === undefined ? null : seconds(delay, 'delay');
   const times = [runAt?.toISOString() ?? null, wait];
   const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null, job.traceparent ?? null];
-  const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys];
+  const latest = startBy instanceof Date ? [startBy.toISOString(), null] : [null, startWithin(startBy) ?? null];
+  const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys, ...latest];
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
   if (row) return row;
   throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
 
+/** Returns the seconds from the run time to the latest start; undefined for a time. */
+function startWithin(startBy: EnqueueOptions['startBy']): number | undefined {
+  return startBy === undefined || startBy instanceof Date ? undefined : seconds(startBy, 'startBy');
+}
+
 const ENQUEUE_JOBS = `
   with item as (
-    select item operator(pg_catalog.-) 'delay' operator(pg_catalog.||)
-             case when item operator(pg_catalog.?) 'delay'
-               then pg_catalog.jsonb_build_object('run_at', millrace.clock() operator(pg_catalog.+)
-                 pg_catalog.make_interval(secs => (item operator(pg_catalog.->>) 'delay')::pg_catalog.float8))
+    select item operator(pg_catalog.-) array['delay', 'start_within']
+             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'delay'
+               then pg_catalog.jsonb_build_object('run_at', t.run_at) else '{}' end
+             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'start_within'
+               then pg_catalog.jsonb_build_object('start_by', t.run_at operator(pg_catalog.+)
+                 pg_catalog.make_interval(secs => (item operator(pg_catalog.->>) 'start_within')::pg_catalog.float8))
                else '{}' end as job, position
       from pg_catalog.jsonb_array_elements($1::pg_catalog.text::pg_catalog.jsonb)
-        with ordinality as i(item, position)
+        with ordinality as i(item, position),
+        lateral (select coalesce((item operator(pg_catalog.->>) 'run_at')::pg_catalog.timestamptz,
+          millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(
+            secs => coalesce((item operator(pg_catalog.->>) 'delay')::pg_catalog.float8, 0))) as run_at) t
   )
   select id::pg_catalog.text as id, deduplicated
     from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item)) order by position`;
@@ -160,6 +176,8 @@ function recordText({ jobType, routingKey, payload, ...options }: NewJob): strin
     routing_key: routingKey,
     run_at: options.runAt,
     delay: options.delay === undefined ? undefined : seconds(options.delay, 'delay'),
+    start_by: options.startBy instanceof Date ? options.startBy : undefined,
+    start_within: startWithin(options.startBy),
     priority: options.priority,
     max_attempts: options.maxAttempts,
     unique_key: options.uniqueKey,

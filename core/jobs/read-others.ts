@@ -3,7 +3,8 @@ import type { Database } from '../postgres/database.ts';
 import { isStatementError } from '../postgres/statement-errors.ts';
 import type { Begun, LiveRow, StartAnswer, StartBatch, StartRequest } from './start-answer.ts';
 
-// Starts nothing, but cancels jobs that have a cancel request. Locked rows are skipped, so the statement never waits.
+// Starts nothing, but ends jobs that have a cancel request or are too late to start. Locked rows are skipped, so the
+// statement never waits.
 // It returns each row as it was before, which the decision table requires.
 const READ_OTHERS = `
   with input as materialized (
@@ -21,11 +22,21 @@ const READ_OTHERS = `
   ), cancelled as (
     select millrace.finish_cancelled(array_agg(l.id), 'cancelled on request') as id from cancelling l
       having count(*) > 0
+  ), late as materialized (
+    select j.id from millrace.jobs_live j
+      join input i on i.job_id = j.id and i.claim_no = j.claim_no
+      join here using (epoch)
+      where j.status = 'dispatched' and j.job_type = $5 and j.routing_key = $6 and not $8
+        and j.start_by < millrace.clock() and j.id not in (select id from cancelling)
+      order by j.id for update of j skip locked
+  ), skipped as (
+    select millrace.finish_late(array_agg(l.id)) as id from late l having count(*) > 0
   )
   select j.status, j.claim_no as "claimNo", j.job_type as "jobType", j.routing_key as "routingKey",
          j.message_id as "messageId", j.request_id as "requestId", j.suspect,
          left(j.traceparent, 55) as traceparent,
          (extract(epoch from j.message_sent_at) * 1000)::bigint as "sentAt", x.id is not null as cancelled,
+         s.id is not null as late,
          a.again, case when a.again then millrace.payload_text(j.payload) end as payload,
          coalesce(j.attempts, 0) as attempt, coalesce(j.max_attempts, 0) as "maxAttempts",
          i.job_id <= here.last_value as issued, i.epoch = here.epoch as native,
@@ -38,12 +49,14 @@ const READ_OTHERS = `
     cross join lateral (select coalesce(j.status = 'running' and j.request_id = $7 and j.claim_no = i.claim_no
                                  and j.message_id = i.message_id, false) as again) a
     left join cancelled x on x.id = i.job_id
+    left join skipped s on s.id = i.job_id
     order by i.ord`;
 
 interface OtherJob extends LiveRow {
   suspect: boolean | null;
   traceparent: string | null;
   cancelled: boolean;
+  late: boolean;
   again: boolean;
   payload: string | null;
   attempt: number;
@@ -111,6 +124,7 @@ function toAnswer(row: OtherJob, claimNo: string | undefined, batch: StartBatch)
 function verdictOf(row: OtherJob, startable: boolean, suspects: boolean): StartAnswer['verdict'] {
   if (row.again) return 'started';
   if (row.cancelled) return 'cancelled';
+  if (row.late) return 'late';
   if (!startable) return 'none';
   return row.suspect && !suspects ? 'suspect' : 'busy';
 }

@@ -20,6 +20,8 @@ export type StartVerdict =
   | 'suspect'
   /** A cancel request cancelled the job before its start. */
   | 'cancelled'
+  /** The time by which the job had to start is over, and the job is skipped. */
+  | 'late'
   /** The job could be started, but another transaction has locked its row. */
   | 'busy'
   /** The message does not start the job; from `row`, `decide` determines what to do with the message. */

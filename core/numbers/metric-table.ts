@@ -99,6 +99,8 @@ export const CLOUDWATCH_METRICS = {
   Retried: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
   DeadLettered: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
   ManualRetry: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  Skipped: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
+  Cancelled: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'dispatcher' },
   DueJobs: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
   OldestDueAge: { unit: 'Seconds', dimensions: OF_ALL, from: 'dispatcher' },
   DispatchErrors: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },

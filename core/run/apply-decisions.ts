@@ -5,8 +5,8 @@ import { start } from '../jobs/start.ts';
 import type { StartAnswer } from '../jobs/start-answer.ts';
 import { type BatchDeps, bounce, type Disposal } from './batch.ts';
 import { type Decision, type Delivery, decide, type Step } from './decide.ts';
-import { readFinished } from './finished.ts';
 import { deliveryFields } from './log-fields.ts';
+import { readFinished } from './read-jobs.ts';
 
 interface Answered {
   readonly delivery: Delivery;

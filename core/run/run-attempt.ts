@@ -14,6 +14,7 @@ import { isInstance } from '../thrown.ts';
 import type { Time } from '../time.ts';
 import { traceAttempt } from '../tracing.ts';
 import { attemptFields } from './log-fields.ts';
+import type { LatestProgress } from './progress.ts';
 import { resultJson } from './result.ts';
 
 /** A started attempt, ready to run. */
@@ -26,6 +27,8 @@ export interface Attempt {
   readonly max: number;
   /** The trace that enqueued the job. */
   readonly traceparent: string | null;
+  /** Receives what the handler reports. */
+  readonly progress: LatestProgress;
 }
 
 export interface AttemptDeps {
@@ -97,6 +100,7 @@ function contextOf(
     attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
     log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
+    progress: (fraction, text) => attempt.progress.report(fraction, text),
   };
 }
 

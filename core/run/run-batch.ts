@@ -6,10 +6,10 @@ import { applyDecisions } from './apply-decisions.ts';
 import { type BatchDeps, bounce, type Disposal, fits, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { batchFields } from './log-fields.ts';
+import { findSuspects } from './read-jobs.ts';
 import { releaseUnstarted } from './release-unstarted.ts';
 import { runWave, type WaveRun } from './run-wave.ts';
 import { type BatchResponse, type DecodedBatch, decodeBatch, type SqsEvent, type SqsRecord } from './sqs-event.ts';
-import { findSuspects } from './suspects.ts';
 import type { UncaughtError } from './uncaught-errors.ts';
 
 /** How long the runtime may take to report an error to Lambda, in milliseconds. */

@@ -5,6 +5,7 @@ import { type BatchDeps, type Disposal, fits, type Invocation } from './batch.ts
 import type { Delivery } from './decide.ts';
 import { endEarly, type OpenJob, postpone, type StartedJob } from './end-early.ts';
 import type { SettledRun } from './log-fields.ts';
+import { LatestProgress, storeProgress } from './progress.ts';
 import { type AttemptDeps, runAttempt } from './run-attempt.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
 import type { TakeOverReport } from './take-over.ts';
@@ -105,7 +106,8 @@ async function enter(deps: AttemptDeps & BatchDeps, run: WaveRun, one: OpenJob, 
 function openJob({ time }: AttemptDeps, job: StartedJob): OpenJob {
   const { jobId, claimNo } = job.delivery.message;
   const { payload, attempt: number, maxAttempts: max, traceparent } = job.answer;
-  const attempt = { jobId, claimNo, payload, number, max, traceparent };
+  const progress = new LatestProgress();
+  const attempt = { jobId, claimNo, payload, number, max, traceparent, progress };
   return { job, attempt, entered: false, begun: time.now(), result: undefined };
 }
 
@@ -120,7 +122,10 @@ interface Running {
   readonly decided: Promise<unknown>;
 }
 
-/** Settles one group at a time. What could not be settled remains in `open`, for the next group or for the end. */
+/**
+ * Settles one group at a time, and stores what the other jobs report. What could not be settled remains in `open`, for
+ * the next group or for the end.
+ */
 async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided }: Running): Promise<void> {
   const { time } = deps;
   for (let pause = SETTLE_EVERY_MS; ; ) {
@@ -133,8 +138,21 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
       const left = new Set(await settleOnce(deps, run, group));
       for (const one of group) if (!left.has(one)) open.delete(one.delivery);
     }
+    await storeReports(deps, run, open);
     pause = Math.max(0, SETTLE_EVERY_MS - (time.now() - begun));
   }
+}
+
+/** Stores the newest report of each running job. A report is an ornament: without the database, it is dropped. */
+async function storeReports({ db, log }: BatchDeps, { invocation }: WaveRun, open: Open): Promise<void> {
+  const reported = [...open.values()].flatMap(({ attempt: { jobId, claimNo, progress }, result }) => {
+    const report = result === undefined ? progress.take() : undefined;
+    return report ? [{ jobId, claimNo, ...report }] : [];
+  });
+  if (reported.length === 0) return;
+  await storeProgress(db, invocation.awsRequestId, reported).catch((error: unknown) =>
+    log.warn('progress_failed', { error, jobs: reported.length }),
+  );
 }
 
 /**

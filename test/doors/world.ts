@@ -10,6 +10,8 @@ export interface Wish {
   /** JSON text. Default: `{}`. */
   readonly payload?: string;
   readonly runAt?: string;
+  /** A time; the library, the API and the command line accept a duration, too. */
+  readonly startBy?: string;
   readonly uniqueKey?: string;
   readonly groupKey?: string;
   readonly routingKey?: string;
@@ -80,9 +82,10 @@ function sqlDoors({ sql }: Engine): Doors['sql'] {
 }
 
 function libraryDoors({ database: { pool }, definition }: Engine): Doors['library'] {
-  const options = ({ runAt, payload: _, routingKey: __, jobType: ___, ...rest }: Wish) => ({
+  const options = ({ runAt, startBy, payload: _, routingKey: __, jobType: ___, ...rest }: Wish) => ({
     ...rest,
     ...(runAt !== undefined && { runAt: new Date(runAt) }),
+    ...(startBy !== undefined && { startBy: /^\d+[smhd]$/.test(startBy) ? startBy : new Date(startBy) }),
   });
   const addressed = ({ routingKey, jobType }: Wish) => ({
     ...definition,
@@ -127,6 +130,7 @@ function columnsOf(wish: Wish): [string, unknown][] {
   const all: [string, unknown][] = [
     ['payload', wish.payload],
     ['run_at', wish.runAt],
+    ['start_by', wish.startBy],
     ['unique_key', wish.uniqueKey],
     ['group_key', wish.groupKey],
     ['routing_key', wish.routingKey],

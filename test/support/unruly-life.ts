@@ -90,7 +90,7 @@ async function checkCounters(engine: Engine, jobs: readonly Standing[]): Promise
            count(*) filter (where outcome = 'failed')::integer as failed from millrace.job_attempts`);
 
   expect(events('enqueued')).toBe(jobs.length);
-  expect(events('succeeded')).toBe(jobs.filter(({ status }) => status === 'succeeded').length);
+  for (const ended of ENDED) expect(events(ended)).toBe(jobs.filter(({ status }) => status === ended).length);
   expect(events('failed')).toBe(events('retried') + events('dead_lettered') + events('failed', 'cancelled'));
   expect(events('retried')).toBe(kept!.failed);
   expect(events('dead_lettered')).toBe(kept!.dead);

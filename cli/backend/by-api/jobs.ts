@@ -87,7 +87,7 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
 
 async function enqueue(client: Client, { payload, ...job }: NewJob) {
   const rest = JSON.stringify({
-    ...{ job_type: job.jobType, run_at: job.runAt, delay: job.delay, priority: job.priority },
+    ...{ job_type: job.jobType, run_at: job.runAt, delay: job.delay, start_by: job.startBy, priority: job.priority },
     ...{ max_attempts: job.maxAttempts, routing_key: job.routingKey || undefined },
     ...{ unique_key: job.uniqueKey, group_key: job.groupKey },
   });

@@ -9,11 +9,12 @@ const PAYLOAD = String.raw`{"n": 12345678901234567890.10, "list": [1, {"id": "no
 const INSERT = `
   insert into millrace.jobs_live
       (job_type, payload, status, attempts, max_attempts, claim_no, next_retry_at, lease_expires_at, last_error, result,
-       started_at, dispatched_at)
+       started_at, dispatched_at, progress)
     values ('mail', $1::jsonb, $2, 1, 5, case when $2 <> 'pending' then 7 end,
             case when $2 = 'failed' then now() + interval '1 day' end,
             case when $2 = 'running' then now() + interval '1 hour' end, 'Error: no', null,
-            case when $2 = 'running' then now() end, case when $2 = 'running' then now() end)
+            case when $2 = 'running' then now() end, case when $2 = 'running' then now() end,
+            case when $2 = 'running' then jsonb '{"fraction": 0.5, "text": null, "at": "2026-03-01T10:00:00.000Z"}' end)
     returning id`;
 
 async function insert(status: 'pending' | 'failed' | 'running' | 'dead_letter'): Promise<string> {
@@ -59,6 +60,7 @@ it.each([
   [['jobs', 'show', pending]],
   [['jobs', 'show', pending, '--json']],
   [['jobs', 'show', failed, '--json']],
+  [['jobs', 'show', running]],
   [['jobs', 'show', running, '--json']],
   [['jobs', 'show', dead]],
   [['jobs', 'show', dead, '--json']],

@@ -47,7 +47,7 @@ describe('a mistake that JavaScript accepts', () => {
   const unsafe = (options: object) => enqueue(database.pool, note, { note: '' }, options);
 
   it.each(['uniquekey', 'unique_key', 'runat', 'prio'])('is refused when it is an unknown option: %s', async (name) => {
-    const sentence = `${name}: unknown option; the options are runAt, delay, priority,`;
+    const sentence = `${name}: unknown option; the options are runAt, delay, startBy, priority,`;
 
     await expect(unsafe({ [name]: 'x' })).rejects.toMatchObject({ name: 'SettingError', field: name });
     await expect(unsafe({ [name]: 'x' })).rejects.toThrow(sentence);

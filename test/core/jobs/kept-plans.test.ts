@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cancel } from '../../../core/jobs/cancel.ts';
-import { redrive } from '../../../core/jobs/redrive.ts';
-import { retryJob } from '../../../core/jobs/retry.ts';
+import { redrive, retryJob } from '../../../core/jobs/redrive.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
 import type { Outcome } from '../../../core/outcome.ts';

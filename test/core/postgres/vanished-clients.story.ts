@@ -4,7 +4,7 @@ import { recordDead } from '../../../core/dead-letters/record-dead.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { claim } from '../../../core/jobs/claim.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
-import { retryJob } from '../../../core/jobs/retry.ts';
+import { retryJob } from '../../../core/jobs/redrive.ts';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
 import { type Database, openDatabase } from '../../../core/postgres/database.ts';

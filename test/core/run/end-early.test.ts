@@ -4,6 +4,7 @@ import { defineHandler } from '../../../core/handler/handler.ts';
 import { retry } from '../../../core/handler/retry-policy.ts';
 import { openLog } from '../../../core/log.ts';
 import { endEarly, type OpenJob } from '../../../core/run/end-early.ts';
+import { LatestProgress } from '../../../core/run/progress.ts';
 import type { AttemptDeps } from '../../../core/run/run-attempt.ts';
 import { systemTime } from '../../../core/time.ts';
 
@@ -19,7 +20,7 @@ const deps: AttemptDeps = {
 function openJob(jobId: string, result?: string): OpenJob {
   const claim = { jobId, claimNo: '1' };
   const sqs = { messageId: jobId, receiptHandle: jobId, sentAt: 0, receiveCount: 1 };
-  const attempt = { ...claim, payload: '{}', number: 1, max: 1, traceparent: null };
+  const attempt = { ...claim, payload: '{}', number: 1, max: 1, traceparent: null, progress: new LatestProgress() };
   const answer = { verdict: 'started', row: null, issued: true, native: true, waitSeconds: 0 } as const;
   const ended = { overstayed: false, number: 1, max: 1, durationMs: 1 };
   return {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineHandler, type HandlerDefinition, type RunContext } from '../../../core/handler/handler.ts';
 import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
 import { openLog } from '../../../core/log.ts';
+import { LatestProgress } from '../../../core/run/progress.ts';
 import { runAttempt } from '../../../core/run/run-attempt.ts';
 import { hastyTime } from '../../support/database-engine.ts';
 
@@ -23,7 +24,7 @@ export function attemptOf(definition: HandlerDefinition, { payload = '{}', numbe
   const log = openLog(() => undefined);
   return runAttempt(
     { definition, policy, time: hastyTime, log, random: () => 0.5 },
-    { jobId: '7', claimNo: '3', payload, number, max: 4, traceparent: null },
+    { jobId: '7', claimNo: '3', payload, number, max: 4, traceparent: null, progress: new LatestProgress() },
   );
 }
 

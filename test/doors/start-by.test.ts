@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { maintain } from '../../core/dispatch/maintain.ts';
+import { openLog } from '../../core/log.ts';
+import { QUEUE } from '../support/database-engine.ts';
+import { each, openDoors, same, type Wish } from './world.ts';
+
+const { engine, sql, library, text, cli } = await openDoors();
+const all = { ...sql, ...library, ...text };
+const withDurations = { ...library, ...text };
+
+const RUN_AT = '2030-01-31T12:00:00.000Z';
+const PAST = '2020-01-01T00:00:00.000Z';
+const log = openLog(() => undefined);
+
+/** One round of the dispatcher's upkeep. */
+const upkeep = () => maintain({ db: engine.db, log, reported: new Set() });
+
+async function startByOf(id: string): Promise<string | undefined> {
+  const rows = await engine.sql<{ start_by: Date }>('select start_by from millrace.jobs where id = $1', [id]);
+  return rows[0]?.start_by?.toISOString();
+}
+
+/** Enqueues one job that must start within ten minutes, and claims it. */
+async function deliverOne(startBy = '10 minutes') {
+  const rows = await engine.sql<{ id: string }>(
+    `select id::text from millrace.enqueue('work', start_by => millrace.clock() + $1::interval)`,
+    [startBy],
+  );
+  await engine.dispatch();
+  return { id: rows[0]!.id, records: engine.queues.receive(QUEUE, 10) };
+}
+
+describe('start_by', () => {
+  it('has the same meaning in every interface', async () => {
+    const wish: Wish = { runAt: RUN_AT, startBy: '2030-01-31T12:10:00.000Z' };
+
+    const answers = await each(all, async (door) => {
+      const answer = await door(wish);
+      return 'refused' in answer ? answer.refused : startByOf(answer.id);
+    });
+
+    expect(answers).toEqual(same(all, '2030-01-31T12:10:00.000Z'));
+  });
+
+  it.each([
+    ['10m', '2030-01-31T12:10:00.000Z'],
+    ['0s', RUN_AT],
+    ['2d', '2030-02-02T12:00:00.000Z'],
+  ])('counts the duration %s from the run time', async (startBy, stored) => {
+    const answers = await each(withDurations, async (door) => {
+      const answer = await door({ runAt: RUN_AT, startBy });
+      return 'refused' in answer ? answer.refused : startByOf(answer.id);
+    });
+
+    expect(answers).toEqual(same(withDurations, stored));
+  });
+
+  it.each([
+    ['infinity', 'start_by is in the years 1 to 9999'],
+    ['10000-01-01T00:00:00Z', 'start_by is in the years 1 to 9999'],
+    ['2030-13-01T00:00:00Z', 'date/time field value out of range'],
+  ])('is refused with its name and a reason by every interface: %s', async (startBy, ofDatabase) => {
+    const answers = await each(all, (door) => door({ startBy }));
+
+    for (const [name, answer] of Object.entries(answers)) {
+      const sentence = name in sql ? ofDatabase : /start.?by.*expected a (valid Date|time)/is;
+      expect(answer, name).toEqual({ refused: expect.stringMatching(sentence) });
+    }
+  });
+
+  it.each(['2030-01-31T11:59:59Z', '40000d'])('is refused when no start can meet it: %s', async (startBy) => {
+    const answers = await each(withDurations, (door) => door({ runAt: RUN_AT, startBy }));
+
+    for (const [name, answer] of Object.entries(answers)) {
+      expect(answer, name).toEqual({ refused: expect.stringMatching(/start.?by/i) });
+    }
+  });
+});
+
+describe('a job that has not started by its time', () => {
+  it.each([
+    [
+      'waits for its run time',
+      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '2 hours'`,
+    ],
+    ['has no handler', `start_by => millrace.clock() + interval '1 hour', routing_key => 'none'`],
+    ['was enqueued too late', `start_by => '${PAST}'`],
+  ])('is skipped when it %s', async (_what, given) => {
+    const rows = await engine.sql<{ id: string }>(`select id::text from millrace.enqueue('work', ${given})`);
+    const other = await engine.enqueue();
+    await engine.advance(3601);
+
+    await upkeep();
+
+    const state = await engine.state(rows[0]!.id);
+    expect(state).toMatchObject({ status: 'skipped', attempts: 0 });
+    expect(state.last_error).toMatch(/^not started by 20\d\d-\d\d-\d\dT.*Z$/);
+    expect((await engine.state(other)).status).toBe('pending');
+    expect(await engine.sql(`select from millrace.job_events where event = 'skipped'`)).toHaveLength(0);
+    expect(await engine.sql(`select count from millrace.job_event_totals where event = 'skipped'`)).toEqual([
+      { count: '1' },
+    ]);
+  });
+
+  it('is skipped by its handler when its message comes too late, and the others of the batch run', async () => {
+    const { id, records } = await deliverOne();
+    const others = await engine.deliver(2);
+    await engine.advance(601);
+
+    const ran = await engine.run([...records, ...others.records]);
+
+    expect(ran).toMatchObject({ failed: [], exited: false });
+    expect(engine.runs.toSorted()).toEqual(others.ids.toSorted());
+    expect(await engine.state(id)).toMatchObject({ status: 'skipped', attempts: 0 });
+  });
+
+  it('is skipped after its message was lost', async () => {
+    const { id } = await deliverOne();
+    await engine.advance(86_400);
+
+    await engine.rescue();
+    await upkeep();
+
+    expect(await engine.state(id)).toMatchObject({ status: 'skipped', attempts: 0 });
+  });
+
+  it('is cancelled instead if that was requested first', async () => {
+    const { id, records } = await deliverOne();
+    await engine.sql('select millrace.cancel($1)', [id]);
+    await engine.advance(601);
+
+    await engine.run(records);
+
+    expect(await engine.state(id)).toMatchObject({ status: 'cancelled', last_error: 'cancelled on request' });
+  });
+
+  it('frees its unique key', async () => {
+    await engine.sql(`select millrace.enqueue('work', unique_key => 'k', start_by => '${PAST}')`);
+    await upkeep();
+
+    const rows = await engine.sql(`select deduplicated from millrace.enqueue('work', unique_key => 'k')`);
+
+    expect(rows).toEqual([{ deduplicated: false }]);
+  });
+});
+
+it('retries a job that started in time and failed, however late', async () => {
+  const { id, records } = await deliverOne();
+  engine.work = () => {
+    throw new Error('down');
+  };
+  await engine.run(records);
+  await engine.advance(3600);
+  await upkeep();
+  await engine.dispatch();
+  engine.work = () => undefined;
+
+  await engine.run(engine.queues.receive(QUEUE, 10));
+
+  expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 2 });
+});
+
+it('shows the time until the job has started', async () => {
+  const { id, records } = await deliverOne();
+  const before = JSON.parse((await cli(['jobs', 'show', id, '--json'])).stdout);
+  await engine.run(records);
+  const after = JSON.parse((await cli(['jobs', 'show', id, '--json'])).stdout);
+
+  expect(Date.parse(before.start_by) - Date.parse(before.run_at)).toBe(600_000);
+  expect(after.start_by).toBeNull();
+});
