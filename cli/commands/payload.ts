@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { loadJobType, loadOne } from '../../core/catalog/catalog.ts';
-import type { CatalogFailure, ImportedHandler } from '../../core/catalog/import-handler.ts';
+import type { CatalogFailure } from '../../core/catalog/catalog-failure.ts';
+import type { ImportedHandler } from '../../core/catalog/import-handler.ts';
 import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
@@ -9,7 +10,9 @@ import { checkPayloadText } from '../../core/handler/payload.ts';
 import { checkPayloadForAll, type NamedSchema } from '../../core/handler/payload-for-all.ts';
 import { ALL_KEYS } from '../../core/jobs/enqueue-options.ts';
 import { withoutMark } from '../../core/text.ts';
-import { findAbove } from '../../local/find-above.ts';
+import type { FoundAbove } from '../../local/find-above.ts';
+import { withCompiler } from '../../local/functions/compiler.ts';
+import { findHandlers } from '../../local/handlers-folder.ts';
 import { assertTrustedCode } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -53,13 +56,17 @@ function looksLikeFile(text: string): boolean {
   return /^@|^[^\s{["]+\.json$/.test(text) || (/^[^\s{["]/.test(text) && text.length < 1000 && existsSync(text));
 }
 
-/** Returns the schemas of the handlers in the `functions/handlers` of this project. */
+/** Returns the schemas of the handlers in the handlers folder of this project. */
 async function findSchemas(address: HandlerAddress, options: GlobalOptions): Promise<readonly NamedSchema[]> {
-  const folder = findCode(options);
-  if (folder === undefined) return [];
+  const found = findCode(options);
+  if (found === undefined) return [];
+  const { folder, path } = found;
   const probe = openProbe(IMPORT_LIMITS, { printLine: printMessage });
-  const isForAll = address.routingKey === ALL_KEYS;
-  const loaded = isForAll ? await loadJobType(folder, address.jobType, probe) : [await loadOne(folder, address, probe)];
+  const loaded = await withCompiler(folder, async (compile) =>
+    address.routingKey === ALL_KEYS
+      ? loadJobType(path, address.jobType, probe, compile)
+      : [await loadOne(path, address, probe, compile)],
+  );
   return loaded.flatMap((one) => (one === undefined ? [] : schemaOf(one)));
 }
 
@@ -73,12 +80,12 @@ function schemaOf(loaded: ImportedHandler | CatalogFailure): readonly NamedSchem
  * Returns the folder of the handlers to import. If the options name a target, the folder must be in the root of a
  * project.
  */
-function findCode(options: GlobalOptions): string | undefined {
+function findCode(options: GlobalOptions): FoundAbove | undefined {
   try {
-    const found = findAbove(process.cwd(), 'functions/handlers');
+    const found = findHandlers(process.cwd());
     if (found === undefined || (namesTarget(options) && !found.isProject)) return undefined;
-    assertTrustedCode(found.folder);
-    return found.path;
+    assertTrustedCode(found.folder, found.path);
+    return found;
   } catch (error) {
     warn(`the payload is not checked: ${messageOf(error)}`);
     return undefined;
