@@ -3,4 +3,7 @@
 set -euo pipefail
 
 .ci/apt-install.sh /usr/lib/postgresql/15/bin/postgres:postgresql-15
-MILLRACE_TEST_POSTGRES=15 vitest run --project database --project process test/core test/migrations
+export MILLRACE_TEST_POSTGRES=15
+vitest run --project database --project process test/core test/migrations
+# The slow tests whose statements Postgres plans.
+vitest run --config test/support/stories.config.ts --project database test/core test/migrations

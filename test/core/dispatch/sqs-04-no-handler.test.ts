@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatcherSettings, runDispatcher } from '../../../core/dispatch/dispatcher.ts';
-import { systemTime } from '../../../core/time.ts';
 import {
   deploy,
   type MemoryQueues,
@@ -10,6 +9,7 @@ import {
   queueOf,
   shiftClock,
 } from '../../support/runtime-engine.ts';
+import { stillTime } from '../jobs/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
@@ -17,7 +17,7 @@ afterAll(() => engine.close());
 
 const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 1000 };
 let queues: MemoryQueues;
-const round = () => runDispatcher({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
+const round = () => runDispatcher({ db, queues, log, time: stillTime(), random: () => 0.5 }, settings);
 const jobs = async () =>
   (await pool.query('select job_type, status, attempts, last_error from millrace.jobs_live order by id')).rows;
 

@@ -3,14 +3,14 @@ import { runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { Snooze } from '../../../core/handler/chosen-outcome.ts';
 import { skipLate } from '../../../core/jobs/skip-late.ts';
 import { openLog } from '../../../core/log.ts';
-import { systemTime } from '../../../core/time.ts';
 import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
+import { stillTime } from './still-time.ts';
 
 const engine = await openDatabaseEngine();
 const log = openLog(() => undefined);
 const PAST = '2020-01-01T00:00:00.000Z';
 
-const upkeep = () => skipLate({ db: engine.db, log, time: systemTime });
+const upkeep = () => skipLate({ db: engine.db, log, time: stillTime() });
 
 /** Enqueues one job that must start within ten minutes, and claims it. */
 async function deliverOne(startBy = '10 minutes') {
@@ -137,7 +137,7 @@ it('skips late jobs before the dispatcher claims, so that they delay no other jo
   await engine.advance(61);
   const fresh = await engine.enqueue();
 
-  const { claimed } = await runOnce({ ...engine, log, time: systemTime, random: () => 1 });
+  const { claimed } = await runOnce({ ...engine, log, time: stillTime(), random: () => 1 });
 
   expect(claimed).toBe(1);
   expect((await engine.state(fresh)).status).toBe('dispatched');

@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatcherSettings, runDispatcher } from '../../../core/dispatch/dispatcher.ts';
 import { claim } from '../../../core/jobs/claim.ts';
-import { systemTime } from '../../../core/time.ts';
 import { randomFrom } from '../../support/random.ts';
 import {
   deploy,
@@ -12,6 +11,7 @@ import {
   queueOf,
   shiftClock,
 } from '../../support/runtime-engine.ts';
+import { stillTime } from './still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
@@ -19,7 +19,7 @@ afterAll(() => engine.close());
 
 const settings: DispatcherSettings = { mode: 'tick', pollIntervalMs: 1000, windowMs: 60_000 };
 let queues: MemoryQueues;
-const round = () => runDispatcher({ db, queues, log, time: systemTime, random: () => 0.5 }, settings);
+const round = () => runDispatcher({ db, queues, log, time: stillTime(), random: () => 0.5 }, settings);
 const sentTo = (jobType: string) => queues.sent.filter(({ queueUrl }) => queueUrl === queueOf(jobType)).length;
 
 beforeEach(async () => {
