@@ -30,6 +30,14 @@ const SHOW_PLANS = `load 'auto_explain'; set auto_explain.log_min_duration = 0; 
   set auto_explain.log_timing = off; set auto_explain.log_buffers = on; set client_min_messages = 'log'`;
 const LIMITS = { statementMs: 120_000, idleMs: 120_000 };
 
+/** Stops autovacuum in this database: an autoanalyze makes sessions plan again, which reads pages of the catalogs. */
+export async function stopAutovacuum(pool: pg.Pool): Promise<void> {
+  await pool.query(`do $$ declare one regclass; begin
+    for one in select oid from pg_class where relnamespace = 'millrace'::regnamespace and relkind = 'r' loop
+      execute format('alter table %s set (autovacuum_enabled = off)', one);
+    end loop; end $$`);
+}
+
 export async function openWatched({ url, role = 'millrace_runtime' }: Watched): Promise<WatchedSession> {
   const client = new pg.Client({ connectionString: url, pipeline: true });
   await client.connect();

@@ -9,7 +9,7 @@ import { start } from '../../../core/jobs/start.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
-import { type Costs, openWatched, type WatchedSession } from '../../support/plans.ts';
+import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
 
@@ -103,7 +103,7 @@ const MOST_FILTERED_ROWS = 5;
 
 let friendly: Record<string, Costs>;
 beforeAll(async () => {
-  await pool.query('alter table millrace.jobs_live set (autovacuum_enabled = off)');
+  await stopAutovacuum(pool);
   await deploy(db, { jobType: 'mail', concurrency: 1000, maxInFlight: 10_000 });
   await pool.query('update millrace.handlers set max_in_flight = max_in_flight_cap');
   await pool.query(fill('mail', DUE));

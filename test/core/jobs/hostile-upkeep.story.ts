@@ -8,7 +8,7 @@ import { insertJobs } from '../../../core/jobs/enqueue.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { advance } from '../../../core/postgres/step.ts';
 import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';
-import { type Costs, openWatched, type WatchedSession } from '../../support/plans.ts';
+import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
 
@@ -82,7 +82,7 @@ const MOST_FILTERED_ROWS = 110;
 
 let friendly: Record<string, Costs>;
 beforeAll(async () => {
-  await pool.query('alter table millrace.jobs_live set (autovacuum_enabled = off)');
+  await stopAutovacuum(pool);
   await deploy(db, { jobType: 'mail' });
   await pool.query(`insert into millrace.dead_letter_queues (queue_url, complete_at, complete_before_at, swept_at)
     select dead_letter_queue_url, now(), now(), now() from millrace.handlers`);

@@ -5,7 +5,7 @@ import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
-import { openWatched, type WatchedSession } from '../../support/plans.ts';
+import { openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 // A session keeps the plans of functions from a quiet day, when the table had one row; then many jobs come, before an
@@ -103,11 +103,7 @@ const CALLS: Record<string, () => Promise<() => Promise<unknown>>> = {
 };
 
 beforeAll(async () => {
-  // An autoanalyze would make the session plan again, which reads many pages of the catalogs.
-  await pool.query(`do $$ declare one regclass; begin
-    for one in select oid from pg_class where relnamespace = 'millrace'::regnamespace and relkind = 'r' loop
-      execute format('alter table %s set (autovacuum_enabled = off)', one);
-    end loop; end $$`);
+  await stopAutovacuum(pool);
   await deploy(db, { jobType: 'mail' });
   await pool.query(`select millrace.enqueue('mail', unique_key => 'k')`);
   await pool.query('vacuum analyze millrace.jobs_live');

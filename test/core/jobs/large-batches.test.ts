@@ -4,7 +4,7 @@ import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
-import { filteredRows, openWatched, type WatchedSession } from '../../support/plans.ts';
+import { filteredRows, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 // A batch can have 10,000 jobs. A session that has run small batches keeps plans that do not depend on their number.
@@ -73,7 +73,7 @@ const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> 
 };
 
 beforeAll(async () => {
-  await pool.query('alter table millrace.jobs_live set (autovacuum_enabled = off)');
+  await stopAutovacuum(pool);
   await deploy(db, { jobType: 'mail' }, ...KEYS.map((routingKey) => ({ jobType: 'index_record', routingKey })));
   for (const status of ['dispatched', 'running', 'dead_letter'] as const) await insert(LARGE, status);
   await pool.query('vacuum analyze millrace.jobs_live');

@@ -8,13 +8,14 @@ import type { Database } from '../../../core/postgres/database.ts';
 import { advance } from '../../../core/postgres/step.ts';
 import { findAbandoned } from '../../../core/registry/abandoned.ts';
 import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';
-import { openWatched, type WatchedSession } from '../../support/plans.ts';
+import { openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db } = engine;
 let session: WatchedSession;
 beforeAll(async () => {
+  await stopAutovacuum(pool);
   await deploy(db, { jobType: 'mail' });
   session = await openWatched({ url: engine.test.url });
 });
