@@ -1,6 +1,16 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const MEASURED = 'test/faults/api-scale.test.ts';
+
+/** Starts the longest files first: the run then ends when the last of them does. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      /kill-sqs/.test(moduleId) ? 0 : /stopping|outage/.test(moduleId) ? 1 : 2;
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
 
 /** Tests that repeatedly kill whole stacks. Each takes minutes, mostly waiting. The one that measures runs alone. */
 export default defineConfig({
@@ -18,6 +28,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['test/support/postgres-server.ts'],
+    sequence: { sequencer: LongestFirst },
     maxWorkers: 4,
     testTimeout: 600_000,
     hookTimeout: 180_000,

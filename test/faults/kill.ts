@@ -6,20 +6,19 @@ import {
   type Effects,
   enqueueStory,
   findProcesses,
-  nudge,
   readEffects,
   STORY_HANDLER,
   untilDone,
   whileRunning,
 } from './story.ts';
 
-/** `MILLRACE_FAULT_KILLS=20 npm run faults -- kill` takes twice as long. */
 const KILLS = Number(process.env.MILLRACE_FAULT_KILLS ?? 10);
 const JOBS = 100 * KILLS;
 const LEAST_RUNNING = 10;
 const seed = Number(process.env.MILLRACE_FAULT_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-interface Target {
+/** A process of the stack. */
+export interface Target {
   readonly name: string;
   /** Matches the command line or the environment of the process. Default: the process of `npm start`. */
   readonly pattern?: RegExp;
@@ -27,44 +26,42 @@ interface Target {
   readonly after?: (stack: RunningStack) => Promise<void>;
 }
 
-const targets: readonly Target[] = [
-  { name: 'dispatcher', pattern: /AWS_LAMBDA_FUNCTION_NAME=millrace-local-dispatcher/, after: nudge },
-  { name: 'handler', pattern: /AWS_LAMBDA_FUNCTION_NAME=millrace-local-story_mail/ },
-  { name: 'SQS emulator', pattern: /local\/sqs\/main/ },
-  { name: 'Postgres', pattern: /postgres (.* )?-D/ },
-  { name: 'npm start' },
-];
-
 let project: Project;
 let stack: RunningStack;
 
-afterEach(async () => {
-  await stack.stop().catch(() => undefined);
-  await project.remove();
-});
+/**
+ * Declares the test of one process. Each process has a file, because files run in parallel. In the environment,
+ * `MILLRACE_FAULT_KILLS=20` makes it take twice as long, and `MILLRACE_FAULT_SEED` repeats a run.
+ */
+export function killRepeatedly(target: Target): void {
+  describe(`kill -9 of the ${target.name}`, () => {
+    afterEach(async () => {
+      await stack.stop().catch(() => undefined);
+      await project.remove();
+    });
 
-describe.each(targets)('kill -9 of the $name', (target) => {
-  it(`at ${KILLS} random instants loses none of ${JOBS} jobs`, async () => {
-    const random = randomFrom(seed);
-    project = await makeProject({ 'story-mail.ts': STORY_HANDLER });
-    stack = await startUp(project, ['--fast-retries']);
-    console.log(`${target.name}: seed ${seed}`);
-    await enqueueStory(stack, JOBS, 800);
+    it(`at ${KILLS} random instants loses none of ${JOBS} jobs`, async () => {
+      const random = randomFrom(seed);
+      project = await makeProject({ 'story-mail.ts': STORY_HANDLER });
+      stack = await startUp(project, ['--fast-retries']);
+      console.log(`${target.name}: seed ${seed}`);
+      await enqueueStory(stack, JOBS, 800);
 
-    for (let kill = 0; kill < KILLS; kill++) {
-      expect(await whileRunning(() => stack, LEAST_RUNNING), `jobs left at kill ${kill + 1}`).toBe(true);
-      await wait(random() * 1_500);
-      await strike(target, random);
-    }
-    const ends = await untilDone(stack, 300_000);
-    const effects = await readEffects(stack);
+      for (let kill = 0; kill < KILLS; kill++) {
+        expect(await whileRunning(() => stack, LEAST_RUNNING), `jobs left at kill ${kill + 1}`).toBe(true);
+        await wait(random() * 1_500);
+        await strike(target, random);
+      }
+      const ends = await untilDone(stack, 300_000);
+      const effects = await readEffects(stack);
 
-    report(target.name, effects);
-    expect(ends).toEqual({ succeeded: JOBS });
-    expect(effects.jobs).toBe(JOBS);
-    expect(effects.doubled.filter(({ mails, rescues }) => mails > rescues + 1)).toEqual([]);
+      report(target.name, effects);
+      expect(ends).toEqual({ succeeded: JOBS });
+      expect(effects.jobs).toBe(JOBS);
+      expect(effects.doubled.filter(({ mails, rescues }) => mails > rescues + 1)).toEqual([]);
+    });
   });
-});
+}
 
 async function strike({ pattern, after }: Target, random: () => number): Promise<void> {
   const root = stack.process.pid as number;

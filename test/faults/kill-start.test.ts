@@ -1,0 +1,3 @@
+import { killRepeatedly } from './kill.ts';
+
+killRepeatedly({ name: 'npm start' });
