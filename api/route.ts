@@ -12,8 +12,8 @@ export interface ApiDeps {
   /** Handlers whose payload schemas are checked before a job is stored. */
   readonly catalog: readonly HandlerDefinition[];
   readonly dispatcher: {
-    /** Runs one round and waits for its result. */
-    processNow(): Promise<Dispatched>;
+    /** Runs one round, which claims at most `limit` jobs, and waits for its result. */
+    processNow(limit?: number): Promise<Dispatched>;
     /** Requests a round soon; never throws. */
     wake(): Promise<void>;
   };

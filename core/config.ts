@@ -41,6 +41,15 @@ export function durationSetting(name: string, fallback: Duration): number {
   return text === undefined ? seconds(fallback, name) : secondsOfText(text, name);
 }
 
+/** Returns a setting that is a whole number within bounds, or `fallback` when it is missing. */
+export function wholeSetting(name: string, fallback: number, [least, most]: readonly [number, number]): number {
+  const text = optionalSetting(name);
+  if (text === undefined) return fallback;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new SettingError(name, `a whole number from ${least} to ${most}`, text);
+}
+
 /** Returns a setting that is one of a closed list of words; the first is the default. */
 export function choiceSetting<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
   const value = optionalSetting(name) ?? choices[0];

@@ -1,7 +1,9 @@
 import type { Dispatched } from '../core/aws/functions.ts';
 import { openQueues } from '../core/aws/queues.ts';
 import { choiceSetting, durationSetting, metricSettings, serviceAddress } from '../core/config.ts';
-import { type DispatcherSettings, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
+import { CLAIM_LIMITS, claimSettings } from '../core/dispatch/claim-settings.ts';
+import { type DispatcherSettings, type Nudge, runDispatcher, runOnce } from '../core/dispatch/dispatcher.ts';
+import { whole } from '../core/handler/whole.ts';
 import { type LambdaContext, nameInvocation, processLog } from '../core/log.ts';
 import { openMetrics } from '../core/numbers/emf.ts';
 import { openConfiguredDatabase } from '../core/postgres/configured.ts';
@@ -9,9 +11,10 @@ import { type LogsEvent, processEnds } from '../core/run/process-end.ts';
 import { rescueEnded } from '../core/run/rescue-lost.ts';
 import { systemTime } from '../core/time.ts';
 
+const { claimLimit, pollIntervalMs } = claimSettings();
 const settings: DispatcherSettings = {
   mode: choiceSetting('MILLRACE_DISPATCH_MODE', ['auto', 'loop', 'tick']),
-  pollIntervalMs: durationSetting('MILLRACE_POLL_INTERVAL', '1s') * 1000,
+  pollIntervalMs,
   windowMs: durationSetting('MILLRACE_DISPATCH_WINDOW', '125s') * 1000,
 };
 const connection = { max: 1, name: 'millrace-dispatcher', log: processLog };
@@ -22,11 +25,11 @@ const deps = {
   time: systemTime,
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
+  claimLimit,
 };
 
-interface DispatcherEvent {
+interface DispatcherEvent extends Nudge {
   readonly nudge?: boolean;
-  readonly again?: boolean;
 }
 
 /**
@@ -39,7 +42,9 @@ export const handler = (
 ): Promise<Dispatched | undefined> => {
   nameInvocation(context);
   if (event && 'awslogs' in event) return rescueLogged(event);
-  return event?.nudge ? runOnce(deps, event.again) : runDispatcher(deps, settings).then(() => undefined);
+  if (!event?.nudge) return runDispatcher(deps, settings).then(() => undefined);
+  const { again, limit } = event;
+  return runOnce(deps, { again, limit: limit === undefined ? undefined : whole('limit', limit, ...CLAIM_LIMITS) });
 };
 
 /** Closes its connection: one is open for each process that has just lost its own, and none afterwards. */

@@ -39,6 +39,8 @@ const DEFAULTS = {
   database: { kind: 'create' },
   network: {},
   dispatch: 'auto',
+  pollInterval: undefined,
+  claimLimit: undefined,
   api: { mode: 'api-key' },
   architecture: 'arm64',
   settings: {},
@@ -96,7 +98,12 @@ export class Millrace extends Construct {
     });
     const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
     const scheduled = { ...surroundings, scheduleGroup, handlers: this.handlers };
-    this.dispatcher = new Dispatcher(this, 'Dispatcher', { ...scheduled, mode: props.dispatch });
+    this.dispatcher = new Dispatcher(this, 'Dispatcher', {
+      ...scheduled,
+      mode: props.dispatch,
+      pollInterval: props.pollInterval,
+      claimLimit: props.claimLimit,
+    });
     this.mirror = new Mirror(this, 'Mirror', scheduled);
     this.api = this.makeApi(surroundings, props);
     this.addDeploySteps(surroundings, props);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { allSettings } from '../core/config.ts';
+import { claimVariables } from '../core/dispatch/claim-settings.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
@@ -175,6 +176,7 @@ function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string
     ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
     MILLRACE_DISPATCH_MODE: 'loop',
+    ...claimVariables(),
   };
 }
 

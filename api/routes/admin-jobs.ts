@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CLAIM_LIMITS } from '../../core/dispatch/claim-settings.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
 import { snakeCase } from '../../core/json.ts';
@@ -22,6 +23,7 @@ import {
   Status,
   Time,
   Words,
+  wholeNumber,
 } from '../schemas.ts';
 import { found, jobDocument, noJob, readJob } from './jobs.ts';
 
@@ -141,6 +143,12 @@ export const processJobs = defineRoute({
   summary: 'Dispatch the due jobs now',
   scope: ['jobs:operate'],
   detached: true,
+  body: z.strictObject({
+    limit: wholeNumber(...CLAIM_LIMITS)
+      .optional()
+      .meta({ description: 'Largest number of jobs to claim. Default: all due jobs.' }),
+  }),
+  bodyOptional: true,
   answers: {
     200: { description: 'The result of the round.', schema: Round },
     429: {
@@ -148,8 +156,8 @@ export const processJobs = defineRoute({
       headers: { 'Retry-After': 'Seconds to wait.' },
     },
   },
-  run: async ({ deps }) => {
-    const { claimed, sent } = await deps.dispatcher.processNow().catch((cause: unknown) => {
+  run: async ({ deps, body }) => {
+    const { claimed, sent } = await deps.dispatcher.processNow(body?.limit).catch((cause: unknown) => {
       if ((cause as Error).name === THROTTLED) {
         const detail = 'Lambda throttles the dispatcher: try again in five seconds, or raise its concurrency limit';
         throw new Problem('rate-limited', detail, { cause, headers: { 'Retry-After': '5' } });

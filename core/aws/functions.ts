@@ -8,8 +8,8 @@ export interface Dispatched {
 }
 
 export interface DispatcherFunction {
-  /** Invokes the dispatcher for one round, and waits for the result. */
-  processNow(): Promise<Dispatched>;
+  /** Invokes the dispatcher for one round, which claims at most `limit` jobs, and waits for the result. */
+  processNow(limit?: number): Promise<Dispatched>;
   /**
    * Invokes the dispatcher for a round soon and another a second later. Of several calls within a second only the first
    * invokes it; the second round serves the others. Never throws: after a failure, the job waits for the next tick.
@@ -31,7 +31,7 @@ export function openDispatcherFunction(functionName: string, log: Log, address?:
   const waker = openClient({ maxAttempts: 1, requestTimeout: 2000 }, address);
   let wokenAt = Number.NEGATIVE_INFINITY;
   return {
-    processNow: () => invokeAndWait(client, functionName),
+    processNow: (limit) => invokeAndWait(client, functionName, { ...NUDGE, ...(limit !== undefined && { limit }) }),
     wake: async () => {
       if (performance.now() - wokenAt < WAKE_EVERY_MS) return;
       wokenAt = performance.now();
@@ -52,8 +52,8 @@ function openClient(
   return openLambda({ maxAttempts, requestHandler }, address);
 }
 
-async function invokeAndWait(client: LambdaClient, functionName: string): Promise<Dispatched> {
-  const round = (await invoke(client, functionName, NUDGE)) as Dispatched | null;
+async function invokeAndWait(client: LambdaClient, functionName: string, event: object): Promise<Dispatched> {
+  const round = (await invoke(client, functionName, event)) as Dispatched | null;
   if (round === null) throw new Error(`${functionName} returned nothing: check that it is the dispatcher`);
   return round;
 }

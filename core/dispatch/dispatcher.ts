@@ -8,6 +8,7 @@ import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
 import { rescue } from '../run/rescue-lost.ts';
 import type { Time } from '../time.ts';
+import { CLAIM_LIMIT } from './claim-settings.ts';
 import { type DispatchDeps, dispatch } from './dispatch.ts';
 import { registerRun, storeRound } from './dispatcher-run.ts';
 import { type MaintainDeps, maintain } from './maintain.ts';
@@ -30,6 +31,8 @@ export interface DispatcherDeps {
   readonly time: Time;
   readonly random: () => number;
   readonly metrics?: Metrics;
+  /** How many jobs a claim takes, at most. Default: 1000. */
+  readonly claimLimit?: number;
 }
 
 export interface DispatcherSettings {
@@ -40,7 +43,6 @@ export interface DispatcherSettings {
   readonly windowMs: number;
 }
 
-const CLAIM_LIMIT = 1000;
 const UNCONFIRMED_AFTER_SECONDS = 60;
 const MAINTAIN_EVERY_MS = 10_000;
 /** Limits of the drain of one round, so that rescue runs regularly even when every call to SQS times out. */
@@ -102,13 +104,20 @@ async function isDone(
   return done;
 }
 
+export interface Nudge {
+  /** Whether to run another round a second later. */
+  readonly again?: boolean | undefined;
+  /** The largest number of jobs to claim; without it, the round claims until no job is due. */
+  readonly limit?: number | undefined;
+}
+
 /**
  * Runs one round outside any run, for a nudge. It does no upkeep: otherwise a nudge for each job would repeat the
  * upkeep. `again` adds a round a second later, for the jobs of callers that nudge at most once a second.
  */
-export async function runOnce(deps: DispatcherDeps, again = false): Promise<Dispatched> {
+export async function runOnce(deps: DispatcherDeps, { again = false, limit }: Nudge = {}): Promise<Dispatched> {
   const run = openRun(deps);
-  const { dispatched: first } = await round(deps, run);
+  const { dispatched: first } = await round(deps, run, limit);
   if (again) await deps.time.sleep(AGAIN_AFTER_MS);
   const { dispatched: second } = again ? await round(deps, run) : { dispatched: { claimed: 0, sent: 0 } };
   await storeMetrics(run);
@@ -128,7 +137,11 @@ function openRun(deps: DispatcherDeps): Run {
 }
 
 /** Runs a round. Rescue, redrives and schedules come first, so that the same round dispatches what they make due. */
-async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean; dispatched: Dispatched }> {
+async function round(
+  deps: DispatcherDeps,
+  run: Run,
+  limit?: number,
+): Promise<{ worked: boolean; dispatched: Dispatched }> {
   const begun = deps.time.now();
   const rescued = await rescue(run);
   const unconfirmed = await releaseUnconfirmed(run.db, UNCONFIRMED_AFTER_SECONDS);
@@ -136,7 +149,7 @@ async function round(deps: DispatcherDeps, run: Run): Promise<{ worked: boolean;
   const redriven = await workOffRedrives({ ...run, time: deps.time });
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
   await skipLate({ ...run, time: deps.time });
-  const dispatched = await drain(deps, run);
+  const dispatched = limit === undefined ? await drain(deps, run) : await dispatch(run, limit);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
   return { worked: dispatched.sent + redriven + scheduled + rescued.attempts > 0, dispatched };
 }
@@ -160,15 +173,15 @@ async function leave(run: Run): Promise<void> {
   await storeMetrics(run).catch((error: unknown) => run.log.error('round_failed', { error }));
 }
 
-async function drain({ time }: DispatcherDeps, run: Run): Promise<Dispatched> {
+async function drain({ time, claimLimit = CLAIM_LIMIT }: DispatcherDeps, run: Run): Promise<Dispatched> {
   const begun = time.now();
   let claimed = 0;
   let sent = 0;
   for (let claims = 0; claims < MOST_CLAIMS_A_ROUND; claims++) {
-    const dispatched = await dispatch(run, CLAIM_LIMIT);
+    const dispatched = await dispatch(run, claimLimit);
     claimed += dispatched.claimed;
     sent += dispatched.sent;
-    if (dispatched.claimed < CLAIM_LIMIT || time.now() - begun >= LONGEST_DRAIN_MS) break;
+    if (dispatched.claimed < claimLimit || time.now() - begun >= LONGEST_DRAIN_MS) break;
   }
   return { claimed, sent };
 }

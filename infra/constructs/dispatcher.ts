@@ -13,20 +13,31 @@ import { ScheduledFunction } from './scheduled-function.ts';
 
 export interface DispatcherProps extends FunctionSurroundings {
   readonly mode: DispatchMode;
+  /** Pause between two rounds, in seconds, and how many jobs a claim takes; undefined for the defaults. */
+  readonly pollInterval: number | undefined;
+  readonly claimLimit: number | undefined;
   readonly handlers: readonly DeployedHandler[];
   readonly scheduleGroup: CfnScheduleGroup;
 }
 
 /** Sends due jobs to the queues of their handlers. */
 export class Dispatcher extends ScheduledFunction {
-  constructor(scope: Construct, id: string, { mode, handlers, ...surroundings }: DispatcherProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { mode, pollInterval, claimLimit, handlers, ...surroundings }: DispatcherProps,
+  ) {
     super(scope, id, {
       ...surroundings,
       name: functionName(surroundings.stage, 'dispatcher'),
       bundle: { entry: 'functions/dispatcher' },
       ...OWN_FUNCTIONS.dispatcher,
       login: surroundings.database.runtime,
-      environment: { MILLRACE_DISPATCH_MODE: mode },
+      environment: {
+        MILLRACE_DISPATCH_MODE: mode,
+        ...(pollInterval !== undefined && { MILLRACE_POLL_INTERVAL: `${pollInterval}s` }),
+        ...(claimLimit !== undefined && { MILLRACE_CLAIM_LIMIT: `${claimLimit}` }),
+      },
     });
     for (const { queue } of handlers) queue.grantSendMessages(this.function.lambda);
     this.receiveEnds(surroundings.stage, handlers);

@@ -1,7 +1,10 @@
 import { resolve } from 'node:path';
+import { CLAIM_LIMITS, checkPollInterval } from '../../core/dispatch/claim-settings.ts';
 import type { DispatchMode } from '../../core/dispatch/dispatcher.ts';
+import { secondsOfText } from '../../core/duration.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isVariable, type Variables } from '../../core/handler/variables.ts';
+import { whole } from '../../core/handler/whole.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
 import { check, checkEnvironment, checkIamScopes, FORMS, formed } from './setting-values.ts';
@@ -31,6 +34,10 @@ export interface Settings {
   readonly database: DatabaseChoice;
   readonly network: NetworkChoice;
   readonly dispatch: DispatchMode;
+  /** Pause between two rounds of the dispatcher, in seconds, 0.1 to 60; undefined for a second. */
+  readonly pollInterval: number | undefined;
+  /** How many jobs a claim takes, 1 to 10,000; undefined for 1,000. */
+  readonly claimLimit: number | undefined;
   readonly api: ApiChoice;
   readonly architecture: 'arm64' | 'x86_64';
   /** Environment variables for handlers, such as `SMTP_FROM`. No secrets: a template is readable. */
@@ -49,7 +56,17 @@ export interface Settings {
 }
 
 const NAMES = [
-  ...['stage', 'handlers', 'settings', 'dispatch', 'architecture', 'maxConnections', 'drain'],
+  ...[
+    'stage',
+    'handlers',
+    'settings',
+    'dispatch',
+    'pollInterval',
+    'claimLimit',
+    'architecture',
+    'maxConnections',
+    'drain',
+  ],
   ...['database', 'databaseOwnerSecret', 'databaseRuntimeSecret', 'databaseAppSecret'],
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
@@ -70,6 +87,7 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
     handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
     ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
+    ...readClaims(context),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
     database: readDatabase(context),
     network: readNetwork(context),
@@ -79,6 +97,16 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
     metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
     drain,
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
+  };
+}
+
+function readClaims(context: Context): Pick<Settings, 'pollInterval' | 'claimLimit'> {
+  const interval = optional(context, 'pollInterval');
+  const limit = optional(context, 'claimLimit');
+  return {
+    pollInterval:
+      interval === undefined ? undefined : checkPollInterval('pollInterval', secondsOfText(interval, 'pollInterval')),
+    claimLimit: limit === undefined ? undefined : whole('claimLimit', number('claimLimit', limit), ...CLAIM_LIMITS),
   };
 }
 

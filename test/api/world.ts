@@ -59,7 +59,7 @@ export async function openApi(changes: Partial<ApiDeps> = {}) {
     db: engine.db,
     catalog: [mail],
     dispatcher: {
-      processNow: async () => ({ claimed: 2, sent: 1 }),
+      processNow: async (limit = 2) => ({ claimed: limit, sent: 1 }),
       wake: async () => void woken.push('woken'),
     },
     authentication: [byHeader],

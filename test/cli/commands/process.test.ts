@@ -21,7 +21,9 @@ async function stack(): Promise<string> {
   return folder;
 }
 
-const invoked = (name: string) => [{ path: `/2015-03-31/functions/${name}/invocations`, event: { nudge: true } }];
+const invoked = (name: string, event = {}) => [
+  { path: `/2015-03-31/functions/${name}/invocations`, event: { nudge: true, ...event } },
+];
 
 describe('process', () => {
   it('runs a round of the dispatcher of the running stack, and prints the result', async () => {
@@ -40,6 +42,20 @@ describe('process', () => {
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"claimed":3,"sent":2}\n' });
     expect(invocations).toEqual(invoked('a-dispatcher'));
+  });
+
+  it('passes the limit to the dispatcher', async () => {
+    const { code } = await runCli(['process', '--limit', '7'], { cwd: await stack() });
+
+    expect(code).toBe(0);
+    expect(invocations).toEqual(invoked('millrace-local-dispatcher', { limit: 7 }));
+  });
+
+  it.each(['0', '10001', 'x'])('refuses --limit %s', async (limit) => {
+    const { code, stderr } = await runCli(['process', '--limit', limit], { cwd: await stack() });
+
+    expect({ code, invocations }).toEqual({ code: 2, invocations: [] });
+    expect(stderr).toContain('--limit');
   });
 
   it('invokes no function when the database is not that of the stack', async () => {

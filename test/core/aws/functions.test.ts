@@ -66,9 +66,14 @@ it('waits for a round and returns its result', async () => {
   answer = { status: 200, body: '{"claimed":3,"sent":2}' };
 
   const round = await dispatcher.processNow();
+  await dispatcher.processNow(7);
 
   expect(round).toEqual({ claimed: 3, sent: 2 });
-  expect(invocations).toEqual([{ type: 'RequestResponse', event: { nudge: true } }]);
+  const type = 'RequestResponse';
+  expect(invocations).toEqual([
+    { type, event: { nudge: true } },
+    { type, event: { nudge: true, limit: 7 } },
+  ]);
 });
 
 it.each([

@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { type DispatcherDeps, runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { deploy, insertJobs, memoryQueues, openEngine } from '../../support/runtime-engine.ts';
 import { stillTime } from '../jobs/still-time.ts';
@@ -6,6 +6,7 @@ import { stillTime } from '../jobs/still-time.ts';
 const engine = await openEngine();
 const { pool, db, log } = engine;
 afterAll(() => engine.close());
+beforeEach(() => pool.query('delete from millrace.jobs_live'));
 
 it('makes a second round a second later, which sends jobs enqueued in between', async () => {
   await deploy(db, { jobType: 'mail' });
@@ -21,9 +22,34 @@ it('makes a second round a second later, which sends jobs enqueued in between', 
   };
   const queues = memoryQueues();
 
-  const round = await runOnce({ db, queues, log, time, random: () => 0.5 }, true);
+  const round = await runOnce({ db, queues, log, time, random: () => 0.5 }, { again: true });
 
   expect(waits).toEqual([1000]);
   expect(round).toEqual({ claimed: 5, sent: 5 });
   expect(queues.sent).toHaveLength(5);
+});
+
+it('claims at most the given number of jobs, the first ones that are due', async () => {
+  await deploy(db, { jobType: 'mail' });
+  await insertJobs(pool, 'mail', 9);
+  const queues = memoryQueues();
+
+  const round = await runOnce({ db, queues, log, time: stillTime(), random: () => 0.5 }, { limit: 4 });
+
+  const { rows } = await pool.query(`select status from millrace.jobs_live order by id`);
+  expect(round).toEqual({ claimed: 4, sent: 4 });
+  expect(rows.map(({ status }) => status)).toEqual([...Array(4).fill('dispatched'), ...Array(5).fill('pending')]);
+});
+
+it('claims in parts of the limit of its stage', async () => {
+  await deploy(db, { jobType: 'mail' });
+  await pool.query('delete from millrace.dispatches');
+  await insertJobs(pool, 'mail', 9);
+  const queues = memoryQueues();
+
+  const round = await runOnce({ db, queues, log, time: stillTime(), random: () => 0.5, claimLimit: 4 });
+
+  const { rows } = await pool.query('select claimed_count from millrace.dispatches order by claim_no');
+  expect(round).toEqual({ claimed: 9, sent: 9 });
+  expect(rows.map(({ claimed_count }) => claimed_count)).toEqual([4, 4, 1]);
 });

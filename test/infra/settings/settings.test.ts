@@ -23,6 +23,14 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, dispatch: 'never' },
       'dispatch: expected one of auto, loop, tick, got "never"',
     ],
+    ['a poll interval of an hour', { ...GOOD, pollInterval: '1h' }, 'pollInterval: expected 100ms to 60s, got "3600s"'],
+    [
+      'a poll interval without a unit',
+      { ...GOOD, pollInterval: 'soon' },
+      'pollInterval: expected a duration such as 30s',
+    ],
+    ['a claim limit of none', { ...GOOD, claimLimit: '0' }, 'claimLimit: expected a whole number above 0, got "0"'],
+    ['a claim limit above the most', { ...GOOD, claimLimit: '10001' }, 'claimLimit: expected '],
     [
       'an unknown architecture',
       { ...GOOD, architecture: 'arm' },
@@ -122,6 +130,8 @@ describe('readSettings', () => {
       ...IN_A_VPC,
       drain: 'a, b',
       maxConnections: 200,
+      pollInterval: '2.5s',
+      claimLimit: '100',
       settings: '{"SMTP_FROM": "x"}',
     });
 
@@ -131,6 +141,8 @@ describe('readSettings', () => {
       architecture: 'arm64',
       drain: ['a', 'b'],
       maxConnections: 200,
+      pollInterval: 2.5,
+      claimLimit: 100,
       settings: { SMTP_FROM: 'x' },
       network: { inside: { vpcId: 'vpc-0123abcd', subnetIds: ['subnet-0123abcd', 'subnet-4567abcd'] } },
     });
