@@ -8,6 +8,8 @@ create table millrace.schedules (
   job_type text not null,
   routing_key text not null default '',
   payload jsonb not null default '{}',
+  -- The size that limits what one statement enqueues: that of the text, because Postgres stores the payload compressed.
+  payload_bytes integer not null generated always as (octet_length(payload::text)) stored,
   -- The member of the payload that gets the time of the tick; null for none.
   tick_key text,
   priority integer not null default 5,
@@ -31,6 +33,8 @@ create table millrace.schedules (
   computed_at timestamptz,
   -- With the overlap queue-one: the tick that waits until the jobs of earlier ticks have finished.
   queued_tick_at timestamptz,
+  -- When the dispatcher last failed to enqueue a job of it, which puts it behind the others; null after a success.
+  failed_at timestamptz,
   -- Rises with every change, so that the dispatcher applies a computation only to what it read.
   version bigint not null default 1,
   created_at timestamptz not null default millrace.clock(),
@@ -60,6 +64,7 @@ create table millrace.schedules (
 ) with (fillfactor = 50);
 create index schedules_due on millrace.schedules (next_tick_at) where paused_at is null and fault is null;
 create index schedules_computed on millrace.schedules (computed_at) where paused_at is null and fault is null;
+create index schedules_failed on millrace.schedules (failed_at) where failed_at is not null;
 create index schedules_queued on millrace.schedules (name) where queued_tick_at is not null;
 
 -- One row for each tick, which makes its job exist once. Kept for 90 days, also after the schedule is deleted.
@@ -167,7 +172,7 @@ create function millrace.set_schedule_paused(name text, paused boolean) returns 
   with changed as (
     update millrace.schedules s
       set paused_at = case when paused then millrace.clock() end, queued_tick_at = null, fault = null,
-          since = millrace.clock(), next_tick_at = '-infinity', version = s.version + 1
+          failed_at = null, since = millrace.clock(), next_tick_at = '-infinity', version = s.version + 1
       where s.name = set_schedule_paused.name and (s.paused_at is not null) <> paused
       returning s.name
   ), audited as (
