@@ -80,18 +80,24 @@ create table millrace.schedule_ticks (
   primary key (schedule, tick_at)
 );
 create index schedule_ticks_created on millrace.schedule_ticks (created_at);
-create index schedule_ticks_jobs on millrace.schedule_ticks (schedule, tick_at desc) where job_id is not null;
+-- By job_id and not by tick_at: when the clock is set back, ticks get earlier times than those before them.
+create index schedule_ticks_jobs on millrace.schedule_ticks (schedule, (result = 'manual'), job_id desc)
+  where job_id is not null;
 grant select, insert, update, delete on millrace.schedules, millrace.schedule_ticks to millrace_runtime;
 grant select on millrace.schedules, millrace.schedule_ticks to millrace_operator;
 
--- Whether one of the last five jobs of a schedule is unfinished. A dead letter is not: it may stay until an operator decides.
+-- Whether one of the last five jobs of a schedule, or of the last five that people ran, is unfinished. A dead letter is
+-- not: it may stay until an operator decides.
 create function millrace.is_busy(schedule text) returns boolean
   language sql stable set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   as $$
   select exists (
-    select from (select t.job_id from millrace.schedule_ticks t
-                   where t.schedule = is_busy.schedule and t.job_id is not null order by t.tick_at desc limit 5) last
+    select from (values (false), (true)) kind(manual)
+      cross join lateral (
+        select t.job_id from millrace.schedule_ticks t
+          where t.schedule = is_busy.schedule and (t.result = 'manual') = kind.manual and t.job_id is not null
+          order by t.job_id desc limit 5) last
       join millrace.jobs_live j on j.id = last.job_id and j.status <> 'dead_letter')
 $$;
 
