@@ -21,7 +21,7 @@ export interface Schedule extends HandlerAddress, Times {
   /** Null while paused, before the dispatcher has computed it, and without a further tick. */
   readonly nextTickAt: Date | null;
   readonly lastTickAt: Date | null;
-  /** The newest job of its ticks and of people who ran it; null before the first, and its status null when the job is pruned. */
+  /** The newest job of its ticks and of people who ran it; null before the first. Its status is null when pruned. */
   readonly lastJobId: string | null;
   readonly lastJobStatus: JobStatus | null;
   readonly createdAt: Date;
