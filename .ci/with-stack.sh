@@ -24,7 +24,7 @@ start_stack() {
   cp -R functions/. "$work/functions"
   ln -s "$root/core" "$root/node_modules" "$work/"
   cd "$work"
-  node "$root/cli/millrace.js" up >"$work/out" 2>&1 &
+  node "$root/cli/millrace.js" dev >"$work/out" 2>&1 &
   stack=$!
   for _ in $(seq 600); do
     if grep -q 'Ctrl-C lets running jobs finish' "$work/out" || ! kill -0 "$stack" 2>/dev/null; then break; fi

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { DURATION } from '../core/duration.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
-import { handlerName, toAddress } from '../core/handler/naming.ts';
+import { type HandlerAddress, handlerName, toAddress } from '../core/handler/naming.ts';
 import { checkPayloadText } from '../core/handler/payload.ts';
-import type { NewJob } from '../core/jobs/enqueue.ts';
-import { checkOptions } from '../core/jobs/enqueue-options.ts';
+import { checkPayloadForAll, type NamedSchema } from '../core/handler/payload-for-all.ts';
+import { ALL_KEYS, checkOptions, type NewJob } from '../core/jobs/enqueue-options.ts';
 import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';
@@ -52,15 +52,37 @@ export const NewJobBody = z
   })
   .meta({ id: 'NewJob', examples: [EXAMPLE] });
 
+const KeyOrAll = z
+  .string()
+  .regex(
+    /^(\*|([a-z][a-z0-9_]*)?)$/,
+    'expected *, an empty string, or lower-case letters, digits and _, a letter first',
+  )
+  .max(60, 'expected at most 60 characters')
+  .meta({ description: 'With *, one job for each deployed handler of the job type.' });
+
+/** One job in the body of a request to enqueue many. */
+export const BulkJob = NewJobBody.safeExtend({ routing_key: KeyOrAll.optional() }).meta({
+  id: 'BulkJob',
+  examples: [EXAMPLE],
+});
+
 /** The deployed handlers, and the definitions in this process. */
 export interface KnownHandlers {
   readonly names: ReadonlySet<string>;
+  /** The names of the handlers of each job type, in the order of their routing keys. */
+  readonly byType: ReadonlyMap<string, readonly string[]>;
   readonly definitions: ReadonlyMap<string, HandlerDefinition>;
 }
 
 export async function readKnownHandlers(db: Queryable, catalog: readonly HandlerDefinition[]): Promise<KnownHandlers> {
-  const names = new Set((await readAddresses(db)).map(handlerName));
-  return { names, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
+  const addresses = await readAddresses(db);
+  const byType = new Map<string, string[]>();
+  for (const address of addresses) {
+    byType.set(address.jobType, [...(byType.get(address.jobType) ?? []), handlerName(address)]);
+  }
+  const names = new Set(addresses.map(handlerName));
+  return { names, byType, definitions: new Map(catalog.map((definition) => [handlerName(definition), definition])) };
 }
 
 /** A job that can be inserted, or what is wrong with it. `unknown`: no handler for the job is deployed. */
@@ -74,24 +96,20 @@ export type CheckedJob =
  * @param path the path of the job in the body.
  */
 export async function checkNewJob(
-  { names, definitions }: KnownHandlers,
+  known: KnownHandlers,
   body: z.output<typeof NewJobBody>,
   json: JsonBody,
   path: readonly PropertyKey[],
 ): Promise<CheckedJob> {
   const address = { jobType: body.job_type, routingKey: body.routing_key ?? '' };
   const place = jsonPointer(path);
-  const name = handlerName(address);
-  if (!names.has(name)) {
-    const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
-    const keyed = [...names].find((one) => one.startsWith(`${name}.`));
-    const hint = keyed === undefined ? '' : `; did you mean routing_key ${toAddress(keyed).routingKey}?`;
-    const detail = `no handler for ${name} is deployed (${known})${hint}`;
-    return { kind: 'unknown', fault: faultAt('body', `${place}/job_type`, detail) };
+  const handlers = handlersOf(known, address);
+  if (handlers.length === 0) {
+    return { kind: 'unknown', fault: faultAt('body', `${place}/job_type`, unknownDetail(known, address)) };
   }
   try {
     const payload = json.payloadOf(path) ?? '{}';
-    await checkPayloadText(payload, definitions.get(name)?.payload);
+    await checkForHandlers(known, handlers, payload);
     const job = toNewJob(body, address, payload);
     checkOptions(job, '');
     return { kind: 'valid', job };
@@ -100,6 +118,36 @@ export async function checkNewJob(
     if (faults === undefined) throw error;
     return { kind: 'invalid', faults };
   }
+}
+
+/** Returns the names of the deployed handlers that get the job. */
+function handlersOf({ names, byType }: KnownHandlers, address: HandlerAddress): readonly string[] {
+  if (address.routingKey === ALL_KEYS) return byType.get(address.jobType) ?? [];
+  const name = handlerName(address);
+  return names.has(name) ? [name] : [];
+}
+
+function unknownDetail({ names }: KnownHandlers, address: HandlerAddress): string {
+  const known = names.size === 0 ? 'no handler is deployed' : `deployed handlers: ${[...names].join(', ')}`;
+  if (address.routingKey === ALL_KEYS) {
+    const todo = 'deploy one, or name a routing key';
+    return `no handler of the job type ${address.jobType} is deployed: ${todo} (${known})`;
+  }
+  const name = handlerName(address);
+  const keyed = [...names].find((one) => one.startsWith(`${name}.`));
+  const hint = keyed === undefined ? '' : `; did you mean routing_key ${toAddress(keyed).routingKey}?`;
+  return `no handler for ${name} is deployed (${known})${hint}`;
+}
+
+/** Checks the payload against the schemas that are known. */
+function checkForHandlers({ definitions }: KnownHandlers, names: readonly string[], payload: string): Promise<void> {
+  const [only = '', ...others] = names;
+  if (others.length === 0) return checkPayloadText(payload, definitions.get(only)?.payload);
+  const known = names.flatMap((name): NamedSchema[] => {
+    const schema = definitions.get(name)?.payload;
+    return schema === undefined ? [] : [[name, schema]];
+  });
+  return checkPayloadForAll(payload, known);
 }
 
 function toNewJob(

@@ -28,6 +28,7 @@ export const JobTypeName = z
   .max(60, 'expected at most 60 characters');
 export const RoutingKeyName = z
   .string()
+  .refine((key) => key !== '*', { error: 'only /jobs/bulk accepts *: name one routing key', abort: true })
   .regex(/^([a-z][a-z0-9_]*)?$/, 'expected an empty string, or lower-case letters, digits and _, a letter first')
   .max(60, 'expected at most 60 characters');
 
@@ -125,7 +126,7 @@ export const JobDetail = z
   .object({
     ...JOB,
     claim_no: z.string().nullable(),
-    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null once one has started.' }),
+    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null after an attempt that counts.' }),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
     result: z

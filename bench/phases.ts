@@ -35,7 +35,7 @@ export async function runPhases(url: string, meter: Meter, options: { jobs: numb
           messageId: messageOf(id),
           sentAt: 1,
         }));
-        return start(own, { jobType: 'no_op', routingKey: '', requestId, requests, suspects: false });
+        return start(own, { jobType: 'no_op', routingKey: '', requestId, requests, leaseSeconds: 0, suspects: false });
       }),
     );
     costs.settle.push(

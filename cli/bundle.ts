@@ -4,10 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '..');
-/**
- * The folder where a clone keeps its bundle; the bundle of the package is in `dist/cli/bundle`. The code finds
- * `migrations` and package.json by relative paths, so the folder must be two levels deep and outside `node_modules`.
- */
+/** The folder where a clone keeps its bundle. The code finds its files from the package.json above it. */
 const KEPT = join(ROOT, '.millrace', 'cli');
 const MAIN = 'cli/main.ts';
 /** Files besides the sources whose changes require a new bundle. */
@@ -22,7 +19,7 @@ const OLD_MS = 3_600_000;
  * other files contain what a single command loads when it runs. External packages are loaded from where they are
  * installed. So is the stack, which starts processes and bundles functions from the folders of its own sources.
  */
-function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
+function options(): BuildOptions {
   return {
     absWorkingDir: ROOT,
     entryPoints: [MAIN],
@@ -37,7 +34,7 @@ function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
       {
         name: 'stack',
         setup: ({ onResolve }) =>
-          onResolve({ filter: /\/local\/up\.ts$/ }, () => ({ path: `../../local/up${suffix}`, external: true })),
+          onResolve({ filter: /\/local\/up\.ts$/ }, () => ({ path: '../../local/up.ts', external: true })),
       },
     ],
     // pg is CommonJS and calls `require`, which ES modules do not have.
@@ -46,11 +43,6 @@ function optionsOf(suffix: '.ts' | '.js'): BuildOptions {
     },
     logLevel: 'silent',
   };
-}
-
-/** Writes the bundle of the package into `dist`. */
-export async function bundlePackage(dist: string): Promise<void> {
-  await build({ ...optionsOf('.js'), outdir: join(dist, 'cli', 'bundle') });
 }
 
 /**
@@ -65,7 +57,7 @@ export async function keepBundle(): Promise<string> {
   const begun = Date.now();
   // Only Node with --enable-source-maps reads the source maps: reading them makes a command a fifth slower.
   const { outputFiles, metafile } = await build({
-    ...optionsOf('.ts'),
+    ...options(),
     ...{ outdir: KEPT, entryNames: '[name]-[hash]', sourcemap: 'linked', sourcesContent: false },
     ...{ metafile: true, write: false },
   });
@@ -98,5 +90,3 @@ function removeOld(current: ReadonlySet<string>): void {
     if (!current.has(name) && name !== 'made.json' && Date.now() - mtimeMs > OLD_MS) rmSync(path, { force: true });
   }
 }
-
-if (import.meta.main) await bundlePackage(join(ROOT, 'dist'));

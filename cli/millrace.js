@@ -7,7 +7,10 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
+/** The release that runs the stack of this machine and the sources of a clone. */
 const NEEDED = 24;
+/** The least release for the commands of the package: they read SQLite files. */
+const LEAST = { major: 22, minor: 13 };
 const ORPHAN_CHECK_MS = 500;
 /** npm passes Ctrl-C on although the terminal has already sent it to the whole group. */
 const SAME_SIGNAL_MS = 250;
@@ -15,21 +18,55 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 
 const file = fileURLToPath(import.meta.url);
 const root = dirname(dirname(file));
+/** The package `millrace` has the commands without those of this machine, which the package `millrace-dev` has. */
+const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const isLibrary = name === 'millrace' && !existsSync(join(root, 'cli', 'main.ts'));
+const OF_THIS_MACHINE = ['dev', 'init', 'mail'];
 
 if (process.platform === 'win32') {
   refuse('Millrace does not run on Windows natively: use WSL (https://learn.microsoft.com/windows/wsl/install).');
-} else if (Number(process.versions.node.split('.')[0]) >= NEEDED) {
+} else if (isLibrary && OF_THIS_MACHINE.includes(process.argv[2])) {
+  const launcher = findDevelopment();
+  if (launcher) await import(pathToFileURL(launcher));
+} else if (isNewEnough()) {
   endWithParent(() => process.kill(process.pid, 'SIGTERM'));
   await runMain();
 } else {
   const node = findNode();
   if (node) runUnder(node);
-  else {
+  else if (isLibrary) {
+    refuse(
+      `The commands of Millrace require Node ${LEAST.major}.${LEAST.minor} or later, and this is ${process.version}.`,
+    );
+  } else {
     refuse(
       `Millrace requires Node ${NEEDED} and this is ${process.version}: run npm ci (which installs it on Linux), ` +
         'or get it from https://nodejs.org or your version manager.',
     );
   }
+}
+
+function isNewEnough() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (!isLibrary) return major >= NEEDED;
+  return major > LEAST.major || (major === LEAST.major && minor >= LEAST.minor);
+}
+
+/**
+ * Returns the launcher of the package `millrace-dev` of the same version. Searches beside the package through which
+ * this file was started: a package manager may have linked it into a project.
+ */
+function findDevelopment() {
+  const install = `npm install --save-dev millrace-dev@${version}`;
+  try {
+    const manifest = createRequire(process.argv[1] ?? file).resolve('millrace-dev/package.json');
+    const found = JSON.parse(readFileSync(manifest, 'utf8')).version;
+    if (found === version) return join(dirname(manifest), 'cli', 'millrace.js');
+    refuse(`millrace is ${version} and millrace-dev is ${found}: run ${install}`);
+  } catch {
+    refuse(`millrace ${process.argv[2]} is part of the package millrace-dev: run ${install}`);
+  }
+  return undefined;
 }
 
 async function runMain() {
@@ -43,7 +80,7 @@ async function runMain() {
 
 /** The package contains a bundle. A clone builds one at the first call, and again when a source changes. */
 async function findMain() {
-  if (!existsSync(join(root, 'cli', 'main.ts'))) return '../dist/cli/bundle/main.js';
+  if (!existsSync(join(root, 'cli', 'main.ts'))) return '../dist/cli/main.js';
   const kept = keptBundle();
   if (kept) return kept;
   const { keepBundle } = await import('./bundle.ts');

@@ -1,13 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../core/failure.ts';
+import { ownVersion } from '../core/own-files.ts';
 import { onWriteError, write } from '../local/screen/writers.ts';
-import { readVersion } from '../local/version.ts';
 import { CommandFailure, EXIT, type ExitCode } from './command-failure.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDlq } from './commands/dlq.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEnqueue } from './commands/enqueue.ts';
 import { addHandlers } from './commands/handlers.ts';
+import { addInit } from './commands/init.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addKeys } from './commands/keys.ts';
 import { addMail } from './commands/mail.ts';
@@ -31,6 +32,7 @@ import { printError, printMessage } from './screen/terminal.ts';
 
 /** All commands, in the order of the help. */
 const COMMANDS: readonly ((program: Command) => void)[] = [
+  addInit,
   addUp,
   addUrl,
   addPsql,
@@ -52,7 +54,7 @@ const COMMANDS: readonly ((program: Command) => void)[] = [
 ];
 
 const EXAMPLES = examples(
-  'up',
+  'dev',
   `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' --in 5m`,
   'jobs list --status failed,dead_letter',
   'jobs show 1',
@@ -69,7 +71,7 @@ const EXIT_CODES =
 
 const SHORT_HELP = `Usage: npx millrace <command>
 
-  up                      run everything on this machine
+  dev                     run everything on this machine
   enqueue <type> [json]   insert a job and print its id
   jobs list               list jobs, newest first
   dlq                     count dead letters by kind of error
@@ -106,7 +108,7 @@ function asHelpOption(args: readonly string[]): readonly string[] {
 export function openProgram(): Command {
   const program = new Command('millrace')
     .description('Background jobs on Postgres, SQS and Lambda')
-    .version(readVersion(), '-v, --version')
+    .version(ownVersion(), '-v, --version')
     .option('--database-url <url>', 'use this database; default DATABASE_URL, else the stack running in this folder')
     .option('--api-url <url>', 'use this API instead; default MILLRACE_API_URL; its key is read from MILLRACE_API_KEY')
     .option('--json', 'print one JSON document to standard output')
@@ -131,10 +133,10 @@ export function openProgram(): Command {
 }
 
 /** Commands that handle Ctrl-C themselves. */
-const HANDLE_INTERRUPT = ['up', 'psql'];
+const HANDLE_INTERRUPT = ['dev', 'psql'];
 
 /** Commands for the stack on this machine, which no API provides. */
-const ON_THIS_MACHINE = ['up', 'mail'];
+const ON_THIS_MACHINE = ['init', 'dev', 'mail'];
 
 function refuseApi(command: Command): void {
   const name = [command.parent?.name(), command.name()].find((one) => ON_THIS_MACHINE.includes(one ?? ''));

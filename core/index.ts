@@ -10,8 +10,10 @@ export type { JobStatus } from './job.ts';
 export {
   type EnqueueClient,
   type Enqueued,
+  type EnqueuedForKey,
   type EnqueueItem,
   enqueue,
+  enqueueAll,
   enqueueMany,
   type PayloadInput,
 } from './jobs/enqueue.ts';

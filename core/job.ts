@@ -75,7 +75,7 @@ export interface Job {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly runAt: Date;
-  /** Latest start of the first attempt; null for none, and once an attempt has started. */
+  /** Latest start of the first attempt; null for none, and after an attempt that counts. */
   readonly startBy: Date | null;
   readonly nextRetryAt: Date | null;
   readonly dueAt: Date | null;

@@ -1,10 +1,11 @@
-import { Stack } from 'aws-cdk-lib';
+import { Annotations, Stack } from 'aws-cdk-lib';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog/import-handler.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
-import type { Variables } from '../core/handler/variables.ts';
+import { unreadVariables } from '../core/handler/unread-variables.ts';
+import { ownVersion } from '../core/own-files.ts';
 import { Api } from './constructs/api.ts';
 import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
 import { MigrateStep, RegistryStep } from './constructs/deploy-steps.ts';
@@ -16,23 +17,46 @@ import { Dispatcher } from './constructs/dispatcher.ts';
 import { Mirror } from './constructs/mirror.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
-import { Outputs } from './constructs/outputs.ts';
+import { readHandlers, usualHandlers } from './handlers.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { prove } from './plan/proofs.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
-import type { Settings } from './settings/settings.ts';
+import { checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
-export interface MillraceProps extends Omit<Settings, 'handlersFolder' | 'network' | 'variables'> {
-  /** One entry per handler file, as `loadCatalog` returns them. */
-  readonly handlers: readonly HandlerEntry[];
-  /** The environment: variables that set the attempts of handlers, such as `MILLRACE_MAX_ATTEMPTS`. Default: none. */
-  readonly variables?: Variables;
+/** Everything but the stage has a default. */
+export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'stage'>> {
+  /** Part of every name, such as that of a queue: `[a-z][a-z0-9]*`, at most 12 characters. */
+  readonly stage: string;
+  /** Folder of the handler files, or the handlers. Default: `jobs`, else `functions/handlers`. */
+  readonly handlers?: string | readonly HandlerEntry[];
   /** Without `place`, functions run in a new VPC with a new database, or outside a VPC with an existing one. */
-  readonly network: { readonly place?: Place; readonly egress?: Egress };
-  /** Version of the product, which the API reports. */
-  readonly version: string;
+  readonly network?: { readonly place?: Place; readonly egress?: Egress };
+}
+
+const DEFAULTS = {
+  database: { kind: 'create' },
+  network: {},
+  dispatch: 'auto',
+  api: { mode: 'api-key' },
+  architecture: 'arm64',
+  settings: {},
+  variables: {},
+  drain: [],
+  maxConnections: undefined,
+  alarms: {},
+  dashboard: true,
+  metricsByJobType: true,
+} as const satisfies Partial<MillraceProps>;
+
+type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
+
+function complete(given: MillraceProps): CompleteProps {
+  const props = { ...DEFAULTS, ...given };
+  const { settings, variables } = splitSettings(props.settings);
+  // A setting is more explicit than a variable, which an environment can contain.
+  return { ...props, settings, variables: { ...props.variables, ...variables } };
 }
 
 /** Reserved when `maxConnections` is set: nothing else bounds the number of concurrent API requests. */
@@ -51,14 +75,17 @@ export class Millrace extends Construct {
   /** Policies for people who redrive from the AWS console. */
   readonly operatorPolicy: OperatorPolicy;
 
-  constructor(scope: Construct, id: string, props: MillraceProps) {
+  constructor(scope: Construct, id: string, given: MillraceProps) {
     super(scope, id);
+    const props = complete(given);
     const inStack = Stack.of(this).node.findAll();
     if (inStack.some((one) => one instanceof Millrace && one !== this)) {
       throw new Error('a stack can contain one Millrace: give the other its own stack and stage');
     }
-    this.stage = props.stage;
-    const plans = props.handlers.map((entry) => planHandler(props.stage, entry, props.variables));
+    this.stage = checkStage(props.stage);
+    const { handlers = usualHandlers() } = given;
+    const entries = typeof handlers === 'string' ? readHandlers(handlers) : handlers;
+    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;
@@ -75,10 +102,20 @@ export class Millrace extends Construct {
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
     this.addMonitoring(plans, props);
-    new Outputs(this, 'Outputs', this);
+    const addresses = entries.map(({ definition }) => definition);
+    for (const line of unreadVariables(props.variables, addresses)) {
+      Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
+    }
   }
 
-  private makeSurroundings(props: MillraceProps): FunctionSurroundings {
+  /** Returns the handler with this name, such as `send_invoice`, for example to grant its function a permission. */
+  handler(name: string): DeployedHandler {
+    const found = this.handlers.find(({ plan }) => plan.name === name);
+    if (found) return found;
+    throw new Error(`no handler ${name}: expected one of ${this.handlers.map(({ plan }) => plan.name).join(', ')}`);
+  }
+
+  private makeSurroundings(props: CompleteProps): FunctionSurroundings {
     const { stage, architecture, metricsByJobType, database, network, api } = props;
     const vpc = network.place ? 'given' : database.kind === 'create' ? 'new' : 'none';
     const egress = checkEgress(network.egress, { vpc, jwt: api.mode === 'jwt' });
@@ -99,21 +136,21 @@ export class Millrace extends Construct {
     return newDatabase(this, place);
   }
 
-  private makeApi(surroundings: FunctionSurroundings, props: MillraceProps): Api | undefined {
-    const { api, version, maxConnections } = props;
+  private makeApi(surroundings: FunctionSurroundings, props: CompleteProps): Api | undefined {
+    const { api, maxConnections } = props;
     if (api.mode === 'off') return undefined;
     return new Api(this, 'Api', {
       ...surroundings,
       choice: api,
       plans: this.handlers.map(({ plan }) => plan),
       dispatcher: this.dispatcher.function,
-      version,
+      version: ownVersion(),
       ...(maxConnections !== undefined && { reservedConcurrency: API_CONCURRENCY }),
     });
   }
 
   /** Migrates before anything uses the schema, and registers handlers after everything that the registry names. */
-  private addDeploySteps(surroundings: FunctionSurroundings, { drain }: MillraceProps): void {
+  private addDeploySteps(surroundings: FunctionSurroundings, { drain }: CompleteProps): void {
     const others = [this.dispatcher, this.mirror, ...(this.api ? [this.api] : [])];
     // Without the queues: the registry step refers to a queue, and both steps share the function that invokes them.
     const before = [...this.handlers.map((handler) => handler.function), ...others];
@@ -128,7 +165,7 @@ export class Millrace extends Construct {
 
   private addMonitoring(
     plans: readonly HandlerPlan[],
-    { alarms: target, dashboard, metricsByJobType }: MillraceProps,
+    { alarms: target, dashboard, metricsByJobType }: CompleteProps,
   ): void {
     const { stage } = this;
     const specs = alarmsOf(plans, stage, metricsByJobType);

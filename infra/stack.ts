@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Annotations, type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import type { Construct } from 'constructs';
-import { failureLine, loadCatalog } from '../core/catalog/catalog.ts';
-import type { HandlerEntry } from '../core/catalog/import-handler.ts';
-import { openProbe } from '../core/catalog/probe.ts';
-import { unreadVariables } from '../core/handler/unread-variables.ts';
+import { allSettings } from '../core/config.ts';
 import type { Variables } from '../core/handler/variables.ts';
+import { Outputs } from './constructs/outputs.ts';
+import { usualHandlers } from './handlers.ts';
 import { Millrace, type MillraceProps } from './millrace.ts';
 import type { Context } from './settings/context.ts';
 import type { NetworkChoice } from './settings/place-settings.ts';
@@ -16,39 +14,35 @@ import { readSettings } from './settings/settings.ts';
 const MOST_RESOURCES = 500;
 const MANY = 0.8 * MOST_RESOURCES;
 
-const probe = openProbe();
+export interface MillraceStackOptions {
+  /** Folder of the handler files, unless the context names one. Default: `jobs`, else `functions/handlers`. */
+  readonly handlers?: string;
+  /** The settings of the stage; default: the context of the app, from `cdk.json` and `-c name=value`. */
+  readonly context?: Context;
+  /** Variables that set the attempts of handlers, unless the context does; default: the environment of the process. */
+  readonly environment?: Variables;
+}
 
-/** Makes the stack of one stage from the context of the app and the environment of the command. */
-export async function makeStack(app: App, context: Context, environment: Variables = {}): Promise<Stack> {
-  const { handlersFolder, network, ...settings } = readSettings(context);
-  // A setting is more explicit than the environment, which a shell inherits.
-  const variables = { ...environment, ...settings.variables };
-  const handlers = await readHandlers(handlersFolder);
-  const stack = new Stack(app, `millrace-${settings.stage}`);
-  new Millrace(stack, 'Millrace', {
-    ...settings,
-    handlers,
-    variables,
-    network: toNetwork(stack, network),
-    version: readVersion(),
-  });
-  checkSize(stack, handlers.length);
-  const addresses = handlers.map(({ definition }) => definition);
-  for (const line of unreadVariables(variables, addresses)) {
-    Annotations.of(stack).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
+/** One stage of Millrace in a stack of its own, with the settings in docs/deploy.md, and outputs. */
+export class MillraceStack extends Stack {
+  readonly millrace: Millrace;
+
+  constructor(app: App, options: MillraceStackOptions = {}) {
+    const { handlers = usualHandlers(), context = app.node.getAllContext(), environment = allSettings() } = options;
+    const { handlersFolder, network, ...settings } = readSettings(context, handlers);
+    super(app, `millrace-${settings.stage}`);
+    this.millrace = new Millrace(this, 'Millrace', {
+      ...settings,
+      handlers: handlersFolder,
+      variables: { ...environment, ...settings.variables },
+      network: toNetwork(this, network),
+    });
+    new Outputs(this.millrace, 'Outputs', this.millrace);
+    checkSize(this, this.millrace.handlers.length);
   }
-  return stack;
 }
 
-async function readHandlers(folder: string): Promise<readonly HandlerEntry[]> {
-  const { handlers, failures } = await loadCatalog(folder, probe).catch((cause: unknown) => {
-    throw new Error(`handlers: the folder ${folder} does not exist`, { cause });
-  });
-  if (failures.length > 0) throw new Error(failures.map((failure) => failureLine(failure, process.cwd())).join('\n'));
-  return handlers;
-}
-
-function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): MillraceProps['network'] {
+function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): NonNullable<MillraceProps['network']> {
   if (inside === undefined) return rest;
   const { vpcId, subnetIds, securityGroupIds, availabilityZones } = inside;
   const vpc = Vpc.fromVpcAttributes(scope, 'Vpc', {
@@ -60,10 +54,6 @@ function toNetwork(scope: Construct, { inside, ...rest }: NetworkChoice): Millra
   Annotations.of(vpc).acknowledgeWarning('@aws-cdk/aws-ec2:noSubnetRouteTableId', reason);
   const securityGroups = securityGroupIds.map((id) => SecurityGroup.fromSecurityGroupId(scope, id, id));
   return { ...rest, place: { vpc, subnets: vpc.privateSubnets, securityGroups } };
-}
-
-function readVersion(): string {
-  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 }
 
 /**

@@ -53,7 +53,7 @@ export function describeHolder(project: string): string | undefined {
   const [name, stop] = pid > 0 ? [`process ${pid}`, `\`kill ${pid}\``] : ['another process', 'Ctrl-C in its terminal'];
   return (
     `Millrace starts or runs in ${project} as ${name}, but .millrace/dev.json does not describe it: ` +
-    `wait if it is still starting; otherwise stop it with ${stop}, then run npm start`
+    `wait if it is still starting; otherwise stop it with ${stop}, then run npx millrace dev`
   );
 }
 

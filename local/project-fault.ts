@@ -1,19 +1,20 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { dataPath } from './data-folder.ts';
+import { HANDLERS_EXPECTED } from './handlers-folder.ts';
 import { assertTrustedCode, UntrustedError } from './trust.ts';
 
 /** Returns why a stack cannot start in a folder, for the person who starts it. */
-export function projectFault(project: string): string | undefined {
-  if (find(join(project, 'functions', 'handlers'))?.isDirectory() !== true) {
-    return `no folder functions/handlers in ${project}: start Millrace in a project folder`;
+export function projectFault(project: string, handlers: string | undefined): string | undefined {
+  if (handlers === undefined) {
+    return `no folder ${HANDLERS_EXPECTED} in ${project}: start Millrace in a project folder, or run npx millrace init`;
   }
+  if (find(handlers)?.isDirectory() !== true) return `no folder ${handlers}`;
   const data = dataPath(project);
   if (find(data)?.isFile() === true) {
     return `${data} is a file: move it away, because Millrace keeps its data in a folder with this name`;
   }
   try {
-    assertTrustedCode(project);
+    assertTrustedCode(project, handlers);
     return undefined;
   } catch (error) {
     if (error instanceof UntrustedError) return error.message;

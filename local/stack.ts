@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { allSettings } from '../core/config.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
@@ -9,17 +9,18 @@ import { ensureLogin } from '../core/postgres/ensure-login.ts';
 import { migrate } from '../core/postgres/migrate.ts';
 import { bundleEnvironment } from '../infra/bundle/options.ts';
 import { type Api, startApi } from './functions/api-function.ts';
-import { beginBundling } from './functions/bundling.ts';
+import { type Bundling, beginBundling } from './functions/bundling.ts';
 import type { HandlerSettings } from './functions/deploy-handler.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
-import { openDotEnv } from './functions/dot-env.ts';
+import { type DotEnvOptions, openDotEnv } from './functions/dot-env.ts';
 import { openEndSubscription } from './functions/end-subscription.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
+import { handlersFolder } from './handlers-folder.ts';
 import { type Runner, startRunner } from './lambda/runner.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
 import type { Children } from './processes/children.ts';
-import { startOnUsualPort } from './processes/ports.ts';
+import { keepPorts } from './processes/kept-ports.ts';
 import type { StartProgress } from './screen/start-progress.ts';
 import { findOtherSqs } from './services/other-sqs.ts';
 import { openServices, type Services } from './services/services.ts';
@@ -27,8 +28,14 @@ import { REGION, STAGE } from './state.ts';
 
 export interface StackOptions {
   readonly children: Children;
-  /** The project folder: its handlers are in `functions/handlers`, its data in `.millrace`. */
+  /** The project folder: its data is in `.millrace`. */
   readonly project: string;
+  /** Default: the usual folder. */
+  readonly handlersFolder?: string | undefined;
+  /** A Postgres of the user, as its owner; default: a server that the stack starts. */
+  readonly databaseUrl?: string | undefined;
+  /** Called with the absolute paths of sources on which a handler depends. */
+  readonly onSources?: (files: readonly string[]) => void;
   /** Factor applied to every retry delay. */
   readonly retryFactor: number;
   readonly onEvent: (event: RunnerEvent) => void;
@@ -69,14 +76,15 @@ const silent = openLog(() => undefined);
  * start, the parts started before it are stopped.
  */
 export async function openStack(options: StackOptions): Promise<Stack> {
-  const { children, project, printLine, stop, during = (_step, work) => work } = options;
+  const { children, project, printLine, stop, during = pass } = options;
   await using open = new AsyncDisposableStack();
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
-  const bundling = beginBundling(project, join(data, 'bundles'), printLine);
-  const starting = openServices({ ...options, data, otherSqs });
-  const services = open.adopt(await during('starting the servers', starting), (started) => started.close());
+  const bundling = bundle(options, join(data, 'bundles'));
+  const startServer = keepPorts(data, printLine);
+  const starting = during('starting the servers', openServices({ ...options, data, otherSqs, startServer }));
+  const services = open.adopt(await starting, (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
   await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
@@ -86,35 +94,49 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
   const onEvent = subscribe(options, () => runner);
   const common = { children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, region: REGION, onEvent };
-  const startLambda = (port: number) => startRunner({ ...common, port });
-  const runner = open.adopt(await startOnUsualPort('lambda', startLambda, printLine), closeRunner);
+  const runner = open.adopt(await startServer('lambda', (port) => startRunner({ ...common, port })), closeRunner);
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const urls = { sqsEndpoint, lambdaEndpoint: runner.endpoint };
-  const fixed = { ...functionEnvironment(urls), DATABASE_URL: await runtimeUrl(db, databaseUrl) };
+  const urls = functionEnvironment({ sqsEndpoint, lambdaEndpoint: runner.endpoint });
+  const fixed = { ...urls, DATABASE_URL: await runtimeUrl(db, databaseUrl, options) };
   const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
   const environment = { ...fixed, ...accessKey };
-  const readDotEnv = openDotEnv({ project, fixed, printLine });
-  const settings = openSettings(readDotEnv, { ...environment, ...ofSamples(smtpUrl) });
-  const bundled = await during('importing and bundling functions/handlers', bundling.first);
-  const api = open.adopt(await startApi({ runner, bundles: join(data, 'bundles'), environment, printLine }), closeApi);
+  const settings = openSettings({ project, fixed, printLine }, { ...environment, ...ofSamples(smtpUrl) });
+  const bundled = await during('importing and bundling the handlers', bundling.first);
+  const api = open.adopt(
+    await startApi({ runner, bundles: join(data, 'bundles'), environment, startServer }),
+    closeApi,
+  );
   const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   // A newer run registered here makes the dispatcher stop after its current round.
   open.defer(() => registerRun(db).then(undefined, () => undefined));
   open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
-  const all = open.move();
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
-    close: () => all.disposeAsync(),
+    close: disposal(open),
   };
+}
+
+/** Keeps what is open, and returns a function that closes it. */
+function disposal(open: AsyncDisposableStack): () => Promise<void> {
+  const all = open.move();
+  return () => all.disposeAsync();
+}
+
+const pass: StartProgress['during'] = (_step, work) => work;
+
+function bundle(options: StackOptions, bundles: string): Bundling {
+  const folder = handlersFolder(options.project, options.handlersFolder) ?? options.project;
+  return beginBundling({ ...options, folder, bundles });
 }
 
 type Strings = Readonly<Record<string, string>>;
 
 /** Returns a function that reads the `.env` file again at each reload, so that a saved file applies. */
-function openSettings(readDotEnv: () => Promise<Strings>, environment: Strings) {
+function openSettings(options: DotEnvOptions, environment: Strings) {
+  const readDotEnv = openDotEnv(options);
   return async (): Promise<HandlerSettings> => {
     const ofProject = await readDotEnv();
     // As with other programs, a variable of the process overrides the file.
@@ -161,11 +183,14 @@ function ofSamples(smtpUrl: string) {
   return { SMTP_URL: smtpUrl, THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost' };
 }
 
-async function runtimeUrl(db: Database, ownerUrl: string): Promise<string> {
+async function runtimeUrl(db: Database, ownerUrl: string, { project, databaseUrl }: StackOptions): Promise<string> {
   const password = randomBytes(18).toString('base64url');
-  await ensureLogin(db, { name: RUNTIME_LOGIN, password, role: 'millrace_runtime' });
+  // Other stacks can use a server of the user, with logins and passwords of their own.
+  const suffix = `_${createHash('sha256').update(project).digest('hex').slice(0, 8)}`;
+  const name = `${RUNTIME_LOGIN}${databaseUrl === undefined ? '' : suffix}`;
+  await ensureLogin(db, { name, password, role: 'millrace_runtime' });
   const url = new URL(ownerUrl);
-  url.username = RUNTIME_LOGIN;
+  url.username = name;
   url.password = password;
   return url.href;
 }

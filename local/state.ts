@@ -23,6 +23,8 @@ export interface HandlerState {
 /** The addresses of a running stack, as in `.millrace/dev.json`: read by the `millrace` command and by other tools. */
 export interface DevState {
   readonly pid: number;
+  /** Folder of the handler files. */
+  readonly handlersFolder?: string;
   /** Distinguishes the process from a later process with the same pid; opaque. */
   readonly processStart: string;
   readonly databaseUrl: string;
@@ -86,7 +88,7 @@ export async function readState(project: string): Promise<DevState | undefined> 
   });
   if (text === undefined) return undefined;
   const state = parse(text);
-  if (state === undefined) throw new Error(`${path} was not written by npm start: delete it and start again.`);
+  if (state === undefined) throw new Error(`${path} was not written by npx millrace dev: delete it and start again.`);
   return state;
 }
 

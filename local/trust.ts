@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { optionalSetting } from '../core/config.ts';
 import { accountName, groupName } from './ownership.ts';
 
@@ -20,13 +20,32 @@ export interface Checked {
 const PROJECT_FILES = ['package.json', 'tsconfig.json', '.env', 'node_modules'];
 
 /**
- * Checks the root of a project, the files there that decide which code runs, and everything in `functions` except
- * packages.
+ * Checks the root of a project, the files there that decide which code runs, and, except packages, everything in the
+ * folder of the root that contains the handlers, such as `functions` for `functions/handlers`.
  * @throws UntrustedError if another account could have written one of them
  */
-export function assertTrustedCode(project: string): void {
+export function assertTrustedCode(project: string, handlers: string): void {
   const checked = [project, ...PROJECT_FILES.map((name) => join(project, name))].map(assertTrusted);
-  refuse(accessListFault([...checked, ...walk(join(project, 'functions'))]));
+  const path = relative(project, handlers);
+  const folder = path.startsWith('..') ? handlers : join(project, path.split(sep)[0] ?? '');
+  refuse(accessListFault([...checked, ...walk(folder)]));
+}
+
+/**
+ * Checks files that a handler imports, and their folders up to the root of the project; not packages.
+ * @throws UntrustedError as `assertTrustedCode`
+ */
+export function assertTrustedSources(project: string, files: readonly string[]): void {
+  const paths = new Set<string>();
+  for (const file of files) {
+    if (file.includes('/node_modules/')) continue;
+    for (let path = file; path !== project && path !== dirname(path); path = dirname(path)) {
+      paths.add(path);
+      // A source outside of the project: only its own folder.
+      if (!file.startsWith(`${project}${sep}`) && path !== file) break;
+    }
+  }
+  refuse(accessListFault([...paths].map(assertTrusted)));
 }
 
 /** Checks a folder and everything in it except packages. @throws UntrustedError as `assertTrustedCode` */

@@ -1,13 +1,15 @@
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { closeContents, dataPath, openDataFolder } from './data-folder.ts';
 import { emptyFolder, lockFolder } from './folder-lock.ts';
 import { watchSources } from './functions/reload.ts';
+import { handlersFolder } from './handlers-folder.ts';
 import type { RunnerEvent } from './lambda/specs.ts';
 import { openLateImage } from './late-image.ts';
 import { describeHolder, lockPath } from './lock-holder.ts';
 import { isStopped } from './mailbox/stopped.ts';
 import { type Children, openChildren } from './processes/children.ts';
 import { projectFault } from './project-fault.ts';
+import { type Place, publishState } from './publish-state.ts';
 import { insertSamples } from './samples.ts';
 import { banner, withoutPassword } from './screen/banner.ts';
 import { openEventPrinter } from './screen/event-printer.ts';
@@ -15,7 +17,7 @@ import { parseLogLine } from './screen/log-line.ts';
 import { openStartProgress } from './screen/start-progress.ts';
 import { type Part, writeLine } from './screen/writers.ts';
 import { openStack, type Stack } from './stack.ts';
-import { isRunning, readState, removeState, writeState } from './state.ts';
+import { isRunning, readState, removeState } from './state.ts';
 import { fired, listenForStop, type StopRequests } from './stop-requests.ts';
 import { assertTrustedCode } from './trust.ts';
 
@@ -24,8 +26,12 @@ export interface UpOptions {
   readonly fresh: boolean;
   /** Divide every retry delay by 60. */
   readonly fastRetries: boolean;
-  /** The project folder, which contains `functions/handlers`. */
+  /** The project folder. */
   readonly cwd: string;
+  /** Folder of the handler files, absolute or in the project; default: `jobs`, else `functions/handlers`. */
+  readonly handlers?: string | undefined;
+  /** A Postgres of the user, as its owner; default: a server that the stack starts. */
+  readonly databaseUrl?: string | undefined;
 }
 
 const FAST_RETRY_FACTOR = 1 / 60;
@@ -40,8 +46,10 @@ const EXIT_DELAY_MS = 100;
  */
 export async function up(options: UpOptions): Promise<number> {
   const project = options.cwd;
-  const fault = projectFault(project);
-  if (fault !== undefined) return refuse(EXIT_NO_PROJECT, fault);
+  const folder = handlersFolder(project, options.handlers);
+  const fault = projectFault(project, folder);
+  if (folder === undefined || fault !== undefined) return refuse(EXIT_NO_PROJECT, fault ?? '');
+  const place = { project, handlersFolder: folder };
   await openDataFolder(project);
   const lock = await lockFolder(lockPath(project));
   if (lock === undefined) return refuse(EXIT_ALREADY_RUNNING, await describeRunning(project));
@@ -52,7 +60,7 @@ export async function up(options: UpOptions): Promise<number> {
     if (options.fresh) await emptyFolder(dataPath(project), basename(lockPath(project)));
     await closeContents(dataPath(project));
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
-    const code = await Promise.race([live(options, children, requests), killed]);
+    const code = await Promise.race([live({ ...options, ...place }, children, requests), killed]);
     if (requests.halt.aborted)
       printLine('stopped at once; jobs that were running are retried when their leases expire');
     return code;
@@ -64,30 +72,35 @@ export async function up(options: UpOptions): Promise<number> {
   }
 }
 
-async function live(options: UpOptions, children: Children, requests: StopRequests): Promise<number> {
-  const project = options.cwd;
+async function live(options: UpOptions & Place, children: Children, requests: StopRequests): Promise<number> {
+  const { project, handlersFolder: folder } = options;
   let starting: Promise<Stack | undefined> | undefined;
   let isStarted = false;
   const reload = async (): Promise<void> => {
     const stack = await starting;
     if (stack === undefined) return;
-    assertTrustedCode(project);
-    await stack.handlers.sync(() => publishState(project, stack));
+    assertTrustedCode(project, folder);
+    await stack.handlers.sync(() => publishState(options, stack));
   };
-  const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
+  const sources = new Set<string>();
+  const watched = { folder, file: join(project, '.env'), sources };
+  const onSources = (files: readonly string[]) => {
+    for (const file of files) sources.add(file);
+  };
   // Before the files are read for the first time, so that a file saved during the start is not missed.
-  const endWatch = await watchSources(watched, reload, printLine);
+  const watch = await watchSources(watched, reload, printLine);
   requests.stop.addEventListener('abort', () => printLine(stopping(requests.stop.reason, !isStarted)), { once: true });
   try {
-    starting = start(options, children, requests).catch((error: unknown) => {
+    starting = start({ ...options, onSources }, children, requests).catch((error: unknown) => {
       if (requests.stop.aborted) return undefined;
       throw error;
     });
     if ((await starting) === undefined) return EXIT_INTERRUPTED;
     isStarted = true;
+    await watch.update();
     await fired(requests.stop);
   } finally {
-    await endWatch();
+    await watch.end();
   }
   await (await starting)?.close();
   if (!requests.halt.aborted) printLine('stopped');
@@ -102,11 +115,11 @@ function stopping(reason: unknown, isStarting: boolean): string {
 }
 
 async function start(
-  { cwd: project, fastRetries }: UpOptions,
+  { fastRetries, ...place }: UpOptions & Place & { onSources: (files: readonly string[]) => void },
   children: Children,
   requests: StopRequests,
 ): Promise<Stack> {
-  const progress = openStartProgress(project);
+  const progress = openStartProgress(place.project);
   const { during, printLine } = progress;
   const printEvent = openEventPrinter(printLine);
   const lateImage = openLateImage();
@@ -117,42 +130,25 @@ async function start(
     if (log?.event === 'job_failed') lateImage.jobFailed(log.job_id);
   };
   const retryFactor = fastRetries ? FAST_RETRY_FACTOR : 1;
-  const options = { children, project, retryFactor, onEvent, printLine, during, ...requests };
+  const options = { children, ...place, retryFactor, onEvent, printLine, during, ...requests };
   const stack = await openStack(options).finally(progress.end);
   const samples = await insertSamples(stack);
   lateImage.expect(samples);
-  await publishState(project, stack);
+  await publishState(place, stack);
   const mailboxStopped = await isStopped(stack.services.mailFolder);
-  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, mailboxStopped }));
+  printLine(...banner(stack, { fastRetries, samples: samples !== undefined, folder: shown(place), mailboxStopped }));
   return stack;
 }
 
-async function publishState(project: string, stack: Stack): Promise<void> {
-  await writeState(project, {
-    pid: process.pid,
-    databaseUrl: stack.databaseUrl,
-    sqsEndpoint: stack.sqsEndpoint,
-    lambdaEndpoint: stack.runner.endpoint,
-    lambdaAccessKeyId: stack.lambdaAccessKeyId,
-    handlers: stack.handlers.list().map(({ definition, queueUrl, deadLetterQueueUrl }) => ({
-      jobType: definition.jobType,
-      routingKey: definition.routingKey,
-      queueUrl,
-      deadLetterQueueUrl,
-    })),
-    variables: stack.handlers.variables(),
-    mailFolder: stack.services.mailFolder,
-    smtpUrl: stack.smtpUrl,
-    filesUrl: stack.services.files.url,
-    apiUrl: stack.apiUrl,
-  });
+function shown({ project, handlersFolder: folder }: Place): string {
+  return relative(project, folder);
 }
 
 async function describeRunning(project: string): Promise<string> {
   const other = await readState(project).catch(() => undefined);
   if (other === undefined || !(await isRunning(other))) {
     // The holder may have ended since.
-    return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npm start again';
+    return describeHolder(project) ?? 'Millrace ran in this folder a moment ago: run npx millrace dev again';
   }
   return (
     `Millrace already runs in this folder as process ${other.pid}: database ${withoutPassword(other.databaseUrl)} ` +

@@ -12,7 +12,7 @@ create table millrace.jobs (
   id bigint not null default nextval('millrace.job_ids'),
   run_at timestamptz not null default millrace.clock(),
   created_at timestamptz not null default millrace.clock(),
-  -- The latest time of the first start: after it, the job is skipped. A start sets it to null.
+  -- The latest time of the first start: after it, the job is skipped. The end of an attempt that counts sets it to null.
   start_by timestamptz,
   max_attempts integer not null,
   priority smallint not null default 5,
@@ -114,7 +114,7 @@ create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, c
 create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
   where unique_key is not null;
 
--- For jobs that are too late to start. A start changes it only for a job that has a time.
+-- For jobs that are too late to start. The end of an attempt changes it only for a job that has a time.
 create index jobs_live_start_by on millrace.jobs_live (start_by) where start_by is not null;
 
 -- For lists of dead and failed jobs. The conditions name no column that changes at start: with `status` in one of them,

@@ -45,7 +45,9 @@ create trigger count_enqueued after insert on millrace.jobs_live
   referencing new table as inserted for each statement execute function millrace.count_enqueued();
 
 -- Enqueues one job in the caller's transaction. If a live job of the same handler has the unique_key, it inserts
--- nothing and returns that job's id with deduplicated = true. Waits for an uncommitted job with the same key.
+-- nothing and returns that job's id with deduplicated = true. Waits for an uncommitted job with the same key. With
+-- routing_key '*', it does so for each deployed handler of the job type, and returns one row for each, in the order of
+-- their routing keys.
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
@@ -56,7 +58,22 @@ create function millrace.enqueue(
 #variable_conflict use_column
 declare
   new_id bigint;
+  key text;
 begin
+  if enqueue.routing_key = '*' then
+    -- In key order, so that two callers with the same unique_key cannot deadlock.
+    for key in select h.routing_key from millrace.handlers h where h.job_type = enqueue.job_type order by h.routing_key
+    loop
+      return query select q.id, q.deduplicated
+        from millrace.enqueue(enqueue.job_type, enqueue.payload, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
+          key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by) q;
+    end loop;
+    if not found then
+      raise exception 'enqueue: no handler of the job type % is deployed: deploy one, or name a routing key',
+        enqueue.job_type using errcode = 'invalid_parameter_value';
+    end if;
+    return;
+  end if;
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
         (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by)
@@ -84,15 +101,17 @@ begin
 end $$;
 
 -- Enqueues an array of objects whose keys are the arguments of enqueue. All or none. `position` counts from 0. A null
--- is a missing argument, except as the payload: the payload null stays null.
+-- is a missing argument, except as the payload: the payload null stays null. An object with routing_key '*' has a row
+-- for each deployed handler of its job type, all with its position.
 create function millrace.enqueue_many(jobs jsonb)
-  returns table ("position" bigint, id bigint, deduplicated boolean)
+  returns table ("position" bigint, id bigint, deduplicated boolean, routing_key text)
   -- Memoize would reuse the answer to one item for an equal item after it, and both would be new.
-  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off
+  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off set jit = off
   as $$
 #variable_conflict use_column
 declare
   unknown text;
+  deployed jsonb := '{}';
 begin
   if jsonb_typeof(enqueue_many.jobs) is distinct from 'array' then
     raise exception 'enqueue_many: expected a JSON array of jobs, got %', coalesce(jsonb_typeof(enqueue_many.jobs), 'null')
@@ -117,40 +136,57 @@ begin
                ('traceparent', 'string'), ('start_by', 'string')) as k(k, expected)) m
       where m.got not in (m.expected, 'null') limit 1;
   end if;
+  if unknown is null and enqueue_many.jobs @? '$[*] ? (@.routing_key == "*")' then
+    -- Read once: the handlers may change between the statements below. A lookup for each job avoids a join of all jobs
+    -- with all handlers.
+    select coalesce(jsonb_object_agg(d.job_type, d.keys), '{}') into deployed
+      from (select h.job_type, jsonb_agg(h.routing_key order by h.routing_key) as keys
+              from millrace.handlers h
+              where h.job_type in (select e.value ->> 'job_type' from jsonb_array_elements(enqueue_many.jobs) e(value)
+                where e.value ->> 'routing_key' = '*')
+              group by h.job_type) d;
+    select format('enqueue_many: job %s: no handler of the job type %s is deployed: deploy one, or name a routing key',
+        e.ord - 1, e.value ->> 'job_type') into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
+      where e.value ->> 'routing_key' = '*' and not deployed ? (e.value ->> 'job_type') limit 1;
+  end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
   end if;
   -- Jobs without a key cannot collide: one statement inserts them, with ids in their order.
   return query
     with wanted as materialized (
-      select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, e.value -> 'payload' as payload, r.*
+      select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, e.value -> 'payload' as payload, k.key, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
              jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
-               routing_key text, unique_key text, group_key text, traceparent text, start_by timestamptz)
+               routing_key text, group_key text, traceparent text, start_by timestamptz),
+             unnest(case when r.routing_key = '*' then array(select jsonb_array_elements_text(deployed -> r.job_type))
+               else array[coalesce(r.routing_key, '')] end) as k(key)
         where e.value ->> 'unique_key' is null
     ), inserted as (
       insert into millrace.jobs_live
           (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent, start_by)
         select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
-               least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), coalesce(w.routing_key, ''),
+               least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), w.key,
                w.group_key, w.traceparent, w.start_by
           from wanted w
-          left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = coalesce(w.routing_key, '')
-          order by w.pos
+          left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = w.key
+          order by w.new_id
     )
-    select w.pos, w.new_id, false from wanted w;
+    select w.pos, w.new_id, false, w.key from wanted w;
   -- In key order, so that two callers with the same keys cannot deadlock.
   return query
-    select e.ord - 1, q.id, q.deduplicated
-      from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord)
+    select e.ord - 1, q.id, q.deduplicated, e.key
+      from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord),
+                unnest(case when a.value ->> 'routing_key' = '*'
+                  then array(select jsonb_array_elements_text(deployed -> (a.value ->> 'job_type')))
+                  else array[coalesce(a.value ->> 'routing_key', '')] end) as k(key)
               where a.value ->> 'unique_key' is not null
-              order by a.value ->> 'job_type', coalesce(a.value ->> 'routing_key', ''), a.value ->> 'unique_key',
-                       a.ord) e,
+              order by a.value ->> 'job_type', k.key, a.value ->> 'unique_key', a.ord) e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer,
-             max_attempts integer, routing_key text, unique_key text, group_key text, traceparent text,
-             start_by timestamptz)) r,
+             max_attempts integer, unique_key text, group_key text, traceparent text, start_by timestamptz)) r,
            lateral millrace.enqueue(r.job_type, coalesce(e.value -> 'payload', '{}'), r.run_at, coalesce(r.priority, 5),
-             r.max_attempts, r.routing_key, r.unique_key, r.group_key, r.traceparent,
+             r.max_attempts, e.key, r.unique_key, r.group_key, r.traceparent,
              r.start_by) q;
 end $$;
 

@@ -4,11 +4,12 @@
 
 -- Starts the jobs that can start at once: dispatched under the message's claim, without a request to cancel, and no
 -- suspect unless with_suspects, and not too late. Returns a row for each job that started; `ord` is the position of its message, from 1.
+-- The lease lasts as long as the registry or the running code says, whichever is longer: during a deployment, they differ.
 -- The other jobs are unchanged. A payload that is too large is null. One probe of a key per message, even with a plan
 -- that Postgres made while the table was small.
 create function millrace.start_jobs(
   job_ids bigint[], claim_nos bigint[], message_ids text[], sent_ms bigint[], epochs text[],
-  of_type text, of_key text, request text, with_suspects boolean
+  of_type text, of_key text, request text, with_suspects boolean, lease_seconds integer
 ) returns table (ord integer, payload text, attempt integer, max_attempts integer, retry_policy jsonb,
                  wait_seconds double precision, traceparent text)
   language plpgsql set search_path = pg_catalog, pg_temp
@@ -29,15 +30,15 @@ begin
         select k.id from millrace.jobs_live k
           where k.id = i.job_id and k.claim_no = i.claim_no and k.status = 'dispatched' and k.job_type = of_type
             and k.routing_key = of_key and (not k.suspect or with_suspects)
-            and (k.start_by < millrace.clock()) is not true
+            and (k.attempts = 0 and k.start_by < millrace.clock()) is not true
           for update skip locked
       ) j
   ), started as (
     update millrace.jobs_live j
       -- A start proves that messages of the job arrive, so only losses in a row count.
-      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, start_by = null, started_at = millrace.clock(),
+      set status = 'running', attempts = least(j.attempts, 2147483646) + 1, losses = 0, started_at = millrace.clock(),
           updated_at = millrace.clock(),
-          lease_expires_at = millrace.clock() + make_interval(secs => h.running_lease_seconds),
+          lease_expires_at = millrace.clock() + make_interval(secs => greatest(h.running_lease_seconds, lease_seconds)),
           progress = null, message_id = l.message_id, message_sent_at = timestamptz 'epoch' + l.sent_ms * interval '1 millisecond',
           request_id = request
       from locked l, millrace.handlers h
@@ -134,6 +135,7 @@ begin
   with waiting as (
     update millrace.jobs_live j
       set status = e.status, lease_expires_at = null, updated_at = millrace.clock(), suspect = e.suspect,
+          start_by = case when e.status = 'pending' then j.start_by end,
           -- A snooze is not a failure: its reason is in job_attempts, and the last failure stays.
           last_error = case when e.status = 'failed' then e.error_message else j.last_error end,
           attempts = j.attempts - case when e.status = 'pending' then 1 else 0 end,
@@ -170,12 +172,12 @@ begin
 end $$;
 
 revoke execute on function
-  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
+  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean, integer),
   millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], boolean[],
     text),
   millrace.wait_again(millrace.ended_attempt[]) from public;
 grant execute on function
-  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean),
+  millrace.start_jobs(bigint[], bigint[], text[], bigint[], text[], text, text, text, boolean, integer),
   millrace.settle(bigint[], bigint[], text[], text[], text[], text[], text[], text[], double precision[], boolean[],
     text),
   millrace.wait_again(millrace.ended_attempt[]) to millrace_runtime;

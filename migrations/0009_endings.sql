@@ -99,6 +99,7 @@ $$;
 -- dispatched jobs.
 create function millrace.finish_late(job_ids bigint[]) returns setof bigint
   language sql set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
   select millrace.finish(array_agg(j.id), null, array_agg('skipped'::text), null,
       array_agg('not started by ' || to_char(j.start_by at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), null, null)
@@ -129,7 +130,7 @@ begin
     update millrace.jobs_live j
       set status = 'dead_letter', last_error = d.message, suspect = coalesce(suspects, j.suspect),
           losses = j.losses + lost::integer, lease_expires_at = null, next_retry_at = null, hold_until = null,
-          updated_at = millrace.clock()
+          start_by = null, updated_at = millrace.clock()
       from dying d where j.id = d.id and j.id = any(job_ids)
   ), recorded as (
     insert into millrace.dead_letters (job_id, claim_no, job_type, routing_key, last_error, error_stacktrace,

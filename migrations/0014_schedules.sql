@@ -136,6 +136,10 @@ create function millrace.create_schedule(
   as $$
 #variable_conflict use_column
 begin
+  if create_schedule.routing_key = '*' then
+    raise exception 'create_schedule: a schedule has one handler: name its routing key instead of *'
+      using errcode = 'invalid_parameter_value';
+  end if;
   insert into millrace.schedules (name, job_type, payload, cron, every_seconds, zone, catch_up, overlap, spread_seconds,
       routing_key, priority, max_attempts, unique_key, group_key, tick_key)
     values (create_schedule.name, create_schedule.job_type, coalesce(create_schedule.payload, '{}'),

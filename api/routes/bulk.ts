@@ -1,22 +1,26 @@
 import * as z from 'zod';
 import type { EnqueueClient } from '../../core/jobs/enqueue.ts';
-import { type Enqueued, insertJobs, type NewJob } from '../../core/jobs/enqueue.ts';
+import { type InsertedJob, insertJobs } from '../../core/jobs/enqueue.ts';
+import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { JsonBody } from '../json-body.ts';
-import { checkNewJob, type KnownHandlers, NewJobBody, readKnownHandlers } from '../new-job.ts';
+import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { toFaults } from '../parse-request.ts';
-import { type Faults, invalid, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
+import { type Faults, invalid, invalidBody, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
 const MOST_JOBS = 1000;
+/** The largest number of jobs of one request in which some have the routing key `*`. */
+const MOST_INSERTED = 10_000;
 const atomic = z
   .boolean()
   .default(true)
   .meta({ description: 'Insert all jobs or none; with false, valid jobs are inserted and each has its own result.' });
-const ManyJobs = z.array(NewJobBody).min(1).max(MOST_JOBS);
+const ManyJobs = z.array(BulkJob).min(1).max(MOST_JOBS);
 
 const Item = z.object({
-  index: z.number().int(),
+  index: z.number().int().meta({ description: 'The place of the job in the request, from 0.' }),
   id: z.string().optional(),
+  routing_key: z.string().optional(),
   deduplicated: z.boolean().optional(),
   errors: z
     .array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() }))
@@ -29,7 +33,9 @@ const BulkAnswer = z
     inserted: z.number().int(),
     deduplicated: z.number().int(),
     failed: z.number().int(),
-    items: z.array(Item).meta({ description: 'One item per job, in the order of the request.' }),
+    items: z.array(Item).meta({
+      description: 'In the order of the request. A job with the routing key * has an item for each deployed handler.',
+    }),
   })
   .meta({ id: 'BulkAnswer' });
 
@@ -54,6 +60,7 @@ export const enqueueJobs = defineRoute({
   },
   run: async ({ body, json, db, deps, traceparent }) => {
     const known = await readKnownHandlers(db, deps.catalog);
+    refuseTooMany(known, body.jobs);
     const checked = await checkAll(known, body.jobs, json as JsonBody);
     const faults = joinFaults(checked.flatMap((one) => ('errors' in one ? [one.errors] : [])));
     if (body.atomic && faults.total > 0) throw invalid(faults);
@@ -75,7 +82,7 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
   const checked: Checked[] = [];
   for (const [index, job] of jobs.entries()) {
     const path = ['jobs', index];
-    const parsed = NewJobBody.safeParse(job);
+    const parsed = BulkJob.safeParse(job);
     if (!parsed.success) {
       checked.push({ errors: toFaults('body', parsed.error, path) });
       continue;
@@ -87,21 +94,39 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
   return checked;
 }
 
-/** Inserts the valid jobs in one statement; returns one item per job, in order. */
+/** Counts the jobs that the request inserts: each with the routing key `*` is one for each handler of its type. */
+function refuseTooMany({ byType }: KnownHandlers, jobs: readonly unknown[]): void {
+  let count = 0;
+  for (const job of jobs) {
+    const { job_type: type, routing_key: key } = Object(job) as { job_type?: unknown; routing_key?: unknown };
+    count += (key === ALL_KEYS && typeof type === 'string' && byType.get(type)?.length) || 1;
+  }
+  if (count <= MOST_INSERTED) return;
+  throw invalidBody(
+    '/jobs',
+    `expected at most ${MOST_INSERTED} jobs in all, got ${count} with those for routing_key *`,
+  );
+}
+
+/** Inserts the valid jobs in one statement; returns the items of each job, in order. */
 async function insertAll(
   db: EnqueueClient,
   checked: readonly Checked[],
   traceparent: string | undefined,
 ): Promise<z.output<typeof Item>[]> {
   const valid = checked.flatMap((one) => ('job' in one ? [{ ...one.job, traceparent }] : []));
-  const enqueued: Enqueued[] = await insertJobs(db, valid);
+  const inserted = Map.groupBy(await insertJobs(db, valid), (job) => job.index);
   let next = 0;
   let room = MOST_ERRORS;
-  return checked.map((one, index) => {
-    if (!('errors' in one)) return { index, ...enqueued[next++] };
+  return checked.flatMap((one, index) => {
+    if (!('errors' in one)) return (inserted.get(next++) ?? []).map((job) => itemOf(index, job));
     const errors = one.errors.shown.slice(0, 1 + room);
     room -= errors.length - 1;
     const more = one.errors.total - errors.length;
     return { index, errors, ...(more > 0 && { more_errors: more }) };
   });
+}
+
+function itemOf(index: number, { id, routingKey, deduplicated }: InsertedJob): z.output<typeof Item> {
+  return { index, id, routing_key: routingKey, deduplicated };
 }

@@ -11,7 +11,8 @@ import type { ScheduleSpec } from '../../core/handler/schedule.ts';
 import type { Job } from '../../core/job.ts';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
-import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
+import type { Enqueued, EnqueuedForKey } from '../../core/jobs/enqueue.ts';
+import type { NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { RetryAnswer } from '../../core/jobs/redrive.ts';
 import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';
@@ -70,6 +71,8 @@ export interface Backend {
   /** Reads the state of these jobs, in their order. */
   readNamedJobs(ids: readonly string[]): Promise<readonly NamedJob[]>;
   enqueue(job: NewJob): Promise<Enqueued>;
+  /** Enqueues a job with the routing key `*`; returns the jobs in the order of their routing keys. */
+  enqueueAll(job: NewJob): Promise<readonly EnqueuedForKey[]>;
   /** Returns whether the job's handler is deployed; undefined when the caller may not know. */
   isHandled(id: string): Promise<boolean | undefined>;
   retry(id: string): Promise<RetryAnswer>;

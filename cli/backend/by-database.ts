@@ -14,9 +14,11 @@ import {
 } from '../../core/dead-letters/redrive-operation.ts';
 import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
+import { messageOf } from '../../core/failure.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { insertJob } from '../../core/jobs/enqueue.ts';
+import { insertJob, insertJobs } from '../../core/jobs/enqueue.ts';
+import { checkOptions, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
 import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
@@ -33,6 +35,7 @@ import {
   runSchedule,
 } from '../../core/schedules/change-schedule.ts';
 import { listSchedules, showSchedule } from '../../core/schedules/list-schedules.ts';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import { examineDatabase } from '../doctor/examine-database.ts';
 import { isRefused } from './after-change.ts';
 import { type Backend, MOST_REDRIVES } from './backend.ts';
@@ -49,6 +52,7 @@ export function backendByDatabase(db: Database): Backend {
     showJob: (id) => showJob(db, id),
     readNamedJobs: (ids) => readNamedJobs(db, ids),
     enqueue: (job) => insertJob({ query: (text, values) => db.query(text, values) }, job),
+    enqueueAll: (job) => enqueueAll(db, job),
     isHandled: async (id) => {
       const shown = await showJob(db, id).catch((error: unknown) => {
         if (isRefused(error)) return undefined;
@@ -70,6 +74,16 @@ export function backendByDatabase(db: Database): Backend {
     revokeApiKey: (id, options) => revokeApiKey(db, id, options),
     examine: (expected) => examineDatabase(db, expected),
   };
+}
+
+async function enqueueAll(db: Database, job: NewJob) {
+  checkOptions(job, '');
+  try {
+    return await insertJobs({ query: (text, values) => db.query(text, values) }, [job]);
+  } catch (error) {
+    const [sentence] = /no handler of the job type .*/.exec(messageOf(error)) ?? [];
+    throw sentence === undefined ? error : new CommandFailure(EXIT.usage, sentence, { cause: error });
+  }
 }
 
 function schedulesByDatabase(db: Database) {

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
-import type { Enqueued, NewJob } from '../../core/jobs/enqueue.ts';
+import type { Enqueued } from '../../core/jobs/enqueue.ts';
+import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
@@ -10,7 +11,7 @@ import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples, rewordErrors } from '../options/action.ts';
-import { duration, jobName, jobType as jobTypeOf, key, time, timeOrDuration, whole } from '../options/values.ts';
+import { duration, jobType as jobTypeOf, key, keyOrAll, time, timeOrDuration, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -46,19 +47,24 @@ export function addEnqueue(program: Command): void {
     )
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
-    .option('--routing-key <key>', 'the routing key of the handler', jobName)
+    .option(
+      '--routing-key <key>',
+      "the routing key of the handler; '*' inserts a job for each deployed handler of the job type",
+      keyOrAll,
+    )
     .option('--unique-key <key>', 'insert nothing if an unfinished job of this handler has this key', key)
     .option(
       '--group-key <key>',
       'share the handler fairly between jobs with different keys (the SQS message group)',
       key,
     )
-    .option('--watch', 'wait until the job ends; exit code 1 if it does not succeed')
+    .option('--watch', "wait until the job ends; exit code 1 if it does not succeed; not with --routing-key '*'")
     .addHelpText(
       'after',
       examples(
         `enqueue send_reminder '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}'`,
         'enqueue send_reminder - --in 5m < payload.json',
+        `enqueue index_record '{"id": 7}' --routing-key '*'`,
         `enqueue make_thumbnail '{"source": "https://…", "target": "https://…", "width": 200}' --watch`,
       ),
     )
@@ -87,10 +93,18 @@ async function runEnqueue(
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
   const address = { jobType, routingKey: options.routingKey ?? '' };
+  const isForAll = address.routingKey === ALL_KEYS;
+  if (isForAll && options.watch) {
+    throw new CommandFailure(
+      EXIT.usage,
+      '--watch follows one job: without it, npx millrace jobs wait waits for several',
+    );
+  }
   const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
   const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey };
+  if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options));
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job);
     if (!options.json) print(enqueued.id);
@@ -104,6 +118,22 @@ async function runEnqueue(
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
+}
+
+/** Prints the ids of the jobs, in the order of their routing keys. */
+async function enqueueAll(backend: Backend, job: NewJob, { json }: GlobalOptions): Promise<number> {
+  const enqueued = await backend.enqueueAll(job);
+  if (json) {
+    const items = enqueued.map(({ id, routingKey, deduplicated }) => ({ id, routing_key: routingKey, deduplicated }));
+    print(toJson({ items }));
+  }
+  for (const { id, routingKey, deduplicated } of enqueued) {
+    if (!json) print(id);
+    const name = handlerName({ jobType: job.jobType, routingKey });
+    if (deduplicated) printMessage(`job ${id} of ${name} already has this unique key: nothing was inserted for it`);
+  }
+  suggest(`npx millrace jobs list --job-type ${job.jobType}`);
+  return EXIT.done;
 }
 
 /**

@@ -67,7 +67,7 @@ function addChange(
 
 function printAnswer(handlers: readonly RegisteredHandler[], options: ListOptions): void {
   printList(options, handlers.map(snakeCase), () => {
-    if (handlers.length === 0) printMessage('no handlers are deployed; add a file to functions/handlers');
+    if (handlers.length === 0) printMessage('no handlers are deployed; add a file to the handlers folder');
     else printTable(HEADINGS, handlers.map(toRow));
     const [first] = handlers;
     if (first) printHint(first.countedAt ? `Counted at ${timeText(first.countedAt)}` : 'Not counted yet');

@@ -19,7 +19,7 @@ const MORE_HELP = `
 Roles: ${Object.entries(ROLES)
   .map(([role, scopes]) => `${role} (${scopes === SCOPES ? 'all' : scopes.join(', ')})`)
   .join('; ')}.
-The API requires keys in api-key mode; the API of npm start requires none.
+The API requires keys in api-key mode; the API of npx millrace dev requires none.
 To rotate a key, create a second one, give it to the callers, then revoke the first.`;
 
 /** `millrace keys create | list | revoke` */

@@ -1,13 +1,18 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { loadOne } from '../../core/catalog/catalog.ts';
+import { loadJobType, loadOne } from '../../core/catalog/catalog.ts';
+import type { CatalogFailure } from '../../core/catalog/catalog-failure.ts';
+import type { ImportedHandler } from '../../core/catalog/import-handler.ts';
 import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
-import type { HandlerAddress } from '../../core/handler/naming.ts';
-import type { PayloadSchema } from '../../core/handler/payload.ts';
+import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import { checkPayloadText } from '../../core/handler/payload.ts';
+import { checkPayloadForAll, type NamedSchema } from '../../core/handler/payload-for-all.ts';
+import { ALL_KEYS } from '../../core/jobs/enqueue-options.ts';
 import { withoutMark } from '../../core/text.ts';
-import { findAbove } from '../../local/find-above.ts';
+import type { FoundAbove } from '../../local/find-above.ts';
+import { withCompiler } from '../../local/functions/compiler.ts';
+import { findHandlers } from '../../local/handlers-folder.ts';
 import { assertTrustedCode } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -36,12 +41,14 @@ export async function readPayload(given: string, command: Command): Promise<stri
 }
 
 /**
- * Rejects at once a payload that does not match the schema, if the handler's file is available.
+ * Rejects at once a payload that does not match the schema of its handler, or of one of its handlers with the routing
+ * key `*`, if the files are available.
  * @throws PayloadInvalid that names the field.
  */
 export async function checkPayload(address: HandlerAddress, json: string, options: GlobalOptions): Promise<void> {
-  const schema = await findSchema(address, options);
-  if (schema !== undefined) await checkPayloadText(json, schema);
+  const schemas = await findSchemas(address, options);
+  if (address.routingKey === ALL_KEYS) return checkPayloadForAll(json, schemas);
+  for (const [, schema] of schemas) await checkPayloadText(json, schema);
 }
 
 /** Returns whether the text is the name of a file, with or without the mark of other programs, such as `@job.json`. */
@@ -49,26 +56,36 @@ function looksLikeFile(text: string): boolean {
   return /^@|^[^\s{["]+\.json$/.test(text) || (/^[^\s{["]/.test(text) && text.length < 1000 && existsSync(text));
 }
 
-/** Returns the schema of the handler in the `functions/handlers` of this project. */
-async function findSchema(address: HandlerAddress, options: GlobalOptions): Promise<PayloadSchema | undefined> {
-  const folder = findCode(options);
-  if (folder === undefined) return undefined;
-  const loaded = await loadOne(folder, address, openProbe(IMPORT_LIMITS, { printLine: printMessage }));
-  if (loaded === undefined || 'definition' in loaded) return loaded?.definition.payload;
+/** Returns the schemas of the handlers in the handlers folder of this project. */
+async function findSchemas(address: HandlerAddress, options: GlobalOptions): Promise<readonly NamedSchema[]> {
+  const found = findCode(options);
+  if (found === undefined) return [];
+  const { folder, path } = found;
+  const probe = openProbe(IMPORT_LIMITS, { printLine: printMessage });
+  const loaded = await withCompiler(folder, async (compile) =>
+    address.routingKey === ALL_KEYS
+      ? loadJobType(path, address.jobType, probe, compile)
+      : [await loadOne(path, address, probe, compile)],
+  );
+  return loaded.flatMap((one) => (one === undefined ? [] : schemaOf(one)));
+}
+
+function schemaOf(loaded: ImportedHandler | CatalogFailure): readonly NamedSchema[] {
+  if ('definition' in loaded) return [[handlerName(loaded.definition), loaded.definition.payload]];
   warn(`the payload is not checked: ${loaded.file}: ${loaded.message}`);
-  return undefined;
+  return [];
 }
 
 /**
  * Returns the folder of the handlers to import. If the options name a target, the folder must be in the root of a
  * project.
  */
-function findCode(options: GlobalOptions): string | undefined {
+function findCode(options: GlobalOptions): FoundAbove | undefined {
   try {
-    const found = findAbove(process.cwd(), 'functions/handlers');
+    const found = findHandlers(process.cwd());
     if (found === undefined || (namesTarget(options) && !found.isProject)) return undefined;
-    assertTrustedCode(found.folder);
-    return found.path;
+    assertTrustedCode(found.folder, found.path);
+    return found;
   } catch (error) {
     warn(`the payload is not checked: ${messageOf(error)}`);
     return undefined;

@@ -11,7 +11,7 @@ import {
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
-import { duration, jobName, jobType as jobTypeOf, key, scheduleName, whole } from '../options/values.ts';
+import { duration, jobType as jobTypeOf, key, scheduledKey, scheduleName, whole } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
@@ -49,7 +49,7 @@ export function addScheduleCreate(schedules: Command): void {
     )
     .option('--spread <duration>', 'window after a tick in which its job runs', duration)
     .option('--tick-key <key>', 'member of the payload that gets the time of the tick')
-    .option('--routing-key <key>', 'the routing key of the handler', jobName)
+    .option('--routing-key <key>', 'the routing key of the handler', scheduledKey)
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
     .option('--max-attempts <n>', 'maximum number of attempts', whole(1, 1000))
     .option('--unique-key <key>', 'enqueue nothing while an unfinished job of this handler has this key', key)

@@ -1,19 +1,30 @@
 import type { Command } from 'commander';
+import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
 
-/** `millrace up`: runs the whole product on this machine, until Ctrl-C. */
+interface UpFlags {
+  readonly fresh?: boolean;
+  readonly fastRetries?: boolean;
+  readonly handlers?: string;
+}
+
+/** `millrace dev`: runs the whole product on this machine, until Ctrl-C. */
 export function addUp(program: Command): void {
   program
-    .command('up')
+    .command('dev')
     .description('run everything on this machine: database, queues, functions, dispatcher')
     .option('--fresh', 'start from scratch: delete the data of earlier runs')
+    .option('--handlers <folder>', 'the folder of the handler files; default jobs, else functions/handlers')
     .option('--fast-retries', 'divide every retry delay by 60')
-    .addHelpText('after', examples('up', 'up --fresh --fast-retries'))
+    .addHelpText(
+      'after',
+      examples('dev', 'dev --fresh --fast-retries', 'dev --database-url postgres://postgres@127.0.0.1/app'),
+    )
     .action(
-      action(async ({ fresh = false, fastRetries = false }: { fresh?: boolean; fastRetries?: boolean }) => {
+      action(async ({ fresh = false, fastRetries = false, ...rest }: UpFlags & GlobalOptions) => {
         // Loaded here: it imports esbuild and the servers.
         const { up } = await import('../../local/up.ts');
-        return up({ fresh, fastRetries, cwd: process.cwd() });
+        return up({ fresh, fastRetries, cwd: process.cwd(), ...rest });
       }),
     );
 }

@@ -1,10 +1,12 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { DeployedAddress } from '../../core/aws/deployed.ts';
-import { type Catalog, failureLine, loadCatalog } from '../../core/catalog/catalog.ts';
+import { type Catalog, loadCatalog } from '../../core/catalog/catalog.ts';
+import { failureLine } from '../../core/catalog/catalog-failure.ts';
 import { openProbe } from '../../core/catalog/probe.ts';
 import { allSettings } from '../../core/config.ts';
 import { type Variables, withVariables } from '../../core/handler/variables.ts';
-import { findAbove } from '../../local/find-above.ts';
+import { withCompiler } from '../../local/functions/compiler.ts';
+import { findHandlers, HANDLERS_EXPECTED, handlersFolder } from '../../local/handlers-folder.ts';
 import { STAGE } from '../../local/state.ts';
 import { assertTrustedCode, assertTrustedFolder } from '../../local/trust.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
@@ -12,8 +14,6 @@ import type { GlobalOptions } from '../global-options.ts';
 import { printMessage } from '../screen/terminal.ts';
 import { addressesOf, findOwnStack } from '../target/own-stack.ts';
 import { namesTarget } from '../target/target.ts';
-
-const HANDLERS = 'functions/handlers';
 
 /** A stage, and the code that it should match. */
 export interface ExpectedStage {
@@ -27,7 +27,7 @@ export interface ExpectedStage {
 
 export interface DoctorOptions extends GlobalOptions {
   readonly stage?: string;
-  /** Folder of the handler files of the stage; default: the nearest `functions/handlers`. */
+  /** Folder of the handler files of the stage; default: the nearest of the usual ones. */
   readonly handlers?: string;
 }
 
@@ -42,16 +42,14 @@ export async function findExpectedStage(options: DoctorOptions): Promise<Expecte
   if (options.handlers !== undefined) throw new CommandFailure(EXIT.usage, '--handlers requires --stage');
   const found = await findOwnStack(options);
   if (found === undefined) return undefined;
-  assertTrustedCode(found.folder);
+  const folder = handlersFolder(found.folder, found.state.handlersFolder) ?? found.folder;
+  assertTrustedCode(found.folder, folder);
   return {
     stage: STAGE,
     address: addressesOf(found.state),
-    catalog: withVariablesIn(
-      await loadCatalog(join(found.folder, HANDLERS), openProbe(undefined, { printLine: printMessage })),
-      found.state.variables,
-    ),
+    catalog: withVariablesIn(await readCatalog(found.folder, folder), found.state.variables),
     deploy:
-      'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npm start',
+      'save the handler file again, at least a minute after a queue was deleted, or restart the stack with npx millrace dev',
   };
 }
 
@@ -60,11 +58,12 @@ async function onAws(stage: string, handlers: string | undefined): Promise<Expec
   if (folder === undefined) {
     throw new CommandFailure(
       EXIT.usage,
-      'no functions/handlers in this folder or above it: name the folder of the handler files with --handlers',
+      `no ${HANDLERS_EXPECTED} in this folder or above it: name the folder of the handler files with --handlers`,
     );
   }
   assertTrustedFolder(folder);
-  const catalog = await loadCatalog(folder, openProbe(undefined, { printLine: printMessage })).catch(() => {
+  const catalog = await readCatalog(process.cwd(), folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'ENOENT') throw cause;
     throw new CommandFailure(EXIT.usage, `--handlers: the folder ${folder} does not exist`);
   });
   // A plain deployment compares the code with the last deployment, not with the actual resources.
@@ -86,9 +85,14 @@ function withVariablesIn({ handlers, failures }: Catalog, variables: Variables =
 
 /** Returns the folder of the handlers of this project. */
 function findCode(): string | undefined {
-  const found = findAbove(process.cwd(), HANDLERS);
-  if (found !== undefined) assertTrustedCode(found.folder);
+  const found = findHandlers(process.cwd());
+  if (found !== undefined) assertTrustedCode(found.folder, found.path);
   return found?.path;
+}
+
+function readCatalog(project: string, folder: string): Promise<Catalog> {
+  const probe = openProbe(undefined, { printLine: printMessage });
+  return withCompiler(project, (compile) => loadCatalog(folder, probe, compile));
 }
 
 /** Returns a sentence for each file that does not define a handler. */

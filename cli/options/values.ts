@@ -4,6 +4,7 @@ import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
 import { isId, type JobStatus, LIVE_STATUSES } from '../../core/job.ts';
+import { ALL_KEYS } from '../../core/jobs/enqueue-options.ts';
 import { isInYears } from '../../core/time.ts';
 
 export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
@@ -46,7 +47,7 @@ export function jobType(text: string): string {
   throw new InvalidArgumentError('Expected a job type without __, such as send_reminder.');
 }
 
-export function jobName(text: string): string {
+function jobName(text: string): string {
   if (/^[a-z][a-z0-9_]{0,59}$/.test(text)) return text;
   throw new InvalidArgumentError(
     'Expected lower-case letters, digits and _, starting with a letter, such as send_reminder.',
@@ -125,6 +126,17 @@ export function whole(least: number, most: number): (text: string) => number {
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
   };
+}
+
+/** Accepts the routing key of the handler of a schedule. */
+export function scheduledKey(text: string): string {
+  if (text !== ALL_KEYS) return jobName(text);
+  throw new InvalidArgumentError('A schedule has one handler: name its routing key instead of *.');
+}
+
+/** Accepts the routing key of one handler, or `*` for all of a job type. */
+export function keyOrAll(text: string): string {
+  return text === ALL_KEYS ? text : jobName(text);
 }
 
 /** Accepts a routing key, or empty text for handlers without one. */

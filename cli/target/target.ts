@@ -71,12 +71,12 @@ export async function findStack(otherwise = ''): Promise<FoundState> {
   if (found === undefined) {
     throw new CommandFailure(
       EXIT.unreachable,
-      `no stack runs in this folder or above it: start one with npm start${otherwise}`,
+      `no stack runs in this folder or above it: start one with npx millrace dev${otherwise}`,
     );
   }
   throw new CommandFailure(
     EXIT.unreachable,
-    `the stack of ${found.folder} has stopped (its process ${found.state.pid} is gone): start it again with npm start` +
+    `the stack of ${found.folder} has stopped (its process ${found.state.pid} is gone): start it again with npx millrace dev` +
       otherwise,
   );
 }

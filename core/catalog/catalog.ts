@@ -1,13 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { basename, dirname, relative, resolve, sep } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { claimSchedules } from '../handler/declared-schedules.ts';
 import { type HandlerAddress, handlerFile } from '../handler/naming.ts';
-import { type CatalogFailure, type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
-
-/** Returns `functions/handlers/a.ts:3: why`, with a path relative to `folder`. */
-export function failureLine({ file, line, message }: CatalogFailure, folder: string): string {
-  return `${relative(folder, file)}${line === undefined ? '' : `:${line}`}: ${message}`;
-}
+import { type CatalogFailure, describe } from './catalog-failure.ts';
+import { findMisplaced, listFiles, stemOf } from './handler-files.ts';
+import { type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
 
 export interface Catalog {
   readonly handlers: readonly HandlerEntry[];
@@ -15,11 +11,25 @@ export interface Catalog {
 }
 
 /**
+ * Returns the module (absolute path) to import in place of a source, whose imports Node itself may not understand.
+ * @throws SourceError for the author of the source
+ */
+export type Compile = (file: string) => Promise<string>;
+
+/** Node imports the file itself. */
+const asItIs: Compile = async (file) => file;
+
+/**
  * Reads a handler file (absolute path), which this process does not import: at import, a file may loop or end its
  * process.
  * @param siblings names of all handler files of the folder
+ * @param module what is imported in place of the file
  */
-export type Probe = (file: string, siblings: readonly string[]) => Promise<HandlerEntry | CatalogFailure>;
+export type Probe = (
+  file: string,
+  siblings: readonly string[],
+  module?: string,
+) => Promise<HandlerEntry | CatalogFailure>;
 
 /** A handler file while it is read. */
 export interface LoadingHandler {
@@ -36,47 +46,30 @@ export interface LoadingCatalog {
 }
 
 /**
- * Begins to read all handlers of a folder, one for each `.ts` file, in the order of the file names. A file without a
+ * Begins to read all handlers of a folder, one for each source, in the order of the file names. A file without a
  * handler is a failure and does not affect the others.
  * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export async function beginCatalog(folder: string, probe: Probe): Promise<LoadingCatalog> {
+export async function beginCatalog(folder: string, probe: Probe, compile = asItIs): Promise<LoadingCatalog> {
   const names = await listFiles(folder);
   const misplaced = await findMisplaced(folder);
   const files = names.map((name) => resolve(folder, name));
-  return { files: files.map((file) => ({ file, loaded: probe(file, names) })), misplaced };
+  const load = async (file: string): Promise<HandlerEntry | CatalogFailure> => {
+    const module = await moduleOf(file, names, compile);
+    return typeof module === 'string' ? probe(file, names, module) : module;
+  };
+  return { files: files.map((file) => ({ file, loaded: load(file) })), misplaced };
 }
 
 /** Reads all handlers of a folder, as `beginCatalog` does, and waits for the slowest file. */
-export async function loadCatalog(folder: string, probe: Probe): Promise<Catalog> {
-  const { files, misplaced } = await beginCatalog(folder, probe);
+export async function loadCatalog(folder: string, probe: Probe, compile = asItIs): Promise<Catalog> {
+  const { files, misplaced } = await beginCatalog(folder, probe, compile);
   const loaded = await Promise.all(files.map((file) => file.loaded));
   const found = refuseTaken(loaded.filter((result) => 'definition' in result));
   return {
     handlers: found.filter((result) => 'definition' in result),
     failures: [...[...loaded, ...found].filter((result) => 'message' in result), ...misplaced],
   };
-}
-
-/** What a handler in another language or form contains, beside the handlers and in a subfolder. */
-const HANDLER_BESIDE = /\bdefineHandler\s*\(|\bjobType\s*:/;
-const HANDLER_BELOW = /\bdefineHandler\s*\(/;
-
-/** Finds files that define a handler but are not loaded: JavaScript files, and files in a subfolder. */
-async function findMisplaced(folder: string): Promise<CatalogFailure[]> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const others = found
-    .filter((entry) => entry.isFile() && /\.[cm]?[jt]sx?$/.test(entry.name) && !/\.d\.[cm]?ts$/.test(entry.name))
-    .map(({ parentPath, name }) => resolve(parentPath, name))
-    .filter(
-      (file) =>
-        !relative(folder, file).split(sep).some(isForeign) &&
-        !(file.endsWith('.ts') && dirname(file) === resolve(folder)),
-    );
-  const texts = await Promise.all(others.sort().map(async (file) => ({ file, text: await readFile(file, 'utf8') })));
-  return texts
-    .filter(({ file, text }) => (dirname(file) === resolve(folder) ? HANDLER_BESIDE : HANDLER_BELOW).test(text))
-    .map(({ file }) => ({ file, message: 'is ignored: a handler must be a .ts file directly in the handlers folder' }));
 }
 
 /**
@@ -88,26 +81,50 @@ export async function loadOne(
   folder: string,
   address: HandlerAddress,
   probe: Probe,
+  compile = asItIs,
 ): Promise<ImportedHandler | CatalogFailure | undefined> {
-  const files = await listFiles(folder);
-  if (!files.includes(handlerFile(address))) return undefined;
-  const file = resolve(folder, handlerFile(address));
-  const read = await probe(file, files);
-  return 'message' in read ? read : importHandler(file, files);
-}
-
-async function listFiles(folder: string): Promise<string[]> {
-  return (await readdir(folder))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !isForeign(file))
-    .sort();
+  const names = await listFiles(folder);
+  const name = names.find((one) => stemOf(one) === stemOf(handlerFile(address)));
+  return name === undefined ? undefined : importProbed(resolve(folder, name), names, { probe, compile });
 }
 
 /**
- * Returns whether the author of a handler did not choose the name of a file or folder: installed packages, and
- * hidden files such as the locks of Emacs (`.#a.ts`) and the attributes that macOS writes (`._a.ts`).
+ * Imports the files of all handlers of a job type, as `loadOne` does.
+ * @throws an Error with code `ENOENT` when the folder does not exist.
  */
-export function isForeign(name: string): boolean {
-  return name === 'node_modules' || name.startsWith('.');
+export async function loadJobType(
+  folder: string,
+  jobType: string,
+  probe: Probe,
+  compile = asItIs,
+): Promise<(ImportedHandler | CatalogFailure)[]> {
+  const names = await listFiles(folder);
+  const first = stemOf(handlerFile({ jobType, routingKey: '' }));
+  const files = names.filter((name) => stemOf(name) === first || stemOf(name).startsWith(`${first}.`));
+  return Promise.all(files.map((name) => importProbed(resolve(folder, name), names, { probe, compile })));
+}
+
+interface Import {
+  readonly probe: Probe;
+  readonly compile: Compile;
+}
+
+async function importProbed(
+  file: string,
+  names: readonly string[],
+  { probe, compile }: Import,
+): Promise<ImportedHandler | CatalogFailure> {
+  const module = await moduleOf(file, names, compile);
+  if (typeof module !== 'string') return module;
+  const read = await probe(file, names, module);
+  return 'message' in read ? read : importHandler(file, names, module);
+}
+
+/** Returns the module to import for a file, or the reason against it. */
+async function moduleOf(file: string, names: readonly string[], compile: Compile): Promise<string | CatalogFailure> {
+  const first = names.find((name) => stemOf(name) === stemOf(file));
+  if (first !== basename(file)) return { file, message: `${first} defines the same handler: delete one of them` };
+  return compile(file).catch((error: unknown) => describe(file, error));
 }
 
 /** Replaces a handler that declares a schedule of an earlier file by a failure. */

@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
 import { scheduleFault } from '../handler/declared-schedules.ts';
 import { checkDefinition, type DefinitionData, type HandlerDefinition } from '../handler/definition.ts';
 import { handlerFile, handlerName } from '../handler/naming.ts';
+import { type CatalogFailure, describe } from './catalog-failure.ts';
+import { stemOf } from './handler-files.ts';
 
 /** A handler as a deployment needs it: without its code. */
 export interface HandlerEntry {
@@ -13,13 +14,6 @@ export interface HandlerEntry {
   readonly file: string;
   /** Name of the handler, such as `send_reminder` or `index_record.vector`. */
   readonly name: string;
-}
-
-/** Why a file does not define a handler: one sentence for its author, and the line if it is known. */
-export interface CatalogFailure {
-  readonly file: string;
-  readonly line?: number;
-  readonly message: string;
 }
 
 /** A handler with its code. */
@@ -32,14 +26,16 @@ export interface ImportedHandler extends HandlerEntry {
  * process return the same, also after a file was saved.
  * @param file absolute path
  * @param siblings names of all handler files of its folder
+ * @param module what is imported in place of the file
  */
 export async function importHandler(
   file: string,
   siblings: readonly string[],
+  module = file,
 ): Promise<ImportedHandler | CatalogFailure> {
   try {
-    const module: { default?: unknown } = await import(pathToFileURL(file).href);
-    return await checkHandler(file, module.default, siblings);
+    const imported: { default?: unknown } = await import(pathToFileURL(module).href);
+    return await checkHandler(file, imported.default, siblings);
   } catch (error) {
     return describe(file, error);
   }
@@ -58,7 +54,7 @@ async function checkHandler(
   const message = faultOf(exported) ?? (await scheduleFault(exported));
   if (message !== undefined) return { file, message };
   const name = handlerName(exported);
-  const expected = handlerFile(exported);
+  const expected = `${stemOf(handlerFile(exported))}${extname(file)}`;
   if (basename(file) === expected) return { definition: exported, file, name };
   const hint = siblings.includes(expected)
     ? `${expected} already defines it; give this handler another jobType or routingKey`
@@ -84,32 +80,4 @@ function faultOf(definition: HandlerDefinition): string | undefined {
   } catch (error) {
     return error instanceof SettingError ? error.of(definition.jobType).message : String(error);
   }
-}
-
-async function describe(file: string, error: unknown): Promise<CatalogFailure> {
-  if (!(error instanceof Error)) return { file, message: `threw ${String(error)}` };
-  const message = `${error.name}: ${error.message}`;
-  const line = lineInStack(error.stack ?? '', file) ?? (await lineOfMissingImport(error.message, file));
-  if (line !== undefined) return { file, line, message };
-  const elsewhere = /(?:file:\/\/)?(\/[^\s():?]+)(?:\?[^:]*)?:(\d+)/.exec(error.stack ?? '');
-  return { file, message: elsewhere ? `${message} (at ${elsewhere[1]}:${elsewhere[2]})` : message };
-}
-
-/** Returns the first line of `file` in the stack, which names it by its path or by its URL with the query. */
-function lineInStack(stack: string, file: string): number | undefined {
-  for (const place of [pathToFileURL(file).href, file]) {
-    const after = stack.split(place)[1];
-    const line = /^(?:\?[^:]*)?:(\d+)/.exec(after ?? '')?.[1];
-    if (line !== undefined) return Number(line);
-  }
-  return undefined;
-}
-
-/** Finds the line of a missing import, because Node names the module and the importer but not the line. */
-async function lineOfMissingImport(message: string, file: string): Promise<number | undefined> {
-  const [, missing, importer] = /^Cannot find (?:package|module) '([^']+)' imported from (.+)$/.exec(message) ?? [];
-  if (missing === undefined || importer !== file) return undefined;
-  const lines = (await readFile(file, 'utf8')).split('\n');
-  const index = lines.findIndex((line) => /\b(from|import)\b/.test(line) && line.includes(basename(missing)));
-  return index < 0 ? undefined : index + 1;
 }

@@ -1,10 +1,10 @@
 /**
  * The process of a probe: imports one handler file and writes lines about it (`Told`) to file descriptor 3.
- * Arguments: the file, the names of all handler files of its folder as JSON, and the limits: processor time in
- * milliseconds, and turns of the event loop.
+ * Arguments: the file, the module to import in its place, the names of all handler files of its folder as JSON, and
+ * the limits: processor time in milliseconds, and turns of the event loop.
  */
 import { writeSync } from 'node:fs';
-import { registerHooks } from 'node:module';
+import * as modules from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
@@ -27,7 +27,9 @@ setInterval(() => {
   process.kill(process.pid, 'SIGKILL');
 }, 100)`;
 
-const [file = '', siblings = '[]', processorMs, most] = process.argv.splice(2);
+const [file = '', module = file, siblings = '[]', processorMs, most] = process.argv.splice(2);
+// A compiled module then names the lines of its sources in stacks.
+process.setSourceMapsEnabled(module !== file);
 new Worker(WATCH, { eval: true, workerData: Number(processorMs) }).unref();
 let turns = Number(most);
 setInterval(() => {
@@ -37,7 +39,9 @@ setInterval(() => {
 }, 100).unref();
 
 process.on('uncaughtExceptionMonitor', (error) => tell({ uncaught: inspect(error).slice(0, LONGEST_ERROR) }));
-registerHooks({
+// Node 20 has no such hooks. The reading then counts as incomplete, and is repeated.
+if (modules.registerHooks === undefined) tell({ source: undefined, state: '' });
+modules.registerHooks?.({
   resolve(specifier, context, next) {
     try {
       return next(specifier, context);
@@ -55,7 +59,7 @@ registerHooks({
   },
 });
 
-const read = await importHandler(file, JSON.parse(siblings));
+const read = await importHandler(file, JSON.parse(siblings), module);
 // An uncaught error ends the process first.
 await nextTurn();
 tell({ verdict: 'message' in read ? read : { ...read, definition: dataOf(read.definition) } });

@@ -1,5 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
-import type { CatalogFailure, HandlerEntry } from './import-handler.ts';
+import type { CatalogFailure } from './catalog-failure.ts';
+import type { HandlerEntry } from './import-handler.ts';
 
 /** One line that the process of a probe writes. */
 export type Told =

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { ownModule } from '../own-files.ts';
 import type { Probe } from './catalog.ts';
 import { addSource, beginSources, forgetPackages, isCurrent, type Sources, type Told } from './probe-sources.ts';
 import { openTurns, type Turns } from './probe-turns.ts';
@@ -26,11 +25,6 @@ const HANGS_MS = 600_000;
 /** Node's code for a top-level await that never ends. */
 const EXIT_UNSETTLED = 13;
 
-// Found from core/catalog and from the bundles of the command line, in which every folder is two levels deep too.
-const PROCESS = ['ts', 'js']
-  .map((suffix) => fileURLToPath(new URL(`../../core/catalog/probe-process.${suffix}`, import.meta.url)))
-  .find((file) => existsSync(file));
-
 type Verdict = Awaited<ReturnType<Probe>>;
 
 /** One reading of a handler file, which is repeated when one of its sources was saved. */
@@ -49,13 +43,13 @@ interface Reading {
 export function openProbe(limits = LIMITS, slow?: SlowImport): Probe {
   const known = new Map<string, Reading>();
   const turns = openTurns();
-  return async (file, siblings) => {
+  return async (file, siblings, module = file) => {
     const before = known.get(file);
     if (before !== undefined && isCurrent(before.sources, siblings)) return before.verdict;
     before?.replaced.abort();
     const replaced = new AbortController();
-    const sources = beginSources(file, siblings);
-    const asked = { file, siblings, sources, replaced: replaced.signal };
+    const sources = beginSources(module, siblings);
+    const asked = { file, module, siblings, sources, replaced: replaced.signal };
     const verdict = probeTwice(asked, limits, { turns, slow });
     known.set(file, { sources, verdict, replaced });
     return verdict;
@@ -65,6 +59,8 @@ export function openProbe(limits = LIMITS, slow?: SlowImport): Probe {
 /** A file to import. */
 interface Asked {
   readonly file: string;
+  /** What is imported in its place. */
+  readonly module: string;
   readonly siblings: readonly string[];
   /** Completed while the file is imported. */
   readonly sources: Sources;
@@ -89,11 +85,11 @@ interface Ending {
   readonly isOverLimit: boolean;
 }
 
-function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits): Promise<Ending> {
+function probe({ file, module, siblings, sources, replaced }: Asked, limits: ProbeLimits): Promise<Ending> {
   const ending = (message: string, isOverLimit = false): Ending => ({ verdict: { file, message }, isOverLimit });
   const again = ending('was saved again while it was imported');
   if (replaced.aborted) return Promise.resolve(again);
-  const child = startProcess([file, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
+  const child = startProcess([file, module, JSON.stringify(siblings), `${limits.processorMs}`, `${limits.turns}`]);
   const report = child.stdio[3] as unknown as Readable;
   let uncaught = '';
   let limit: 'busy' | 'waits' | undefined;
@@ -120,8 +116,8 @@ function probe({ file, siblings, sources, replaced }: Asked, limits: ProbeLimits
 }
 
 function startProcess(values: readonly string[]) {
-  if (PROCESS === undefined) throw new Error('core/catalog/probe-process is missing: install millrace again');
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROCESS, ...values], {
+  const script = ownModule('core/catalog/probe-process');
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...values], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     timeout: HANGS_MS,
     killSignal: 'SIGKILL',

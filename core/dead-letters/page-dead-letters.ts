@@ -1,5 +1,5 @@
+import { type PageWish, readWindows } from '../look/windows.ts';
 import type { Queryable } from '../postgres/database.ts';
-import { type PageWish, readWindows } from '../windows.ts';
 import { type ListedDeadLetter, type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
 export interface DeadLetterPage {

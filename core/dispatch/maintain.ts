@@ -1,7 +1,6 @@
 import { handlerName } from '../handler/naming.ts';
 import { applyCancelRequests } from '../jobs/cancel.ts';
 import { dieUnhandled } from '../jobs/die-unhandled.ts';
-import { skipLate } from '../jobs/skip-late.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
@@ -19,19 +18,15 @@ export interface MaintainDeps {
 }
 
 const CANCEL_LIMIT = 1000;
-const LATE_LIMIT = 1000;
 const UNHANDLED = { name: 'unhandled', everySeconds: 0 };
 const UNHANDLED_LIMITS = { afterSeconds: 24 * 3600, addresses: 500, jobs: 1000 };
 /** Addresses that one line of the log names. */
 const MOST_NAMED = 3;
 
-/**
- * Applies cancel requests, skips late jobs, adds up counters and ends jobs without a handler. Each of them fails alone.
- */
+/** Applies cancel requests, adds up counters and ends jobs without a handler. Each of them fails alone. */
 export async function maintain(deps: MaintainDeps): Promise<void> {
   const steps: readonly (() => Promise<unknown>)[] = [
     () => applyCancelRequests(deps.db, CANCEL_LIMIT),
-    () => skipLate(deps.db, LATE_LIMIT),
     async () => publish(deps, await foldEvents(deps.db)),
     () => foldTimings(deps.db),
     () => reportUnhandled(deps),

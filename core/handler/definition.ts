@@ -1,7 +1,7 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
-import type { PayloadSchema } from './payload.ts';
+import type { InferPayload, PayloadSchema } from './payload.ts';
 import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
 import { readSchedule, type ScheduleOptions } from './schedule.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
@@ -47,7 +47,7 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
-  run(context: RunContext<never>): Promise<unknown>;
+  run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
 }
 
 /** A definition without its code: plain data, which the registry and AWS receive. */

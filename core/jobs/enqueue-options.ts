@@ -1,6 +1,7 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
+import type { HandlerAddress } from '../handler/naming.ts';
 import { whole } from '../handler/whole.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
@@ -11,8 +12,8 @@ export interface EnqueueOptions {
   /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
   readonly delay?: Duration | undefined;
   /**
-   * Latest start of the first attempt: a time, or a duration after the run time. If the job has not started by then, it
-   * becomes `skipped`. Default: none.
+   * Latest start of the first attempt: a time, or a duration after the run time. If no attempt that counts
+   * has started by then, the job becomes `skipped`. Default: none.
    */
   readonly startBy?: Date | Duration | undefined;
   /** Priority from 0 to 9; lower numbers run first. Default 5. */
@@ -26,6 +27,14 @@ export interface EnqueueOptions {
   /** W3C trace context of the producer; a malformed one is ignored. Default: the active OpenTelemetry trace, if any. */
   readonly traceparent?: string | undefined;
 }
+
+/** A job in the form that the database's functions accept; the payload is JSON text, so that every digit is kept. */
+export interface NewJob extends HandlerAddress, EnqueueOptions {
+  readonly payload: string;
+}
+
+/** In place of a routing key: one job for each deployed handler of the job type. */
+export const ALL_KEYS = '*';
 
 /** A hundred years. */
 const LONGEST_DELAY_SECONDS = 36_500 * 86_400;
@@ -86,7 +95,10 @@ export function checkItems(items: unknown): void {
 
 /** Rejects a job type in place of a definition, which JavaScript accepts. */
 export function checkHandler(handler: unknown, place: string): void {
-  const { jobType, payload } = (handler ?? {}) as Partial<HandlerDefinition>;
+  const { jobType, routingKey, payload } = (handler ?? {}) as Partial<HandlerDefinition>;
+  if (routingKey === ALL_KEYS) {
+    throw new SettingError(`${place}handler`, 'the definition of one handler (for all of them: enqueueAll)', handler);
+  }
   if (typeof jobType === 'string' && typeof payload?.['~standard']?.validate === 'function') return;
   throw new SettingError(
     `${place}handler`,
@@ -101,6 +113,33 @@ const NAMES = ['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKe
 export function checkNames(options: object, place: string): void {
   const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
   if (unknown === undefined) return;
-  const message = `${place}${unknown}: unknown option; the options are ${NAMES.join(', ')}`;
+  const known =
+    unknown === 'routingKey'
+      ? "the handler's definition has the routing key, and enqueueAll enqueues for all deployed handlers of its job type"
+      : `the options are ${NAMES.join(', ')}`;
+  const message = `${place}${unknown}: unknown option; ${known}`;
   throw new SettingError(`${place}${unknown}`, 'a known option', unknown, message);
+}
+
+/** Returns the seconds from the run time to the latest start; undefined for a time. */
+export function startWithin(startBy: EnqueueOptions['startBy']): number | undefined {
+  return startBy === undefined || startBy instanceof Date ? undefined : seconds(startBy, 'startBy');
+}
+
+/** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */
+export function recordText({ jobType, routingKey, payload, ...options }: NewJob): string {
+  const record = {
+    job_type: jobType,
+    routing_key: routingKey,
+    run_at: options.runAt,
+    delay: options.delay === undefined ? undefined : seconds(options.delay, 'delay'),
+    start_by: options.startBy instanceof Date ? options.startBy : undefined,
+    start_within: startWithin(options.startBy),
+    priority: options.priority,
+    max_attempts: options.maxAttempts,
+    unique_key: options.uniqueKey,
+    group_key: options.groupKey,
+    traceparent: options.traceparent,
+  };
+  return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }

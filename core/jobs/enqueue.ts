@@ -1,17 +1,21 @@
 import { seconds } from '../duration.ts';
 import { PayloadInvalid } from '../errors.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
-import { type HandlerAddress, handlerName } from '../handler/naming.ts';
+import { handlerName } from '../handler/naming.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { parsePayload, payloadJson } from '../handler/payload.ts';
 import { readTraceparent, traceCreate } from '../tracing.ts';
 import {
+  ALL_KEYS,
   checkClient,
   checkHandler,
   checkItems,
   checkNames,
   checkOptions,
   type EnqueueOptions,
+  type NewJob,
+  recordText,
+  startWithin,
 } from './enqueue-options.ts';
 
 /**
@@ -29,6 +33,12 @@ export interface Enqueued {
   readonly deduplicated: boolean;
 }
 
+/** One of the jobs of `enqueueAll`. */
+export interface EnqueuedForKey extends Enqueued {
+  /** The routing key of its handler; `''` without one. */
+  readonly routingKey: string;
+}
+
 /** The payload type that a producer passes; a handler receives the parsed type. Dates are ISO text in both. */
 export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~standard']['types']>['input'];
 
@@ -36,11 +46,6 @@ export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~st
 export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> extends EnqueueOptions {
   readonly handler: HandlerDefinition<Schema>;
   readonly payload: PayloadInput<Schema>;
-}
-
-/** A job in the form that the database's functions accept; the payload is JSON text, so that every digit is kept. */
-export interface NewJob extends HandlerAddress, EnqueueOptions {
-  readonly payload: string;
 }
 
 // Runs in the caller's session, so every name and operator has its schema: the search path may begin with any other.
@@ -88,11 +93,6 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
 
-/** Returns the seconds from the run time to the latest start; undefined for a time. */
-function startWithin(startBy: EnqueueOptions['startBy']): number | undefined {
-  return startBy === undefined || startBy instanceof Date ? undefined : seconds(startBy, 'startBy');
-}
-
 const ENQUEUE_JOBS = `
   with item as (
     select item operator(pg_catalog.-) array['delay', 'start_within']
@@ -108,12 +108,13 @@ const ENQUEUE_JOBS = `
           millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(
             secs => coalesce((item operator(pg_catalog.->>) 'delay')::pg_catalog.float8, 0))) as run_at) t
   )
-  select id::pg_catalog.text as id, deduplicated
-    from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item)) order by position`;
+  select position::integer as index, id::pg_catalog.text as id, routing_key as "routingKey", deduplicated
+    from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item))
+    order by position, routing_key`;
 
 /**
- * Enqueues many jobs in one statement, all or none, and returns the results in the order of the items. The items may
- * have different handlers.
+ * Enqueues many jobs in one statement, all or none: one job for each item. Returns the results in the order of the
+ * items, which may have different handlers.
  * @throws PayloadInvalid and SettingError like `enqueue`, with the item's index: `[30]/note`, `items[30].delay`.
  */
 export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
@@ -127,17 +128,45 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
     jobs.push(await newJob(item, `items[${index}].`, `[${index}]`));
   }
   const types = jobs.map(({ jobType }) => jobType);
-  return traceCreate(types, (traceparent) => {
+  return traceCreate(types, async (traceparent) => {
     const traced = jobs.map((job) => withTrace(job, traceparent));
-    return insertJobs(client, traced);
+    return (await insertJobs(client, traced)).map(({ id, deduplicated }) => ({ id, deduplicated }));
   });
 }
 
-/** Enqueues jobs that the caller has already checked: their options with `checkOptions`, their payloads if possible. */
-export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<Enqueued[]> {
+/**
+ * Enqueues one job for each deployed handler of a job type, all or none, and returns them in the order of their routing
+ * keys. Each job has its own attempts and its own unique key. Any definition of the job type can be `handler`: its
+ * schema checks the payload, and its routing key does not matter.
+ * @throws PayloadInvalid and SettingError like `enqueue`; an error of the database if no handler is deployed.
+ */
+export async function enqueueAll<Schema extends PayloadSchema>(
+  client: EnqueueClient,
+  handler: HandlerDefinition<Schema>,
+  payload: PayloadInput<Schema>,
+  options: EnqueueOptions = {},
+): Promise<EnqueuedForKey[]> {
+  checkClient(client);
+  const job = { ...(await newJob({ ...options, handler, payload }, '')), routingKey: ALL_KEYS };
+  return traceCreate([job.jobType], async (traceparent) => {
+    const inserted = await insertJobs(client, [withTrace(job, traceparent)]);
+    return inserted.map(({ id, routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
+  });
+}
+
+/** A job in the table, and the index of the given one that it belongs to. */
+export interface InsertedJob extends EnqueuedForKey {
+  readonly index: number;
+}
+
+/**
+ * Enqueues jobs that the caller has already checked: their options with `checkOptions`, their payloads if possible.
+ * Returns them in order; a job with the routing key `*` becomes several.
+ */
+export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
   if (jobs.length === 0) return [];
   const { rows } = await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`]);
-  return rows as Enqueued[];
+  return rows as InsertedJob[];
 }
 
 /** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
@@ -167,22 +196,4 @@ function placed(error: unknown, index: string, handler: string): unknown {
   const [first, ...others] = faults;
   if (first === undefined) return error;
   return new PayloadInvalid(first.field, first.message, { others, further: error.more, handler });
-}
-
-/** Inserts the payload's own text: a number that JavaScript parses and writes again can lose digits. */
-function recordText({ jobType, routingKey, payload, ...options }: NewJob): string {
-  const record = {
-    job_type: jobType,
-    routing_key: routingKey,
-    run_at: options.runAt,
-    delay: options.delay === undefined ? undefined : seconds(options.delay, 'delay'),
-    start_by: options.startBy instanceof Date ? options.startBy : undefined,
-    start_within: startWithin(options.startBy),
-    priority: options.priority,
-    max_attempts: options.maxAttempts,
-    unique_key: options.uniqueKey,
-    group_key: options.groupKey,
-    traceparent: options.traceparent,
-  };
-  return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }

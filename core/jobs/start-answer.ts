@@ -61,6 +61,8 @@ export interface StartBatch extends HandlerAddress {
   readonly requests: readonly StartRequest[];
   /** Whether to start jobs whose last attempt may have ended its process too. */
   readonly suspects: boolean;
+  /** Lease of a running job by the definition that runs it, in seconds; the registry's applies if it is longer. */
+  readonly leaseSeconds: number;
   /** Whether to read the rows only and start nothing. */
   readonly lookOnly?: boolean;
 }

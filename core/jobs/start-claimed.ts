@@ -7,7 +7,7 @@ import type { Begun, StartBatch, StartRequest } from './start-answer.ts';
 const START_CLAIMED_JOBS = `
   select ord, payload, attempt, max_attempts as "maxAttempts", retry_policy as "retryPolicy",
          wait_seconds as "waitSeconds", traceparent
-    from millrace.start_jobs($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6, $7, $8, $9)`;
+    from millrace.start_jobs($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6, $7, $8, $9, $10)`;
 
 /**
  * Starts the jobs that can start without a further check, and returns them by request. A job that cannot start is
@@ -42,6 +42,7 @@ async function startAll(db: Database, batch: StartBatch): Promise<Map<StartReque
     batch.routingKey,
     batch.requestId,
     batch.suspects,
+    batch.leaseSeconds,
   ]);
   return new Map(rows.map((row) => [requests[row.ord - 1] as StartRequest, row]));
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../postgres/database.ts';
-import { type PageWish, readWindows } from '../windows.ts';
+import { type PageWish, readWindows } from './windows.ts';
 
 /** An action of an operator. */
 export interface AuditLine {

@@ -2,7 +2,7 @@ import type { Duration } from '../duration.ts';
 import { type JobStatus, LARGEST_ID } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { pinTime } from '../postgres/pin-time.ts';
-import { type PageWish, readWindows } from '../windows.ts';
+import { type PageWish, readWindows } from './windows.ts';
 
 /** A job in a list, without its payload and result, which can be a megabyte each. */
 export interface ListedJob {

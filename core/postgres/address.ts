@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 import tls, { type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { SettingError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
+import { ownFile } from '../own-files.ts';
 
 /** All parameters of a connection: pg would read a missing parameter from the environment. */
 export interface Server {
@@ -44,8 +44,6 @@ const SSL: Readonly<Record<string, Mode>> = {
   ...{ false: 'disable', 0: 'disable' },
 };
 const PORT = 5432;
-/** The certificate authorities of Amazon RDS, which operating systems do not include. */
-const RDS_AUTHORITIES = join(import.meta.dirname, '../..', 'infra', 'rds-ca.pem');
 
 /**
  * Returns the connections to try for an address, in this order. `sslmode` has the same meaning as for libpq. Without
@@ -63,8 +61,9 @@ export function serversOf(connectionString: string): readonly [Server, ...Server
 
 /** @throws SettingError as `serversOf` */
 export function parseAddress(connectionString: string): ParsedAddress {
-  const url = URL.parse(connectionString);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol) || isCut(url)) throw malformed();
+  // Node 20, with which an application may run `migrate`, has no `URL.parse`.
+  const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined;
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || isCut(url)) throw malformed();
   const given = url.searchParams;
   // libpq connects to this address: the host name would be shown and verified, but not used.
   if (given.has('hostaddr')) throw new SettingError('hostaddr', 'no such parameter (use host)', given.get('hostaddr'));
@@ -147,7 +146,9 @@ export function knownAuthorities(): string[] {
     tls.getCACertificates === undefined
       ? tls.rootCertificates
       : [...tls.getCACertificates('default'), ...tls.getCACertificates('system')];
-  return [...new Set(known), ...(existsSync(RDS_AUTHORITIES) ? [readFileSync(RDS_AUTHORITIES, 'utf8')] : [])];
+  // Operating systems do not include the authorities of RDS.
+  const ofRds = ownFile('infra/rds-ca.pem');
+  return [...new Set(known), ...(existsSync(ofRds) ? [readFileSync(ofRds, 'utf8')] : [])];
 }
 
 function read(name: string, file: string): string {

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { databaseSecret, databaseUrl } from '../config.ts';
 import { SettingError } from '../errors.ts';
 import { type Database, openDatabase } from './database.ts';
-import type { Address, DatabaseOptions } from './pool.ts';
+import type { DatabaseOptions } from './pool.ts';
+import type { Address } from './queryable.ts';
 import { secretLogin } from './secrets.ts';
 
 /** Returns the address of the database from the environment: a secret, which is read at the first use, or a URL. */

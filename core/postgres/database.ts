@@ -1,10 +1,10 @@
 import type pg from 'pg';
-import { type Address, type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
+import { type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
+import type { Address, Queryable } from './queryable.ts';
 import { canRepeat, isLockTimeout, leavesSound } from './statement-errors.ts';
 import {
   beginText,
   inTransaction,
-  type Queryable,
   readForeignSettings,
   run,
   runAlone,

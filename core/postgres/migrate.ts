@@ -2,12 +2,11 @@ import { MigrationError } from '../errors.ts';
 import { messageOf } from '../failure.ts';
 import { type Log, processLog } from '../log.ts';
 import { buildIndexes } from './build-indexes.ts';
-import { type Database, openDatabase, type Queryable } from './database.ts';
-import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts';
-import { migrationHint } from './migration-hint.ts';
+import { type Database, openDatabase } from './database.ts';
+import { type Migration, ownMigrations, readMigrations } from './migration-files.ts';
 import { keepingAlive, withLedger } from './migration-lock.ts';
-import type { Address } from './pool.ts';
-import { errorCode } from './statement-errors.ts';
+import type { Address, Queryable } from './queryable.ts';
+import { errorCode, migrationHint } from './statement-errors.ts';
 
 export { readMigrations };
 
@@ -62,7 +61,7 @@ export type MigrateOptions = Address & {
  * @throws MigrationError when an applied file was changed, a statement fails, or the login lacks rights.
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const { folder = MIGRATIONS_FOLDER, log = processLog, ...address } = options;
+  const { folder = ownMigrations(), log = processLog, ...address } = options;
   const connection = { ...address, max: 1, name: 'millrace-migrate', log };
   const db = openDatabase({ ...connection, statementTimeoutMs: 15 * 60_000 });
   const outside = openDatabase({ ...connection, statementTimeoutMs: 12 * 3600_000 });
@@ -87,7 +86,7 @@ export interface MigrationStatus {
 }
 
 /** Returns the status of every migration, in order of the names. Changes nothing. */
-export async function migrationStatus(db: Queryable, folder: string = MIGRATIONS_FOLDER): Promise<MigrationStatus[]> {
+export async function migrationStatus(db: Queryable, folder: string = ownMigrations()): Promise<MigrationStatus[]> {
   const applied = (await isPrepared(db)) ? (await db.query<Applied>(READ_LEDGER)).rows : [];
   const files = readMigrations(folder);
   const status = files.map(({ name, checksum }): MigrationStatus => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownFile } from '../own-files.ts';
 
 /** One file of the migrations folder. */
 export interface Migration {
@@ -14,8 +15,10 @@ export interface Migration {
   readonly statements?: readonly string[];
 }
 
-/** The folder that the package contains. */
-export const MIGRATIONS_FOLDER = join(import.meta.dirname, '../..', 'migrations');
+/** Returns the folder that the package contains. */
+export function ownMigrations(): string {
+  return ownFile('migrations');
+}
 
 const OUTSIDE = /^-- outside a transaction[ \t]*\r?\n/;
 

@@ -2,23 +2,8 @@ import type pg from 'pg';
 import type { Log } from '../log.ts';
 import { type Server, serversOf, verifiedTls } from './address.ts';
 import { isTlsRefused, makePool } from './connect.ts';
+import type { Address, Credentials } from './queryable.ts';
 import { errorCode } from './statement-errors.ts';
-
-/** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
-export interface Credentials {
-  readonly user: string;
-  readonly password: string;
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  /** Certificate authorities in PEM. */
-  readonly ca: string;
-}
-
-/** Reads the credentials: once, and again when the server refuses them, because the password may have changed. */
-export type Login = () => Promise<Credentials>;
-
-export type Address = { connectionString: string } | { login: Login };
 
 export interface DatabaseOptions {
   /** Largest number of connections. A handler has 1. */

@@ -1,5 +1,5 @@
 import { SettingError } from '../errors.ts';
-import type { Login } from './pool.ts';
+import type { Login } from './queryable.ts';
 
 /** A secret in the format of RDS, with values that override or complete its fields. */
 export interface SecretLogin {

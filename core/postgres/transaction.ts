@@ -1,14 +1,7 @@
 import type pg from 'pg';
 import { serverVersion } from './connect.ts';
+import type { Queryable } from './queryable.ts';
 import { leavesSound } from './statement-errors.ts';
-
-/** Runs constant SQL text with `$n` parameters. */
-export interface Queryable {
-  query<Row = Record<string, unknown>>(
-    text: string,
-    values?: readonly unknown[],
-  ): Promise<{ rows: Row[]; rowCount: number }>;
-}
 
 /** The limits that the server enforces, since a client that vanished cannot, and how the server plans. */
 export interface TransactionSettings {

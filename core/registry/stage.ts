@@ -1,8 +1,7 @@
 import { MigrationError, RegistryError } from '../errors.ts';
 import { messageOf } from '../failure.ts';
 import type { Queryable } from '../postgres/database.ts';
-import { migrationHint } from '../postgres/migration-hint.ts';
-import { errorCode } from '../postgres/statement-errors.ts';
+import { errorCode, migrationHint } from '../postgres/statement-errors.ts';
 
 const ASSIGN_STAGE = `select millrace.assign_stage($1) as stage`;
 const READ_STAGE = `select stage from millrace.installation`;

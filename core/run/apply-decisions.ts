@@ -97,6 +97,7 @@ async function readTwins(deps: BatchDeps, twins: readonly Delivery[]) {
     requestId: '',
     requests,
     suspects: false,
+    leaseSeconds: 0,
     lookOnly: true,
   });
   return twins.map((delivery, index) => ({ delivery, answer: answers[index] as StartAnswer }));

@@ -1,4 +1,4 @@
-import { MAX_RECEIVE_COUNT } from '../handler/timing.ts';
+import { MAX_RECEIVE_COUNT, timingOf } from '../handler/timing.ts';
 import { start } from '../jobs/start.ts';
 import type { StartAnswer, StartBatch, Started } from '../jobs/start-answer.ts';
 import { retryUntilDone } from '../time.ts';
@@ -124,6 +124,7 @@ async function runStarted(deps: BatchDeps, run: BatchRun, wave: StartWave): Prom
   const started = await startWithRetry(deps, run.invocation, {
     ...{ jobType, routingKey, requestId, requests },
     suspects: wave.suspects,
+    leaseSeconds: timingOf(definition).runningLease,
   });
   const pairs = wave.deliveries.map((delivery, index) => ({ delivery, answer: started.answers[index] as StartAnswer }));
   const jobs = pairs.filter(({ answer }) => answer.verdict === 'started');

@@ -2,18 +2,21 @@ import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Architecture, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildFailure, buildSync, type Metafile } from 'esbuild';
+import { ownModule } from '../../core/own-files.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
+import { refuseMachineCode } from './machine-code.ts';
 import { installNative } from './native-modules.ts';
 import { bundleOptions, catalogAlias, catalogSource } from './options.ts';
+import { projectOf } from './tsconfig.ts';
 
 export interface FunctionBundle {
-  /** File of the repository that exports `handler`, such as `functions/dispatcher.ts`. */
+  /** Module of Millrace that exports `handler`, such as `functions/dispatcher`. */
   readonly entry: string;
   /** Absolute path by import specifier, such as that of one handler file by `#handler`. */
   readonly alias?: Readonly<Record<string, string>>;
   /** Source of a generated module by import specifier. */
   readonly generated?: Readonly<Record<string, string>>;
-  /** Files and folders to copy beside the bundle: path in the repository by name in the asset. */
+  /** Files and folders to copy beside the bundle: path by name in the asset. */
   readonly beside?: Readonly<Record<string, string>>;
   /** Packages to install beside the bundle, for the architecture of the function. */
   readonly nativeModules?: readonly string[];
@@ -22,8 +25,6 @@ export interface FunctionBundle {
   /** The file whose project has the tsconfig.json; default: that of the first alias, else the entry. */
   readonly source?: string | undefined;
 }
-
-const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Describes the bundle of a function that knows every handler: it imports the handler files and their imports. */
 export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): FunctionBundle {
@@ -38,7 +39,7 @@ export function catalogBundle(entry: string, plans: readonly HandlerPlan[]): Fun
 
 /**
  * Bundles one function into `folder`. The same sources give the same bytes in any folder: the source map names sources
- * by their paths in the repository.
+ * by their paths in the project, or in the repository of Millrace.
  * @param installs whether native packages are installed, which requires the network.
  */
 export function bundleFunction(
@@ -51,31 +52,42 @@ export function bundleFunction(
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const written = writeGenerated(`${folder}.generated`, generated);
-  const source = bundle.source ?? Object.values(alias ?? {})[0] ?? join(ROOT, entry);
-  const options = bundleOptions(nativeModules, source);
-  const { outputFiles, metafile } = build(entry, { ...alias, ...written }, options);
+  const module = ownModule(entry);
+  const source = bundle.source ?? Object.values(alias ?? {})[0] ?? module;
+  const project = projectOf(source);
+  const root = module.startsWith(`${project}/`) ? project : projectOf(module);
+  const request = { root, module, alias: { ...alias, ...written } };
+  const { outputFiles, metafile } = build(request, bundleOptions(nativeModules, source));
+  refuseMachineCode(Object.keys(metafile.inputs), root);
   for (const { path, contents, text } of outputFiles) {
     const target = join(folder, basename(path));
     writeFileSync(
       target,
-      path.endsWith('.map') ? withoutFolder(text, dirname(Object.values(written)[0] ?? '')) : contents,
+      path.endsWith('.map') ? withoutFolder(text, root, dirname(Object.values(written)[0] ?? '')) : contents,
     );
   }
-  for (const [name, path] of Object.entries(beside)) copy(resolve(ROOT, path), join(folder, name));
+  for (const [name, path] of Object.entries(beside)) copy(resolve(path), join(folder, name));
   const loaded = onlyDefinitions ? importedAtStart(metafile, nativeModules) : nativeModules;
-  if (installs && loaded.length > 0) installNative(folder, ROOT, loaded, architecture);
+  if (installs && loaded.length > 0) installNative(folder, project, loaded, architecture);
   return Code.fromAsset(folder);
 }
 
-function build(entry: string, alias: Record<string, string>, options: ReturnType<typeof bundleOptions>) {
+interface BuildRequest {
+  /** The folder from which the source map names sources. */
+  readonly root: string;
+  readonly module: string;
+  readonly alias: Readonly<Record<string, string>>;
+}
+
+function build({ root, module, alias }: BuildRequest, options: ReturnType<typeof bundleOptions>) {
   try {
     return buildSync({
       ...options,
-      entryPoints: [join(ROOT, entry)],
-      // Placed at the root, so that a stack trace names `core/run/run-batch.ts` and no folder on this machine.
-      outfile: join(ROOT, 'index.mjs'),
-      absWorkingDir: ROOT,
-      alias,
+      entryPoints: [module],
+      // Placed at the root, so that a stack trace names `jobs/send-invoice.ts` and no folder on this machine.
+      outfile: join(root, 'index.mjs'),
+      absWorkingDir: root,
+      alias: { ...alias },
       write: false,
       metafile: true,
     });
@@ -105,10 +117,10 @@ function writeGenerated(folder: string, modules: Readonly<Record<string, string>
 }
 
 /** Removes the folder of a generated module from a source map: it is a path on this machine. */
-function withoutFolder(map: string, folder: string): string {
+function withoutFolder(map: string, root: string, folder: string): string {
   const parsed = JSON.parse(map) as { sources: string[] };
   const sources = parsed.sources.map((source) =>
-    resolve(ROOT, source).startsWith(`${folder}/`) ? basename(source) : source,
+    resolve(root, source).startsWith(`${folder}/`) ? basename(source) : source,
   );
   return JSON.stringify({ ...parsed, sources });
 }

@@ -1,6 +1,6 @@
 import { type ExecFileSyncOptions, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { SettingError } from '../../core/errors.ts';
 
@@ -51,7 +51,11 @@ function writeLock(file: string, projectLock: string, root: object): void {
 }
 
 function versionOf(project: string, name: string): string {
-  const manifest = join(project, 'node_modules', name, 'package.json');
-  if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+  // Packages of a monorepo are above its projects.
+  for (let folder = project; ; folder = dirname(folder)) {
+    const manifest = join(folder, 'node_modules', name, 'package.json');
+    if (existsSync(manifest)) return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
+    if (folder === dirname(folder)) break;
+  }
   throw new SettingError('nativeModules', `installed packages; run npm install ${name}`, name);
 }

@@ -22,6 +22,8 @@ const OPTIONS = {
   // esbuild removes unused code from ES modules only, so it prefers the ES module build of a package.
   mainFields: ['module', 'main'],
   external: ['pg-native'],
+  // `machineCodeIn` finds these files; the bundle of a function cannot contain them.
+  loader: { '.node': 'empty' },
   banner: {
     js: "import { createRequire as nodeCreateRequire } from 'node:module';const require = nodeCreateRequire(import.meta.url);",
   },
@@ -38,12 +40,12 @@ export function bundleOptions(nativeModules: readonly string[], source: string) 
   return { ...OPTIONS, external, ...tsconfigOf(source) } satisfies BuildOptions;
 }
 
-/** Entry point of every handler's function, in which `#handler` is one file of `functions/handlers/`. */
-export const handlerEntry = 'functions/handler.ts';
+/** Module of every handler's function, in which `#handler` is one handler file. */
+export const handlerEntry = 'functions/handler';
 export const handlerAlias = '#handler';
 
-/** Entry point of the API, in which `#catalog` is the list of deployed handlers. */
-export const apiEntry = 'functions/api.ts';
+/** Module of the API, in which `#catalog` is the list of deployed handlers. */
+export const apiEntry = 'functions/api';
 export const catalogAlias = '#catalog';
 
 /** Returns the source of `#catalog`, which imports these handler files by absolute path. */

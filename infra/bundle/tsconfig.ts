@@ -17,3 +17,10 @@ export function tsconfigOf(source: string): { tsconfig: string } | { tsconfigRaw
   }
   return found === undefined ? { tsconfigRaw: '{}' } : { tsconfig: found };
 }
+
+/** Returns the root of the project that contains a source; the root of the disk without a project. */
+export function projectOf(source: string): string {
+  let folder = dirname(source);
+  while (!isProjectRoot(folder) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
+}

@@ -8,6 +8,7 @@ import {
 } from 'aws-cdk-lib/aws-rds';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { ownFile } from '../../core/own-files.ts';
 import type { ExistingDatabase } from '../settings/place-settings.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { Place } from './network.ts';
@@ -18,7 +19,7 @@ export interface DatabaseAccess {
   readonly runtime: ISecret;
   readonly app?: ISecret;
   readonly environment: Readonly<Record<string, string>>;
-  /** Files to copy beside every bundle: path in the repository by name in the asset. */
+  /** Files to copy beside every bundle: path by name in the asset. */
   readonly beside: Readonly<Record<string, string>>;
   /** The new cluster, which must exist before a function connects. */
   readonly cluster?: DatabaseCluster;
@@ -26,7 +27,7 @@ export interface DatabaseAccess {
 
 const CA_FILE = 'rds-ca.pem';
 /** The certificate authorities of Amazon RDS in all regions. */
-const RDS_AUTHORITIES = 'infra/rds-ca.pem';
+const RDS_AUTHORITIES = ownFile('infra/rds-ca.pem');
 /** Name of a new database. */
 export const DATABASE = 'millrace';
 const CA_SETTING = { MILLRACE_DATABASE_CA: `/var/task/${CA_FILE}` };

@@ -23,7 +23,7 @@ export class Dispatcher extends ScheduledFunction {
     super(scope, id, {
       ...surroundings,
       name: functionName(surroundings.stage, 'dispatcher'),
-      bundle: { entry: 'functions/dispatcher.ts' },
+      bundle: { entry: 'functions/dispatcher' },
       ...OWN_FUNCTIONS.dispatcher,
       login: surroundings.database.runtime,
       environment: { MILLRACE_DISPATCH_MODE: mode },

@@ -16,7 +16,7 @@ export class Mirror extends ScheduledFunction {
     super(scope, id, {
       ...surroundings,
       name: functionName(surroundings.stage, 'dlq-mirror'),
-      bundle: { entry: 'functions/dlq-mirror.ts' },
+      bundle: { entry: 'functions/dlq-mirror' },
       ...OWN_FUNCTIONS['dlq-mirror'],
       login: surroundings.database.runtime,
       environment: {},

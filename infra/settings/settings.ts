@@ -61,14 +61,14 @@ const NAMES = [
  * Reads the context of the app.
  * @throws SettingError that names the setting when one is missing, malformed or unknown.
  */
-export function readSettings(context: Context): Settings {
+export function readSettings(context: Context, handlers = 'functions/handlers'): Settings {
   checkNames(context);
   const drain = list(context, 'drain').map((name) => check('drain', name, FORMS.handler));
   const maxConnections = optional(context, 'maxConnections');
   return {
-    stage: readStage(context),
-    handlersFolder: resolve(optional(context, 'handlers') ?? 'functions/handlers'),
-    ...splitSettings(checkEnvironment('settings', readObject(context, 'settings', SETTINGS_EXAMPLE))),
+    stage: checkStage(optional(context, 'stage')),
+    handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
+    ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
     database: readDatabase(context),
@@ -84,9 +84,9 @@ export function readSettings(context: Context): Settings {
 
 const SETTINGS_EXAMPLE = '{"SMTP_FROM": "jobs@example.com"}';
 
-/** Separates the variables that Millrace reads from those that handlers read. */
-function splitSettings(given: Readonly<Record<string, string>>): Pick<Settings, 'settings' | 'variables'> {
-  const pairs = Object.entries(given);
+/** Separates the variables that Millrace reads from those that handlers read. @throws SettingError that names one */
+export function splitSettings(given: Record<string, unknown>): Pick<Settings, 'settings' | 'variables'> {
+  const pairs = Object.entries(checkEnvironment('settings', given));
   return {
     settings: Object.fromEntries(pairs.filter(([name]) => !isVariable(name))),
     variables: Object.fromEntries(pairs.filter(([name]) => isVariable(name))),
@@ -100,8 +100,8 @@ function checkNames(context: Context): void {
   throw new SettingError('context', `one of ${NAMES.join(', ')}`, unknown);
 }
 
-function readStage(context: Context): string {
-  const stage = optional(context, 'stage');
+/** @throws SettingError unless the stage can be part of every name. */
+export function checkStage(stage: string | undefined): string {
   if (stage !== undefined && /^[a-z][a-z0-9]{0,11}$/.test(stage)) return stage;
   throw new SettingError('stage', 'at most 12 lower-case letters and digits, a letter first', stage);
 }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { ownVersion } from '../../core/own-files.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec } from '../lambda/specs.ts';
-import { startOnUsualPort } from '../processes/ports.ts';
+import type { StartServer } from '../processes/kept-ports.ts';
 import { STAGE } from '../state.ts';
-import { readVersion } from '../version.ts';
 import { API_FUNCTION, apiBundle } from './bundling.ts';
 import { startGateway } from './gateway.ts';
 
@@ -21,13 +21,13 @@ export interface ApiOptions {
   readonly bundles: string;
   /** Environment variables of every function. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly printLine: (line: string) => void;
+  readonly startServer: StartServer;
 }
 
 /** Starts the HTTP API: its function, behind a gateway. */
-export async function startApi({ runner, bundles, environment, printLine }: ApiOptions): Promise<Api> {
+export async function startApi({ runner, bundles, environment, startServer }: ApiOptions): Promise<Api> {
   const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
-  const gateway = await startOnUsualPort('api', start, printLine);
+  const gateway = await startServer('api', start);
   const bundle = apiBundle(bundles);
   const own = { ...environment, ...apiEnvironment(gateway.url) };
   const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
@@ -50,6 +50,6 @@ function apiEnvironment(url: string): Record<string, string> {
     MILLRACE_API_AUTH: 'none',
     MILLRACE_API_URL: url,
     MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
-    MILLRACE_VERSION: readVersion(),
+    MILLRACE_VERSION: ownVersion(),
   };
 }

@@ -1,5 +1,7 @@
 import { relative, resolve } from 'node:path';
-import { type BuildFailure, type BuildOptions, build, type Message, stop } from 'esbuild';
+import type { Message } from 'esbuild';
+import { buildAndRest, sourceErrors } from '../../infra/bundle/build-and-rest.ts';
+import { refuseMachineCode } from '../../infra/bundle/machine-code.ts';
 import { bundleOptions } from '../../infra/bundle/options.ts';
 
 export interface BundleRequest {
@@ -19,7 +21,11 @@ export interface Bundle {
   bytes: number;
 }
 
-/** Bundles one function as a deployment does. Throws `BundleError` with file and line if a source does not compile. */
+/**
+ * Bundles one function as a deployment does.
+ * @throws BundleError with file and line if a source does not compile
+ * @throws SettingError if the bundle would need machine code that `nativeModules` does not name
+ */
 export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
   try {
     const { metafile } = await buildAndRest({
@@ -30,6 +36,7 @@ export async function buildBundle({ entry, outFile, alias = {}, nativeModules = 
       metafile: true,
       absWorkingDir: process.cwd(),
     });
+    refuseMachineCode(Object.keys(metafile.inputs), process.cwd());
     return {
       sources: Object.keys(metafile.inputs)
         .filter((path) => !/(^|\/)node_modules\//.test(path) && !path.startsWith('<'))
@@ -37,34 +44,15 @@ export async function buildBundle({ entry, outFile, alias = {}, nativeModules = 
       bytes: metafile.outputs[relative(process.cwd(), resolve(outFile))]?.bytes ?? 0,
     };
   } catch (cause) {
-    if (!isBuildFailure(cause)) throw cause;
-    throw new BundleError(cause.errors.map(describe).join('\n'), { cause });
-  }
-}
-
-let building = 0;
-
-/**
- * Builds, and stops the bundler's process after the last of several builds: it occupies 270 MB, and restarts within
- * milliseconds.
- */
-async function buildAndRest(options: BuildOptions & { metafile: true }) {
-  building += 1;
-  try {
-    return await build(options);
-  } finally {
-    building -= 1;
-    if (building === 0) await stop();
+    const errors = sourceErrors(cause);
+    if (errors === undefined) throw cause;
+    throw new BundleError(errors.map(describe).join('\n'), { cause });
   }
 }
 
 class BundleError extends Error {
   override readonly name = 'BundleError';
   readonly code = 'BUNDLE_FAILED';
-}
-
-function isBuildFailure(error: unknown): error is BuildFailure {
-  return error instanceof Error && Array.isArray((error as Partial<BuildFailure>).errors);
 }
 
 function describe({ location, text }: Message): string {

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { functionName } from '../../core/handler/naming.ts';
+import { ownModule } from '../../core/own-files.ts';
 import { apiEntry, catalogAlias, catalogSource } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
-import { type BundledHandler, openBundler, type ReadingHandlers } from './handler-bundles.ts';
+import { type BundledHandler, type HandlerFolders, openBundler, type ReadingHandlers } from './handler-bundles.ts';
 import { bundleScheduled, type ScheduledSpec } from './schedules.ts';
 
 export const API_FUNCTION = functionName(STAGE, 'api');
@@ -18,9 +19,10 @@ export interface Bundling {
   api(handlers: readonly BundledHandler[]): Promise<void>;
 }
 
-/** Bundles every function of a project into `folder`. */
-export function beginBundling(project: string, folder: string, printLine: (line: string) => void): Bundling {
-  const read = openBundler({ project, folder: join(project, 'functions', 'handlers'), bundles: folder, printLine });
+/** Bundles every function into the folder `bundles`, with the handlers of a project. */
+export function beginBundling(folders: HandlerFolders): Bundling {
+  const folder = folders.bundles;
+  const read = openBundler(folders);
   const bundleHandlers = async (): Promise<ReadingHandlers> => {
     const handlers = await read();
     const ready = await Promise.all(handlers.files.values());
@@ -43,7 +45,7 @@ async function bundleApi(folder: string, handlers: readonly BundledHandler[]): P
   const catalog = join(dirname(bundle), 'catalog.ts');
   await mkdir(dirname(catalog), { recursive: true });
   await writeFile(catalog, catalogSource(handlers.map(({ file }) => file)));
-  const entry = join(import.meta.dirname, '../..', apiEntry);
+  const entry = ownModule(apiEntry);
   const nativeModules = handlers.flatMap(({ definition }) => definition.nativeModules ?? []);
   await buildBundle({ entry, outFile: bundle, alias: { [catalogAlias]: catalog }, nativeModules });
 }

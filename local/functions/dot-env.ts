@@ -29,7 +29,7 @@ export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => 
     const lines = [
       ...(isOpen ? [`other users on this machine can read ${path}: run chmod 600 .env`] : []),
       ...dotEnvFaults(plain),
-      ...set.filter(([name]) => name in fixed).map(([name]) => `.env: ${name} is ignored: npm start sets it itself`),
+      ...set.filter(([name]) => name in fixed).map(([name]) => `.env: ${name} is ignored: the stack sets it itself`),
     ];
     for (const line of lines) if (!printed.has(line)) printLine(line);
     printed = new Set(lines);

@@ -1,13 +1,17 @@
 import { stat } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
-import { beginCatalog, failureLine, type LoadingHandler } from '../../core/catalog/catalog.ts';
+import { join, relative } from 'node:path';
+import { beginCatalog, type LoadingHandler } from '../../core/catalog/catalog.ts';
+import { failureLine } from '../../core/catalog/catalog-failure.ts';
+import { stemOf } from '../../core/catalog/handler-files.ts';
 import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
 import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
 import { queueName } from '../../core/handler/naming.ts';
+import { ownModule } from '../../core/own-files.ts';
 import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
+import { openCompiler } from './compiler.ts';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
@@ -34,6 +38,8 @@ export interface HandlerFolders {
   readonly folder: string;
   /** The folder to which bundles are written. */
   readonly bundles: string;
+  /** Called with the absolute paths of sources on which a handler depends: the files to watch. */
+  readonly onSources?: (files: readonly string[]) => void;
   readonly printLine: (line: string) => void;
 }
 
@@ -63,8 +69,9 @@ export function openBundler(folders: HandlerFolders): () => Promise<ReadingHandl
   const bundler: Bundler = { folders, made: new Map(), oneAtATime: openLanes() };
   // The probe imports each file in another process: at import a file may loop, or exit its process.
   const probe = openProbe(undefined, folders);
+  const compile = openCompiler({ ...folders, target: join(folders.bundles, 'handlers') });
   return async () => {
-    const { files, misplaced } = await beginCatalog(folders.folder, probe);
+    const { files, misplaced } = await beginCatalog(folders.folder, probe, compile);
     return {
       files: new Map(files.map((loading) => [nameOfFile(loading.file), readOne(bundler, loading)])),
       misplaced: misplaced.map((failure) => failureLine(failure, folders.project)),
@@ -90,11 +97,10 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
   const isNew = before === undefined || before.signature !== (await signatureOf(before.sources));
   if (isNew) {
     made.delete(functionName);
-    const root = join(import.meta.dirname, '../..');
     const alias = { [handlerAlias]: entry.file };
     const begun = Date.now();
     const { nativeModules } = entry.definition;
-    const request = { entry: join(root, handlerEntry), outFile: bundle, alias, nativeModules };
+    const request = { entry: ownModule(handlerEntry), outFile: bundle, alias, nativeModules };
     const { sources } = await buildBundle(request);
     const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
     if (signature !== undefined) made.set(functionName, { sources, signature });
@@ -122,5 +128,5 @@ function openLanes(): Lane {
 }
 
 function nameOfFile(file: string): string {
-  return basename(file, '.ts').replaceAll('-', '_');
+  return stemOf(file).replaceAll('-', '_');
 }

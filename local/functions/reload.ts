@@ -1,27 +1,37 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { isForeign } from '../../core/catalog/catalog.ts';
+import { isForeign } from '../../core/catalog/handler-files.ts';
 import { messageOf } from '../../core/failure.ts';
 
 /** Editors write a file in several steps: it is read after a pause without changes. */
 const QUIET_MS = 150;
 
-/** What is watched: every file under a folder that is not hidden, and one file elsewhere, which need not exist. */
+/** What is watched. */
 interface Watched {
+  /** Every file under this folder. */
   readonly folder: string;
+  /** One file elsewhere, which need not exist. */
   readonly file: string;
+  /** Files elsewhere, and new sources beside them. The set may grow. */
+  readonly sources: ReadonlySet<string>;
+}
+
+interface Watch {
+  /** Starts to watch sources that were added to the set. */
+  update(): Promise<void>;
+  /** Stops the watch and waits for the calls in progress. */
+  end(): Promise<void>;
 }
 
 /**
- * Calls `reload` after a watched file was saved, also during another call, and prints a line if it fails. Returns a
- * function that stops the watch and waits for the calls in progress.
+ * Calls `reload` after a watched file was saved, also during another call, and prints a line if it fails.
  */
 export async function watchSources(
-  { folder, file }: Watched,
+  { folder, file, sources }: Watched,
   reload: () => Promise<void>,
   printLine: (line: string) => void,
-): Promise<() => Promise<void>> {
+): Promise<Watch> {
   const reportFailure = (error: unknown) => printLine(`reload failed: ${messageOf(error)}`);
   let timer: NodeJS.Timeout | undefined;
   let updated: Promise<void> = Promise.resolve();
@@ -29,22 +39,53 @@ export async function watchSources(
   const onChange = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      updated = updated.catch(() => undefined).then(folders.update);
-      const call = updated.then(reload).catch(reportFailure);
+      updated = updated.catch(() => undefined).then(update);
+      const call = updated.then(reload).then(update).catch(reportFailure);
       calls.add(call);
       void call.then(() => calls.delete(call));
     }, QUIET_MS);
   };
   const folders = watchFolders(folder, onChange);
-  await folders.update();
+  const beside = watchBeside(folder, sources, onChange);
+  const update = async (): Promise<void> => {
+    beside.update();
+    await folders.update();
+  };
+  await update();
   // The folder of the file is watched, since the file may be created later, or replaced by another.
   const files = watch(dirname(file), (_event, name) => (name === basename(file) ? onChange() : undefined));
   files.on('error', () => files.close());
-  return async () => {
-    folders.close();
-    files.close();
+  const end = async (): Promise<void> => {
+    for (const watched of [folders, beside, files]) watched.close();
     clearTimeout(timer);
     await Promise.all(calls);
+  };
+  return { update, end };
+}
+
+const SOURCE = /\.([cm]?[jt]sx?|json)$/;
+
+/** Watches the folders of sources outside `root`: not what is below them, and in them only sources. */
+function watchBeside(root: string, sources: ReadonlySet<string>, onChange: () => void) {
+  const watchers = new Map<string, FSWatcher>();
+  return {
+    update: (): void => {
+      for (const source of sources) {
+        const folder = dirname(source);
+        if (watchers.has(folder) || `${folder}${sep}`.startsWith(`${root}${sep}`) || !existsSync(folder)) continue;
+        const watcher = watch(folder, (_event, name) => {
+          if (name === null || (SOURCE.test(name) && !isForeign(name)) || sources.has(join(folder, name))) onChange();
+        });
+        watcher.on('error', () => {
+          watcher.close();
+          watchers.delete(folder);
+        });
+        watchers.set(folder, watcher);
+      }
+    },
+    close: (): void => {
+      for (const watcher of watchers.values()) watcher.close();
+    },
   };
 }
 

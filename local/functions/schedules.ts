@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
+import { ownModule } from '../../core/own-files.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
@@ -22,8 +23,7 @@ export function bundleScheduled(bundles: string): Promise<ScheduledSpec[]> {
     SCHEDULED.map(async (file) => {
       const name = functionName(STAGE, file);
       const bundle = join(bundles, name, 'index.mjs');
-      const entry = join(import.meta.dirname, '../..', 'functions', `${file}.ts`);
-      await buildBundle({ entry, outFile: bundle });
+      await buildBundle({ entry: ownModule(`functions/${file}`), outFile: bundle });
       return { name, bundle, ...OWN_FUNCTIONS[file] };
     }),
   );

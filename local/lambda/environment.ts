@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { ownFile } from '../../core/own-files.ts';
 import type { Child, Children } from '../processes/children.ts';
 import { environmentVariables } from './environment-variables.ts';
 import { exited, type InvocationResult, outOfMemory, parseError, timedOut } from './invocation-result.ts';
 import { watchMemory } from './memory.ts';
 import { type NextInvocation, openRuntimeApi, type RuntimeApi } from './runtime-api.ts';
 
-const BOOTSTRAP = fileURLToPath(new URL('bootstrap.mjs', import.meta.url));
+const BOOTSTRAP = ownFile('local/lambda/bootstrap.mjs');
 
 /** Lambda splits longer log lines too. */
 const LONGEST_LINE = 262_144;

@@ -39,6 +39,9 @@ const USUAL_PORTS = { postgres: 54_329, sqs: 9_324, mailbox: 2_525, files: 8_378
 
 export type ServerName = keyof typeof USUAL_PORTS;
 
+/** Ports by the name of the server. */
+export type Ports = Readonly<Partial<Record<ServerName, number>>>;
+
 const START_ATTEMPTS = 5;
 /** From this attempt on, a server searches from a random port, where no other `npm start` is likely to search. */
 const FIRST_RANDOM_ATTEMPT = 3;
@@ -53,15 +56,17 @@ async function wasTaken(port: number, error: unknown): Promise<boolean> {
   return IN_USE.test(messageOf(error)) || (await freePort(port)) !== port;
 }
 
-/** Starts a server on its usual port or the next free one, and prints a line if it is not the usual one. */
+/** Starts a server on its port in `kept`, else on its usual one or the next free one; prints a line if it is in use. */
 export async function startOnUsualPort<T extends { readonly port: number }>(
   name: ServerName,
   start: (port: number) => Promise<T>,
   printLine: (line: string) => void,
+  kept: Ports = {},
 ): Promise<T> {
-  const usual = USUAL_PORTS[name];
-  // Keep the usual ports of the other servers free.
-  const others = Object.values(USUAL_PORTS).filter((port) => port !== usual);
+  const ports = { ...USUAL_PORTS, ...kept };
+  const usual = ports[name];
+  // Keep the ports of the other servers free.
+  const others = [...Object.values(USUAL_PORTS), ...Object.values(ports)].filter((port) => port !== usual);
   for (let attempt = 1; ; attempt++) {
     const port = await freePort(attempt < FIRST_RANDOM_ATTEMPT ? usual : usual + randomInt(PORTS_TO_TRY), others);
     try {

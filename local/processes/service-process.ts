@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { ownModule } from '../../core/own-files.ts';
 import type { Children } from './children.ts';
 import type { Running } from './supervise.ts';
 
@@ -22,8 +21,7 @@ export async function startService(
   folder: 'sqs' | 'mailbox',
   args: readonly string[],
 ): Promise<ServiceProcess> {
-  // TypeScript in a clone, JavaScript in the npm package.
-  const main = fileURLToPath(new URL(`../${folder}/main${extname(import.meta.url)}`, import.meta.url));
+  const main = ownModule(`local/${folder}/main`);
   const child = children.spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args]);
   let errorOutput = '';
   child.process.stderr?.on('data', (chunk: Buffer) => {

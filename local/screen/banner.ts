@@ -5,12 +5,14 @@ import type { Part } from './writers.ts';
 interface BannerOptions {
   readonly fastRetries: boolean;
   readonly samples: boolean;
+  /** Folder of the handler files, from that of the project. */
+  readonly folder: string;
   /** True if `millrace mail stop` was run during an earlier start. */
   readonly mailboxStopped: boolean;
 }
 
 /** Returns the text printed once everything runs: addresses, and commands to try next. */
-export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: BannerOptions): readonly Part[] {
+export function banner(stack: Stack, { fastRetries, samples, folder, mailboxStopped }: BannerOptions): readonly Part[] {
   const postgres = `Postgres ${stack.services.postgres.current().version}`;
   const lines = [
     ` runs on this machine     Node ${process.versions.node}, ${postgres}`,
@@ -22,12 +24,12 @@ export function banner(stack: Stack, { fastRetries, samples, mailboxStopped }: B
     `  API        ${stack.apiUrl}     docs: ${stack.apiUrl}/docs`,
     `  Mailbox    ${stack.smtpUrl}     ${mailboxStopped ? 'stopped: npx millrace mail start' : 'read it: npx millrace mail'}`,
     `  Files      ${stack.services.files.url}     kept in .millrace/files`,
-    ...handlerLines(stack),
-    '             saving a file in functions/ reloads them',
+    ...handlerLines(stack, folder),
+    `             saving a file in ${folder}, or one that it imports, reloads them`,
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
     '  Next, in a second terminal:',
-    ...next(samples).map((line) => `    ${line}`),
+    ...next(stack, samples).map((line) => `    ${line}`),
     '',
     '  Ctrl-C lets running jobs finish, then exits; a second Ctrl-C exits at once.',
     '',
@@ -49,11 +51,11 @@ function wrapped(names: readonly string[]): string {
   return lines.join(`\n${INDENT}`);
 }
 
-function handlerLines({ handlers }: Stack): string[] {
+function handlerLines({ handlers }: Stack, folder: string): string[] {
   const names = handlers.list().map(({ definition }) => handlerName(definition));
   const broken = handlers.complaints();
   return [
-    `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : 'none; add a file to functions/handlers')}`,
+    `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : `none; add a file to ${folder}`)}`,
     ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
   ];
 }
@@ -65,11 +67,13 @@ export function withoutPassword(databaseUrl: string): string {
   return url.href;
 }
 
-function next(samples: boolean): string[] {
-  const payload = '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}';
+/** Returns commands to try. The payload of a sample handler is known. */
+function next({ handlers }: Stack, samples: boolean): string[] {
+  const [first, ...others] = handlers.list().map(({ definition }) => definition.jobType);
+  const sample = [first, ...others].find((jobType) => jobType === 'send_reminder');
+  const payload = sample ? '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' : '{}';
   return [
-    'npx millrace enqueue send_reminder \\',
-    `  '${payload}'`,
+    ...(first === undefined ? [] : [`npx millrace enqueue ${sample ?? first} \\`, `  '${payload}'`]),
     'npx millrace jobs list',
     ...(samples ? ['npx millrace jobs list --status dead_letter    # sample job 4 died'] : []),
     'npx millrace sql \\',

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { type PostgresServer, startPostgres } from '../postgres/postgres.ts';
 import type { Children } from '../processes/children.ts';
-import { startOnUsualPort } from '../processes/ports.ts';
+import type { StartServer } from '../processes/kept-ports.ts';
 import { type ServiceProcess, startService } from '../processes/service-process.ts';
 import { type Supervised, supervise } from '../processes/supervise.ts';
 import { type FileServer, startFileServer } from './files.ts';
+import { givenPostgres, type StackPostgres } from './given-postgres.ts';
 import type { SqsServer } from './other-sqs.ts';
 
 /** The servers that replace the database, SQS, the mail provider and the file storage of a deployment. */
 export interface Services {
-  readonly postgres: Supervised<PostgresServer>;
+  readonly postgres: StackPostgres;
   readonly sqs: SqsServer;
   readonly mailbox: Supervised<ServiceProcess>;
   readonly files: FileServer;
@@ -20,6 +21,9 @@ export interface Services {
 
 export interface ServicesOptions {
   readonly children: Children;
+  /** Postgres to use instead of a server that the stack starts, as its owner. */
+  readonly databaseUrl?: string | undefined;
+  readonly startServer: StartServer;
   /** Server to use instead of the emulator. */
   readonly otherSqs: SqsServer | undefined;
   /** The project's folder `.millrace`. */
@@ -37,14 +41,14 @@ const DAMAGE = /^(58|XX)/;
 
 /** Starts the servers. A server that dies is restarted on the same port with the same data. */
 export async function openServices(options: ServicesOptions): Promise<Services> {
-  const { data, printLine, otherSqs } = options;
+  const { data, otherSqs, databaseUrl } = options;
   const mailFolder = join(data, 'mail');
   const filesFolder = join(data, 'files');
   const [postgres, sqs, mailbox, files] = await allOrNone([
-    openPostgres(options),
+    databaseUrl === undefined ? openPostgres(options) : givenPostgres(databaseUrl),
     otherSqs ?? openSqs(options),
     openService('mailbox', ['--folder', mailFolder], options),
-    openFiles(filesFolder, printLine),
+    openFiles(filesFolder, options),
   ]);
   return {
     ...{ postgres, sqs, mailbox, files, mailFolder, filesFolder },
@@ -70,12 +74,13 @@ async function allOrNone<T extends readonly (Promise<Stoppable> | Stoppable)[]>(
 async function openPostgres({
   children,
   data,
+  startServer,
   printLine,
   halt,
   stop,
 }: ServicesOptions): Promise<Supervised<PostgresServer>> {
   const start = (port: number) => startPostgres({ children, folder: join(data, 'postgres'), port });
-  const first = await startOnUsualPort('postgres', start, printLine).catch((error: unknown) => {
+  const first = await startServer('postgres', start).catch((error: unknown) => {
     throw withAdvice(error);
   });
   return supervise(first, () => start(first.port), { name: 'Postgres', printLine, halt, stop });
@@ -86,7 +91,7 @@ function withAdvice(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const isDamage = 'code' in error && DAMAGE.test(String(error.code));
   if (!isDamage && !DATA_REFUSED.test(error.message)) return error;
-  const sentence = `${error.message.replace(/\.$/, '')}; npm start -- --fresh deletes the data and starts from scratch`;
+  const sentence = `${error.message.replace(/\.$/, '')}; npx millrace dev --fresh deletes the data and starts from scratch`;
   return new Error(sentence, { cause: error });
 }
 
@@ -98,14 +103,14 @@ async function openSqs(options: ServicesOptions): Promise<SqsServer> {
 async function openService(
   name: 'sqs' | 'mailbox',
   args: readonly string[],
-  { children, printLine, halt, stop }: ServicesOptions,
+  { children, startServer, printLine, halt, stop }: ServicesOptions,
 ): Promise<Supervised<ServiceProcess>> {
   const start = (port: number) => startService(children, name, ['--port', String(port), ...args]);
-  const first = await startOnUsualPort(name, start, printLine);
+  const first = await startServer(name, start);
   return supervise(first, () => start(first.port), { name, printLine, halt, stop });
 }
 
-async function openFiles(folder: string, printLine: (line: string) => void): Promise<FileServer & Stoppable> {
-  const server = await startOnUsualPort('files', (port) => startFileServer({ port, folder }), printLine);
+async function openFiles(folder: string, { startServer }: ServicesOptions): Promise<FileServer & Stoppable> {
+  const server = await startServer('files', (port) => startFileServer({ port, folder }));
   return { ...server, stop: () => server.close() };
 }

@@ -4,7 +4,7 @@ import { ROUTES } from '../../api/routes.ts';
 import { NEWEST_MIGRATION } from '../../core/access/begin-request.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { openDatabase } from '../../core/postgres/database.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from '../../core/postgres/migration-files.ts';
+import { ownMigrations, readMigrations } from '../../core/postgres/migration-files.ts';
 import { createClient } from '../support/database.ts';
 import { askApp, openApi } from './world.ts';
 
@@ -109,7 +109,7 @@ it('every answer and every log line has the request id', async () => {
 
 describe('GET /readyz', () => {
   it('requires the latest migration in the folder', () => {
-    expect(NEWEST_MIGRATION).toBe(readMigrations(MIGRATIONS_FOLDER).at(-1)?.name);
+    expect(NEWEST_MIGRATION).toBe(readMigrations(ownMigrations()).at(-1)?.name);
   });
 
   it('answers 503 while the latest migration is missing', async () => {

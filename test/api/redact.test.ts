@@ -103,7 +103,7 @@ describe('a producer', () => {
 
     const { status, body } = await ask(`/jobs/${doneJob}`, { scopes });
 
-    const more = ['lease_expires_at', 'dispatched_at', 'payload_restricted'];
+    const more = ['start_by', 'lease_expires_at', 'dispatched_at', 'payload_restricted'];
     expect(status).toBe(200);
     expect(body.payload_restricted).toBe(true);
     expect(Object.keys(body).sort()).toEqual([...FORM, ...more].sort());

@@ -1,3 +1,5 @@
+// Loaded before a command changes the folder: esbuild starts its process in the folder in which it was loaded.
+import 'esbuild';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { tmpdir } from 'node:os';
 import { Readable } from 'node:stream';

@@ -127,7 +127,7 @@ it.each(spoken)('the command within a sentence succeeds: %s', async (line) => {
 it('npm start has the options that the README names', async () => {
   const wanted = inlineCode(readme).flatMap((code) => /^npm start -- (.*)$/.exec(code)?.[1]?.split(' ') ?? []);
 
-  const help = await terminal.type('npx millrace up --help');
+  const help = await terminal.type('npx millrace dev --help');
 
   expect(wanted).toContain('--fast-retries');
   expect(wanted.filter((option) => !help.includes(option))).toEqual([]);

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { maintain } from '../../core/dispatch/maintain.ts';
-import { openLog } from '../../core/log.ts';
 import { QUEUE } from '../support/database-engine.ts';
 import { each, openDoors, same, type Wish } from './world.ts';
 
@@ -9,11 +7,6 @@ const all = { ...sql, ...library, ...text };
 const withDurations = { ...library, ...text };
 
 const RUN_AT = '2030-01-31T12:00:00.000Z';
-const PAST = '2020-01-01T00:00:00.000Z';
-const log = openLog(() => undefined);
-
-/** One round of the dispatcher's upkeep. */
-const upkeep = () => maintain({ db: engine.db, log, reported: new Set() });
 
 async function startByOf(id: string): Promise<string | undefined> {
   const rows = await engine.sql<{ start_by: Date }>('select start_by from millrace.jobs where id = $1', [id]);
@@ -75,89 +68,6 @@ describe('start_by', () => {
       expect(answer, name).toEqual({ refused: expect.stringMatching(/start.?by/i) });
     }
   });
-});
-
-describe('a job that has not started by its time', () => {
-  it.each([
-    [
-      'waits for its run time',
-      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '2 hours'`,
-    ],
-    ['has no handler', `start_by => millrace.clock() + interval '1 hour', routing_key => 'none'`],
-    ['was enqueued too late', `start_by => '${PAST}'`],
-  ])('is skipped when it %s', async (_what, given) => {
-    const rows = await engine.sql<{ id: string }>(`select id::text from millrace.enqueue('work', ${given})`);
-    const other = await engine.enqueue();
-    await engine.advance(3601);
-
-    await upkeep();
-
-    const state = await engine.state(rows[0]!.id);
-    expect(state).toMatchObject({ status: 'skipped', attempts: 0 });
-    expect(state.last_error).toMatch(/^not started by 20\d\d-\d\d-\d\dT.*Z$/);
-    expect((await engine.state(other)).status).toBe('pending');
-    expect(await engine.sql(`select from millrace.job_events where event = 'skipped'`)).toHaveLength(0);
-    expect(await engine.sql(`select count from millrace.job_event_totals where event = 'skipped'`)).toEqual([
-      { count: '1' },
-    ]);
-  });
-
-  it('is skipped by its handler when its message comes too late, and the others of the batch run', async () => {
-    const { id, records } = await deliverOne();
-    const others = await engine.deliver(2);
-    await engine.advance(601);
-
-    const ran = await engine.run([...records, ...others.records]);
-
-    expect(ran).toMatchObject({ failed: [], exited: false });
-    expect(engine.runs.toSorted()).toEqual(others.ids.toSorted());
-    expect(await engine.state(id)).toMatchObject({ status: 'skipped', attempts: 0 });
-  });
-
-  it('is skipped after its message was lost', async () => {
-    const { id } = await deliverOne();
-    await engine.advance(86_400);
-
-    await engine.rescue();
-    await upkeep();
-
-    expect(await engine.state(id)).toMatchObject({ status: 'skipped', attempts: 0 });
-  });
-
-  it('is cancelled instead if that was requested first', async () => {
-    const { id, records } = await deliverOne();
-    await engine.sql('select millrace.cancel($1)', [id]);
-    await engine.advance(601);
-
-    await engine.run(records);
-
-    expect(await engine.state(id)).toMatchObject({ status: 'cancelled', last_error: 'cancelled on request' });
-  });
-
-  it('frees its unique key', async () => {
-    await engine.sql(`select millrace.enqueue('work', unique_key => 'k', start_by => '${PAST}')`);
-    await upkeep();
-
-    const rows = await engine.sql(`select deduplicated from millrace.enqueue('work', unique_key => 'k')`);
-
-    expect(rows).toEqual([{ deduplicated: false }]);
-  });
-});
-
-it('retries a job that started in time and failed, however late', async () => {
-  const { id, records } = await deliverOne();
-  engine.work = () => {
-    throw new Error('down');
-  };
-  await engine.run(records);
-  await engine.advance(3600);
-  await upkeep();
-  await engine.dispatch();
-  engine.work = () => undefined;
-
-  await engine.run(engine.queues.receive(QUEUE, 10));
-
-  expect(await engine.state(id)).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
 it('shows the time until the job has started', async () => {

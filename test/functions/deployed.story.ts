@@ -5,7 +5,7 @@ import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { buildSync } from 'esbuild';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MIGRATIONS_FOLDER } from '../../core/postgres/migration-files.ts';
+import { ownMigrations } from '../../core/postgres/migration-files.ts';
 import { bundleOptions } from '../../infra/bundle/options.ts';
 import { startSqs } from '../../local/sqs/server.ts';
 import { openRunner } from '../local/lambda/runner-fixture.ts';
@@ -84,7 +84,7 @@ it('the deployed functions migrate an empty database and run a job, each with th
   const queues = new SQSClient({ endpoint: sqs.endpoint, region: 'us-east-1', credentials });
   const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo' }));
   await queues.send(new CreateQueueCommand({ QueueName: 'millrace-test-echo-dlq' }));
-  await add('migrate', 'owner', { MILLRACE_MIGRATIONS: MIGRATIONS_FOLDER, MILLRACE_RUNTIME_SECRET: 'runtime' });
+  await add('migrate', 'owner', { MILLRACE_MIGRATIONS: ownMigrations(), MILLRACE_RUNTIME_SECRET: 'runtime' });
   const variables = { MILLRACE_MAX_ATTEMPTS: '3', MILLRACE_RETRY_DELAY_echo: '2.0', MILLRACE_JOB_TIMEOUT_echo: '40' };
   await add('registry', 'runtime', {
     ...variables,

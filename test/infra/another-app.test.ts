@@ -1,28 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack, Validations } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { expect, it } from 'vitest';
-import { loadCatalog } from '../../core/catalog/catalog.ts';
-import { openProbe } from '../../core/catalog/probe.ts';
 import { Millrace } from '../../infra/millrace.ts';
 import { EXISTING } from './synthesise.ts';
 
 // Without our cdk.json: another app does not have its feature flags.
 const app = new App();
 const stack = new Stack(app, 'Shop');
-const { handlers } = await loadCatalog('functions/handlers', openProbe());
 const millrace = new Millrace(stack, 'Jobs', {
-  ...{ stage: 'shop', handlers, dispatch: 'auto', architecture: 'arm64', version: '1.0.0', settings: {}, drain: [] },
+  stage: 'shop',
+  handlers: 'functions/handlers',
   database: {
     kind: 'existing',
     ownerSecret: String(EXISTING.databaseOwnerSecret),
     runtimeSecret: String(EXISTING.databaseRuntimeSecret),
   },
-  ...{ network: {}, api: { mode: 'api-key' }, alarms: {}, dashboard: true, metricsByJobType: true },
-  maxConnections: undefined,
 });
 
 it('follows the rules of AWS Solutions in another app, among other resources', () => {
@@ -35,7 +31,7 @@ it('follows the rules of AWS Solutions in another app, among other resources', (
   const report = JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8'));
   const violations = report.pluginReports.flatMap((one: { violations: unknown[] }) => one.violations);
   expect(violations).toEqual([]);
-  Template.fromStack(stack).resourceCountIs('AWS::SQS::Queue', 2 * handlers.length + 2);
+  Template.fromStack(stack).resourceCountIs('AWS::SQS::Queue', 2 * millrace.handlers.length + 2);
 });
 
 it('exposes its parts to the other app', () => {
@@ -45,4 +41,15 @@ it('exposes its parts to the other app', () => {
   ]);
   expect(millrace.operatorPolicy).toBeDefined();
   expect(millrace.api).toBeDefined();
+});
+
+it('adds no output to the stack of the other app', () => {
+  Template.fromStack(stack).templateMatches({ Outputs: Match.absent() });
+});
+
+it('returns a handler by its name, and names the handlers for another name', () => {
+  expect(millrace.handler('send_reminder').queue).toBeDefined();
+  expect(() => millrace.handler('send_invoice')).toThrow(
+    'no handler send_invoice: expected one of make_thumbnail, send_reminder',
+  );
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { App, type Stack } from 'aws-cdk-lib';
 import type { Context } from '../../infra/settings/context.ts';
-import { makeStack } from '../../infra/stack.ts';
+import { MillraceStack } from '../../infra/stack.ts';
 
 const CDK = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Context };
 
@@ -23,5 +23,5 @@ export async function synthesise(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ app: App; stack: Stack }> {
   const app = new App({ context: { ...CDK.context, ...NO_ASSETS, ...context } });
-  return { app, stack: await makeStack(app, { ...CDK.context, ...context }, environment) };
+  return { app, stack: new MillraceStack(app, { context: { ...CDK.context, ...context }, environment }) };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { launch, makeProject, type Project } from '../support/project.ts';
 
-const WAY_OUT = /; npm start -- --fresh deletes the data and starts from scratch\n$/;
+const WAY_OUT = /; npx millrace dev --fresh deletes the data and starts from scratch\n$/;
 
 let project: Project;
 let data: string;

@@ -50,7 +50,7 @@ it('npm start skips broken handler files, and names each with its line and reaso
   const output = stack.output();
 
   expect(output).toMatch(/functions\/handlers\/throws\.ts:3: Error: no such luck/);
-  expect(output).toMatch(/functions\/handlers\/broken-syntax\.ts:\d+: SyntaxError/);
+  expect(output).toMatch(/functions\/handlers\/broken-syntax\.ts:\d+: Expected identifier/);
   expect(output).toMatch(/functions\/handlers\/wrong-name\.ts: defines other_name: rename the file to other-name\.ts/);
   expect(output).toMatch(/functions\/handlers\/no-export\.ts: has no default export/);
   expect(output).toMatch(

@@ -10,12 +10,6 @@ import { launch, makeProject, type Project, type RunningStack, startUp, whenUp }
 import { insertJob, untilJob } from '../support/stack-doors.ts';
 import { handlerSource } from './sources.ts';
 
-const USUAL_PORTS = [
-  ['sqs', 9_324],
-  ['files', 8_378],
-  ['mailbox', 2_525],
-  ['lambda', 9_325],
-] as const;
 const PATIENCE_MS = 600_000;
 
 let project: Project;
@@ -67,7 +61,7 @@ it.each([
 
   await writeFile(path, before, { mode: 0o600 });
   const said = `in ${project.folder} as process ${stack.state.pid}, but .millrace/dev.json does not describe it`;
-  const stop = `stop it with \`kill ${stack.state.pid}\`, then run npm start`;
+  const stop = `stop it with \`kill ${stack.state.pid}\`, then run npx millrace dev`;
   expect({ code, stats: stats.code }).toEqual({ code: 5, stats: 7 });
   for (const output of [second.output(), stats.stderr]) {
     expect(output).toContain(said);
@@ -81,11 +75,11 @@ it(
     const id = await insertJob(stack, 'quick', {});
     await untilJob(stack, id, { status: 'succeeded' });
     await stack.stop();
-    const taken = await holdOnePort();
+    const taken = await holdPortOfSqs();
 
     stack = await startUp(project);
 
-    expect(stack.output()).toMatch(new RegExp(`port ${taken.port} is in use, ${taken.name} listens on \\d+`));
+    expect(stack.output()).toMatch(new RegExp(`port ${taken} is in use, sqs listens on \\d+`));
     await untilJob(stack, id, { status: 'succeeded' });
   },
   PATIENCE_MS,
@@ -110,31 +104,25 @@ it(
   PATIENCE_MS,
 );
 
-it('millrace up refuses a folder that is not a project, and creates nothing in it', async () => {
+it('millrace dev refuses a folder that is not a project, and creates nothing in it', async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'millrace-elsewhere-'));
   onTestFinished(() => rm(elsewhere, { recursive: true }));
 
   const launched = launch({ ...project, folder: elsewhere });
 
   expect(await launched.exited).toBe(2);
-  expect(launched.output()).toContain(`no folder functions/handlers in ${elsewhere}`);
+  expect(launched.output()).toContain(`no folder jobs or functions/handlers in ${elsewhere}`);
   await rm(join(elsewhere, '.millrace'), { recursive: true }).then(
     () => expect.unreachable('it made .millrace'),
     () => undefined,
   );
 });
 
-/** Listens on the usual port of one of the servers, unless another stack already listens on all of them. */
-async function holdOnePort(): Promise<{ name: string; port: number }> {
-  for (const [name, port] of USUAL_PORTS) {
-    const server = createServer().listen(port, '127.0.0.1');
-    const listens = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!listens) continue;
-    onTestFinished(() => void server.close());
-    return { name, port };
-  }
-  return { name: 'sqs', port: 9_324 };
+/** Listens on the port that SQS had at the last start. */
+async function holdPortOfSqs(): Promise<number> {
+  const { sqs } = JSON.parse(await readFile(join(project.folder, '.millrace/ports.json'), 'utf8'));
+  const server = createServer().listen(sqs, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return sqs;
 }

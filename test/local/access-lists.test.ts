@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findAbove } from '../../local/find-above.ts';
 import { projectFault } from '../../local/project-fault.ts';
-import { assertTrustedFolder } from '../../local/trust.ts';
+import { assertTrustedFolder, assertTrustedSources } from '../../local/trust.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Node does not set access lists, and few machines have setfacl. The user 65534 gets these rights, from 0 to 7. */
@@ -40,11 +40,20 @@ describe.skipIf(!canGrant)('an access list (skipped where python3 cannot set one
       const path = join(project, name);
       grant(path, 7);
 
-      expect(projectFault(project)).toBe(
+      expect(projectFault(project, join(project, 'functions/handlers'))).toBe(
         `other accounts may change ${path} by its access list, so it is not used: run setfacl -b ${path}`,
       );
     },
   );
+
+  it('that permits another account to change a source elsewhere keeps a handler from importing it', async () => {
+    const project = await openProject();
+    const source = join(project, 'lib.ts');
+    await writeFile(source, '');
+    grant(source, 7);
+
+    expect(() => assertTrustedSources(project, [source])).toThrow(`other accounts may change ${source} by`);
+  });
 
   it('that permits another account to change the state of a stack keeps it from being read', async () => {
     const project = await openProject();
@@ -68,7 +77,7 @@ describe.skipIf(!canGrant)('an access list (skipped where python3 cannot set one
     const project = await openProject();
     grant(join(project, 'functions/lib.ts'), 4);
 
-    expect(projectFault(project)).toBeUndefined();
+    expect(projectFault(project, join(project, 'functions/handlers'))).toBeUndefined();
   });
 });
 
@@ -76,6 +85,6 @@ it('a file without an access list that its group can change is used', async () =
   const project = await openProject();
   for (const name of ['functions', 'functions/lib.ts']) await chmod(join(project, name), 0o775);
 
-  expect(projectFault(project)).toBeUndefined();
+  expect(projectFault(project, join(project, 'functions/handlers'))).toBeUndefined();
   expect(findAbove(project, 'functions/handlers')).toBeDefined();
 });

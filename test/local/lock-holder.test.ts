@@ -31,7 +31,7 @@ it('a lock holder is described with its process and how to stop it, from any fol
   const described = describeHolder(project);
 
   expect(described).toContain(`in ${project} as process ${pid}, `);
-  expect(described).toContain(`stop it with \`kill ${pid}\`, then run npm start`);
+  expect(described).toContain(`stop it with \`kill ${pid}\`, then run npx millrace dev`);
   expect(findHiddenStack(join(project, 'deep'))).toBe(described);
 });
 

@@ -73,7 +73,7 @@ it.each(['', '{', 'null', '[]', '{"pid":"1"}', '{"pid":1,"processStart":"x"}'])(
     await mkdir(join(project, '.millrace'));
     await writeFile(statePath(project), text);
 
-    await expect(findState(project)).rejects.toThrow(/dev\.json was not written by npm start: delete it/);
+    await expect(findState(project)).rejects.toThrow(/dev\.json was not written by npx millrace dev: delete it/);
   },
 );
 

@@ -93,7 +93,7 @@ async function makeHandlersFolder(folder: string): Promise<string> {
 }
 
 /** Creates the two secrets of an existing database, and a secret with a wrong password. */
-async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatabase) {
+export async function createSecrets(cloud: Cloud, { url, port, ca }: SecureDatabase) {
   const client = new SecretsManagerClient(cloud.client);
   const create = async (Name: string, username: string, password: string): Promise<string> => {
     const SecretString = JSON.stringify({ username, password });

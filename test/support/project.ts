@@ -73,7 +73,7 @@ function runMillrace(cwd: string, args: readonly string[]): Promise<Ended> {
   });
 }
 
-/** A started `millrace up`, which may not have printed its banner yet. */
+/** A started `millrace dev`, which may not have printed its banner yet. */
 export interface Launched {
   readonly process: ChildProcess;
   output(): string;
@@ -85,7 +85,7 @@ export function launch(
   args: readonly string[] = [],
   { millrace = MILLRACE, env = {} }: { millrace?: string; env?: NodeJS.ProcessEnv } = {},
 ): Launched {
-  const child = spawn(process.execPath, [millrace, 'up', ...args], {
+  const child = spawn(process.execPath, [millrace, 'dev', ...args], {
     cwd: project.folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', ...env },

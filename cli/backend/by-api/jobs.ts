@@ -1,9 +1,10 @@
+import * as z from 'zod';
 import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents.ts';
 import { Job } from '../../../api/schemas.ts';
 import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
-import type { NewJob } from '../../../core/jobs/enqueue.ts';
+import type { NewJob } from '../../../core/jobs/enqueue-options.ts';
 import type { JobFilter, ListedJob } from '../../../core/look/page-jobs.ts';
 import type { Backend, SeenJob } from '../backend.ts';
 import type { Client } from './client.ts';
@@ -12,9 +13,14 @@ import { ApiFailure } from './failure.ts';
 import { readStats, timeOf } from './numbers.ts';
 import { readPages } from './pages.ts';
 
+/** The part of the answer of `/jobs/bulk` without faults. */
+const BulkAnswer = z.object({
+  items: z.array(z.object({ id: z.string(), routing_key: z.string(), deduplicated: z.boolean() })),
+});
+
 type JobVerbs = Pick<
   Backend,
-  'listJobs' | 'showJob' | 'readNamedJobs' | 'enqueue' | 'isHandled' | 'retry' | 'cancel' | 'deleteJob'
+  'listJobs' | 'showJob' | 'readNamedJobs' | 'enqueue' | 'enqueueAll' | 'isHandled' | 'retry' | 'cancel' | 'deleteJob'
 >;
 
 export function jobsByApi(client: Client): JobVerbs {
@@ -23,6 +29,7 @@ export function jobsByApi(client: Client): JobVerbs {
     showJob: (id) => showJob(client, id),
     readNamedJobs: (ids) => readNamedJobs(client, ids),
     enqueue: (job) => enqueue(client, job),
+    enqueueAll: (job) => enqueueAll(client, job),
     // The API accepts only jobs with a handler.
     isHandled: async () => true,
     retry: (id) => {
@@ -85,16 +92,25 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
   return { job: { ...job, payload, result }, attempts: attempts?.map(fromDocument), moreAttempts, waiting };
 }
 
-async function enqueue(client: Client, { payload, ...job }: NewJob) {
+async function enqueue(client: Client, job: NewJob) {
+  const { document } = await client.request('/jobs', Enqueued, { method: 'POST', body: bodyOf(job) });
+  return { id: document.id, deduplicated: document.deduplicated };
+}
+
+async function enqueueAll(client: Client, job: NewJob) {
+  const asked = { method: 'POST', body: `{"jobs":[${bodyOf(job)}]}` } as const;
+  const { items } = (await client.request('/jobs/bulk', BulkAnswer, asked)).document;
+  return items.map(({ id, routing_key: routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
+}
+
+/** Returns the payload as given, since a number that JavaScript parses and writes again can lose digits. */
+function bodyOf({ payload, ...job }: NewJob): string {
   const rest = JSON.stringify({
     ...{ job_type: job.jobType, run_at: job.runAt, delay: job.delay, start_by: job.startBy, priority: job.priority },
     ...{ max_attempts: job.maxAttempts, routing_key: job.routingKey || undefined },
     ...{ unique_key: job.uniqueKey, group_key: job.groupKey },
   });
-  // The payload is sent as given, since a number that JavaScript parses and writes again can lose digits.
-  const body = `${rest.slice(0, -1)},"payload":${payload}}`;
-  const { id, deduplicated } = (await client.request('/jobs', Enqueued, { method: 'POST', body })).document;
-  return { id, deduplicated };
+  return `${rest.slice(0, -1)},"payload":${payload}}`;
 }
 
 /** Reads one job after another: a person typed the ids, or they are the few that a command left. */

@@ -100,7 +100,7 @@ describe.each(['functions/handlers/x.ts', 'functions/lib.ts', 'functions/deep/mo
       const refused = `${fault}${path}`;
       expect((await enqueue(folder)).stderr).toContain(`the payload is not checked: ${refused}`);
       expect((await doctor(folder)).stderr).toContain(`error: ${refused}`);
-      expect(projectFault(folder)).toContain(refused);
+      expect(projectFault(folder, join(folder, 'functions/handlers'))).toContain(refused);
       expect(hasRun()).toBe(false);
     });
   },
@@ -114,7 +114,7 @@ it.each(['functions', 'functions/handlers', '.'])(
 
     expect((await enqueue(victim)).stderr).toContain('the payload is not checked: every user can change');
     expect((await doctor(victim)).stderr).toContain('error: every user can change');
-    expect(projectFault(folder)).toContain('every user can change');
+    expect(projectFault(folder, join(folder, 'functions/handlers'))).toContain('every user can change');
     expect(hasRun()).toBe(false);
   },
 );
@@ -128,14 +128,14 @@ it('a project with files that the own group of its account can change is used', 
 
   await enqueue(folder);
 
-  expect(projectFault(folder)).toBeUndefined();
+  expect(projectFault(folder, join(folder, 'functions/handlers'))).toBeUndefined();
   expect(hasRun()).toBe(true);
 });
 
-it('up names what another account can have written, and starts nothing', async () => {
+it('dev names what another account can have written, and starts nothing', async () => {
   const { folder, handlers } = await plant({ mode: 0o777, manifest: true });
 
-  const { code, stderr } = await runCli(['up'], { cwd: folder });
+  const { code, stderr } = await runCli(['dev'], { cwd: folder });
 
   expect(code).toBe(2);
   expect(stderr).toBe(`every user can change ${handlers}, so it is not used: run chmod o-w ${handlers}\n`);

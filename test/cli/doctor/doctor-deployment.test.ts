@@ -102,7 +102,7 @@ describe('doctor --stage', () => {
     const { code, stdout, stderr } = await runCli(['doctor', '--stage', 'dev'], { cwd: '/', env: world.env });
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('no functions/handlers in this folder or above it');
+    expect(stderr).toContain('no jobs or functions/handlers in this folder or above it');
   });
 });
 

@@ -39,7 +39,7 @@ describe('the target of a command', () => {
     }
   });
 
-  it.each([[['up']], [['mail']], [['mail', 'show', '1']]])(
+  it.each([[['dev']], [['mail']], [['mail', 'show', '1']]])(
     'cannot be an API for %j, which works on the local stack',
     async (args) => {
       const { code, stdout, stderr } = await byApi(args);

@@ -61,7 +61,7 @@ describe('the database of a command', () => {
     const { code, stdout, stderr } = await runCli(['jobs', 'list', '--json'], { cwd: await temporaryFolder() });
 
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
-    expect(stderr).toContain('start one with npm start, or name a database with --database-url');
+    expect(stderr).toContain('start one with npx millrace dev, or name a database with --database-url');
   });
 
   it('is not the one of a stack that has stopped', async () => {
@@ -156,7 +156,7 @@ describe('mail', () => {
 
     expect({ code, stderr }).toEqual({
       code: 7,
-      stderr: 'error: no stack runs in this folder or above it: start one with npm start\n',
+      stderr: 'error: no stack runs in this folder or above it: start one with npx millrace dev\n',
     });
   });
 

@@ -168,21 +168,6 @@ it('throws when the folder does not exist', async () => {
   expect(error).toBe('ENOENT');
 });
 
-it('names files that define a handler but are not loaded, and accepts modules that handlers import', async () => {
-  const misplaced = ['below/deeper/old.js', 'below/old.ts', 'old.cts', 'old.js', 'old.mjs'];
-  const files = [...misplaced, 'node_modules/millrace/x.js'].map((file) => [file, handler(`jobType: 'old'`)]);
-  const modules = { 'lib/partner.ts': 'export const one = 1;', 'partner.js': 'export const one = 1;' };
-  const catalog = await catalogOf({
-    ...Object.fromEntries([...files, ['legacy.js', `module.exports = { jobType: 'legacy' };`]]),
-    ...modules,
-    'new.ts': handler(`jobType: 'new'`),
-  });
-
-  const message = 'is ignored: a handler must be a .ts file directly in the handlers folder';
-  expect(catalog.handlers.map(({ name }) => name)).toEqual(['new']);
-  expect(catalog.failures).toEqual([...misplaced, 'legacy.js'].sort().map((file) => ({ file, message })));
-});
-
 it('ignores the hidden files that editors and file systems put beside a handler', async () => {
   const folder = await folderOf({
     'a.ts': handler(`jobType: 'a'`),

@@ -40,7 +40,14 @@ async function work(queues: MemoryQueues, done: () => boolean): Promise<void> {
     const requests = taken.map(({ body }, n) => ({ ...decodeMessage(body)!, messageId: `${batch}-${n}`, sentAt: n }));
     const jobType = next!.queueUrl.split('/').at(-1)!;
     const requestId = `request-${jobType}-${batch}-${next!.id}`;
-    const { answers } = await start(db, { jobType, routingKey: '', requestId, requests, suspects: true });
+    const { answers } = await start(db, {
+      jobType,
+      routingKey: '',
+      requestId,
+      requests,
+      leaseSeconds: 0,
+      suspects: true,
+    });
     expect(answers.map(({ verdict }) => verdict)).toEqual(requests.map(() => 'started'));
     await settle(
       db,

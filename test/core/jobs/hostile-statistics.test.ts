@@ -25,10 +25,10 @@ const OUTCOMES: Record<string, Outcome> = {
   death: { kind: 'dead_letter', error: ERROR },
 };
 
-async function deliver(session: Database, claimed: readonly ClaimedJob[]) {
+async function deliver(session: Database, claimed: readonly ClaimedJob[], requestId = 'r') {
   const epoch = await readEpoch(db);
   const requests = claimed.map(({ id, claimNo }, n) => ({ epoch, jobId: id, claimNo, messageId: `${n}`, sentAt: 1 }));
-  return start(session, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true });
+  return start(session, { jobType: 'mail', routingKey: '', requestId, requests, leaseSeconds: 0, suspects: true });
 }
 
 const end = (session: Database, claimed: readonly ClaimedJob[], outcome: Outcome) =>
@@ -53,9 +53,15 @@ async function warmUp({ db: session }: WatchedSession): Promise<void> {
   );
 }
 
+// Jobs of another type that no dispatcher has skipped yet.
+const LATE = `
+  insert into millrace.jobs_live (job_type, max_attempts, start_by)
+    select 'other', 5, now() - interval '1 hour' from generate_series(1, 5000)`;
+
 /** Returns what each statement reads for a job, among many due jobs. */
 async function measure(session: WatchedSession): Promise<Record<string, Costs>> {
   await pool.query(fill('mail', DUE));
+  await pool.query(LATE);
   const costs: Record<string, Costs> = {};
   const count = countInto(costs, session);
   let claimed: ClaimedJob[] = [];
@@ -68,8 +74,14 @@ async function measure(session: WatchedSession): Promise<Record<string, Costs>> 
     const batch = claimed.splice(0, BATCH);
     if (name === 'death') dead.push(...batch);
     await count(`start before ${name}`, BATCH, () => deliver(session.db, batch));
+    await count(`second messages before ${name}`, BATCH, () => deliver(session.db, batch, 'other'));
     await count(name, BATCH, () => end(session.db, batch, outcome));
   }
+  const late = claimed.splice(0, BATCH);
+  await pool.query(`update millrace.jobs_live set start_by = now() where id = any($1::bigint[])`, [
+    late.map(({ id }) => id),
+  ]);
+  await count('start of late jobs', BATCH, () => deliver(session.db, late));
   const claims = dead.map(({ id, claimNo }) => ({ jobId: id, claimNo }));
   await count('redrive', BATCH, async () => expect(await redrive(session.db, claims, 'api')).toHaveLength(BATCH));
   const asked = claimed.splice(0, BATCH);

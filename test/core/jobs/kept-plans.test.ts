@@ -44,6 +44,15 @@ const settled = (outcome: Outcome) => async () => {
   return () => settle(session.db, [{ jobId, claimNo: '1', outcome }], { requestId: 'r' });
 };
 
+/** The start of a dispatched job, which has these values in these further columns. */
+const startOf = (columns: string, values: string) => async () => {
+  const lease = `now() + interval '1 hour'`;
+  const jobId = await insert(`, lease_expires_at${columns}) values ('mail', 'dispatched', 0, 5, 1, ${lease}${values})`);
+  const requests = [{ epoch: await readEpoch(db), jobId, claimNo: '1', messageId: 'm', sentAt: 1 }];
+  const batch = { jobType: 'mail', routingKey: '', leaseSeconds: 0, suspects: true, requests };
+  return () => start(session.db, { ...batch, requestId: `${Math.random()}` });
+};
+
 /** For each call: prepares a job for it, and returns the call. */
 const CALLS: Record<string, () => Promise<() => Promise<unknown>>> = {
   'a cancel of a waiting job': async () => {
@@ -75,10 +84,17 @@ const CALLS: Record<string, () => Promise<() => Promise<unknown>>> = {
     session.db.query(`select * from millrace.enqueue('mail', unique_key => 'k')`),
   'a bulk enqueue of an existing key': async () => () =>
     session.db.query(`select * from millrace.enqueue_many('[{"job_type": "mail", "unique_key": "k"}]')`),
-  'a start': async () => {
-    const jobId = await insert(`, lease_expires_at) values ('mail', 'dispatched', 0, 5, 1, now() + interval '1 hour')`);
-    const requests = [{ epoch: await readEpoch(db), jobId, claimNo: '1', messageId: 'm', sentAt: 1 }];
-    return () => start(session.db, { jobType: 'mail', routingKey: '', requestId: 'r', suspects: true, requests });
+  'a start': startOf('', ''),
+  'a start that is too late': startOf(', start_by', `, now() - interval '1 minute'`),
+  'a start of a cancelled job': async () => {
+    const call = await startOf('', '')();
+    await pool.query(`select millrace.cancel(max(id)) from millrace.jobs_live where status = 'dispatched'`);
+    return call;
+  },
+  'a second message': async () => {
+    const call = await startOf('', '')();
+    await call();
+    return call;
   },
   'the end of a success': settled({ kind: 'succeeded', result: null }),
   'the end of a failure': settled({ kind: 'failed', error: ERROR, delaySeconds: 86_400 }),

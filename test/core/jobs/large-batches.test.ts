@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { settle } from '../../../core/jobs/settle.ts';
 import { start } from '../../../core/jobs/start.ts';
@@ -13,10 +14,11 @@ let session: WatchedSession;
 afterAll(() => session.close().then(() => engine.close()));
 
 const LARGE = 3000;
+const KEYS = Array.from({ length: 20 }, (_, n) => `k${n}`);
 /** Rows that a statement may compare in vain for each job; comparing each with each would be half of `LARGE`. */
 const MOST_IN_VAIN = 20;
 
-const REQUEST = { jobType: 'mail', routingKey: '', requestId: 'r', suspects: true };
+const REQUEST = { jobType: 'mail', routingKey: '', requestId: 'r', leaseSeconds: 0, suspects: true };
 const ERROR = { name: 'E', message: 'm', stack: null, fingerprint: 'f' };
 
 async function insert(count: number, status: 'dispatched' | 'running' | 'dead_letter'): Promise<string[]> {
@@ -36,6 +38,15 @@ const settled = (outcome: Outcome) => async (count: number) => {
   return () => settle(session.db, settlements, { requestId: 'r' });
 };
 
+/** Every tenth job is for all of 20 handlers. Few have a unique key, since each of their jobs has its own plan. */
+const enqueued = (unique: boolean) => async (count: number) => {
+  const jobs = Array.from({ length: count }, (_, n) => ({
+    ...{ job_type: 'index_record', routing_key: n % 10 === 0 ? '*' : KEYS[n % KEYS.length] },
+    unique_key: unique && n % 100 < 2 ? randomUUID() : undefined,
+  }));
+  return () => session.db.query('select * from millrace.enqueue_many($1)', [JSON.stringify(jobs)]);
+};
+
 /** For each call: prepares this number of jobs, and returns the call. */
 const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> = {
   'a start': async (count) => {
@@ -48,6 +59,8 @@ const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> 
   'the end of failures': settled({ kind: 'failed', error: ERROR, delaySeconds: 86_400 }),
   'the end of jobs that die': settled({ kind: 'dead_letter', error: ERROR }),
   'the end of skipped jobs': settled({ kind: 'skipped', error: ERROR }),
+  'an enqueue in which some are for all handlers': enqueued(false),
+  'an enqueue in which some with unique keys are for all handlers': enqueued(true),
   'a discard of dead jobs': async (count) => {
     const ids = await insert(count, 'dead_letter');
     await pool.query(
@@ -61,7 +74,7 @@ const CALLS: Record<string, (count: number) => Promise<() => Promise<unknown>>> 
 
 beforeAll(async () => {
   await pool.query('alter table millrace.jobs_live set (autovacuum_enabled = off)');
-  await deploy(db, { jobType: 'mail' });
+  await deploy(db, { jobType: 'mail' }, ...KEYS.map((routingKey) => ({ jobType: 'index_record', routingKey })));
   for (const status of ['dispatched', 'running', 'dead_letter'] as const) await insert(LARGE, status);
   await pool.query('vacuum analyze millrace.jobs_live');
   session = await openWatched(test);

@@ -158,7 +158,7 @@ describe('a lost message', () => {
   ])('counts from zero after a start, even when the attempt then %s', async (_what, outcome) => {
     await insertJobs(pool, 'mail', 1);
     await pool.query('update millrace.jobs_live set max_attempts = 1000');
-    const address = { jobType: 'mail', routingKey: '', requestId: 'r', suspects: true };
+    const address = { jobType: 'mail', routingKey: '', requestId: 'r', leaseSeconds: 0, suspects: true };
 
     for (let round = 0; round < 12; round++) {
       await claim(db, 10);

@@ -14,7 +14,8 @@ function begin(records: Records, batch: Partial<Parameters<typeof start>[1]> = {
     ...delivery,
     ...delivery.message,
   }));
-  return start(engine.db, { jobType: 'work', routingKey: '', requestId: 'r', suspects: false, requests, ...batch });
+  const given = { jobType: 'work', routingKey: '', requestId: 'r', leaseSeconds: 0, suspects: false };
+  return start(engine.db, { ...given, requests, ...batch });
 }
 
 const verdicts = ({ answers }: Started) => answers.map(({ verdict }) => verdict);

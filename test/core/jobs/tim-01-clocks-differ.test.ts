@@ -36,6 +36,7 @@ describe.each([0, 10, -10, 24 * 60, -365 * 24 * 60])(
         routingKey: '',
         requestId: 'r',
         requests,
+        leaseSeconds: 0,
         suspects: true,
       });
       const rescued = await rescue({ db, random: () => 0.5 });

@@ -26,7 +26,14 @@ const enqueue = async () =>
 async function run(outcome?: Outcome): Promise<void> {
   const [job] = await claim(db, 1);
   const request = { epoch, jobId: job!.id, claimNo: job!.claimNo, messageId: 'm', sentAt: 1 };
-  await start(db, { jobType: 'mail', routingKey: '', requestId: 'r', requests: [request], suspects: true });
+  await start(db, {
+    jobType: 'mail',
+    routingKey: '',
+    requestId: 'r',
+    requests: [request],
+    leaseSeconds: 0,
+    suspects: true,
+  });
   if (outcome) await settle(db, [{ jobId: job!.id, claimNo: job!.claimNo, outcome }], { requestId: 'r' });
 }
 

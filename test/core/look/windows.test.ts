@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pageDeadLetters } from '../../../core/dead-letters/page-dead-letters.ts';
 import { pageAudit } from '../../../core/look/page-audit.ts';
 import { pageJobs } from '../../../core/look/page-jobs.ts';
-import type { PageWish } from '../../../core/windows.ts';
+import type { PageWish } from '../../../core/look/windows.ts';
 import { openEngine } from '../../support/runtime-engine.ts';
 
 const { db, pool, close } = await openEngine();

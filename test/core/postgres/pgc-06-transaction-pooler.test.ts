@@ -109,7 +109,14 @@ describe('PGC-06', () => {
     await cancel(db, ids[0]!);
     await runDispatcher({ db, queues, log: recordLog(), time: systemTime, random: () => 0.5 }, settings);
     const requests = queues.sent.map(({ body }, n) => ({ ...decodeMessage(body)!, messageId: `${n}`, sentAt: n }));
-    const { answers } = await start(db, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true });
+    const { answers } = await start(db, {
+      jobType: 'mail',
+      routingKey: '',
+      requestId: 'r',
+      requests,
+      leaseSeconds: 0,
+      suspects: true,
+    });
     await settle(
       db,
       requests.map(({ jobId, claimNo }) => ({ jobId, claimNo, outcome: { kind: 'succeeded', result: '{}' } })),

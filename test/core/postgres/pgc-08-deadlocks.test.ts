@@ -56,6 +56,7 @@ describe('PGC-08', () => {
         routingKey: '',
         requestId,
         requests: asked,
+        leaseSeconds: 0,
         suspects: true,
       });
       const running = claimed.filter((_, n) => answers[n]?.verdict === 'started');

@@ -81,7 +81,14 @@ it.skipIf(process.platform !== 'linux').each([
   const sessions = async () =>
     (await pool.query(`select wait_event from pg_stat_activity where application_name = 'vanished'`)).rows;
 
-  void start(vanished, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true }).catch(() => 0);
+  void start(vanished, {
+    jobType: 'mail',
+    routingKey: '',
+    requestId: 'r',
+    requests,
+    leaseSeconds: 0,
+    suspects: true,
+  }).catch(() => 0);
   await eventually(async () => expect(await sessions()).toEqual([{ wait_event: 'ClientWrite' }]));
   const other = await createClient(engine.test.url);
   await other.query(`set lock_timeout = '120s'`);

@@ -30,7 +30,7 @@ interface Claimed {
 async function handle(own: Database, { jobId, claimNo }: Claimed): Promise<void> {
   const message = decodeMessage(encodeMessage({ epoch, jobId, claimNo }))!;
   const requests = [{ ...message, messageId: jobId, sentAt: 1 }];
-  await start(own, { jobType: 'mail', routingKey: '', requestId: 'r', requests, suspects: true });
+  await start(own, { jobType: 'mail', routingKey: '', requestId: 'r', requests, leaseSeconds: 0, suspects: true });
   await settle(own, [{ jobId, claimNo, outcome: { kind: 'succeeded', result: '{}' } }], { requestId: 'r' });
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
 import { defineHandler } from '../../../core/handler/handler.ts';
 import { type Database, openDatabase } from '../../../core/postgres/database.ts';
-import { MIGRATIONS_FOLDER } from '../../../core/postgres/migration-files.ts';
+import { ownMigrations } from '../../../core/postgres/migration-files.ts';
 import { prepareDatabase, writeRegistry } from '../../../core/registry/prepare.ts';
 import { createDatabase } from '../../support/database.ts';
 import { insertJobs, recordLog } from '../../support/runtime-engine.ts';
@@ -140,7 +140,7 @@ it('keeps the jobs of a drained handler until it is deployed again', async () =>
 
 it('accepts an older release on the database of a newer one', async () => {
   const folder = await temporaryFolder();
-  await cp(MIGRATIONS_FOLDER, folder, { recursive: true });
+  await cp(ownMigrations(), folder, { recursive: true });
   await writeFile(join(folder, '9999_newer.sql'), 'alter table millrace.handlers add column newer integer;');
   await prepare({ migration: { connectionString: database.url, folder } });
 

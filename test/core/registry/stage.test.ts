@@ -2,7 +2,7 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/postgres/database.ts';
-import { MIGRATIONS_FOLDER } from '../../../core/postgres/migration-files.ts';
+import { ownMigrations } from '../../../core/postgres/migration-files.ts';
 import { prepareDatabase, writeRegistry } from '../../../core/registry/prepare.ts';
 import { openEngine, recordLog, registrationsOf } from '../../support/runtime-engine.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -19,7 +19,7 @@ const log = recordLog();
 const catalog = registrationsOf([{ jobType: 'mail' }, { jobType: 'report' }]).map(({ definition }) => definition);
 const queueUrlPrefix = 'https://sqs.eu-central-1.amazonaws.com/000000000000/';
 const register = (stage: string, handlers = catalog) => writeRegistry(db, handlers, { stage, queueUrlPrefix, log });
-const prepare = (stage: string, folder = MIGRATIONS_FOLDER) =>
+const prepare = (stage: string, folder = ownMigrations()) =>
   prepareDatabase({
     ...{ db: owner, stage, migration: { connectionString: engine.test.url, folder } },
     ...{ logins: [], catalog, drain: [], log },
@@ -52,7 +52,7 @@ it('a database belongs to the stage of its first deployment, and refuses another
 it('a deployment of a different stage is refused before it migrates the database', async () => {
   await register('prod');
   const folder = await temporaryFolder();
-  await cp(MIGRATIONS_FOLDER, folder, { recursive: true });
+  await cp(ownMigrations(), folder, { recursive: true });
   await writeFile(join(folder, '9998_other.sql'), 'create table millrace.other ();');
 
   const preparing = prepare('staging', folder);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, it, onTestFinished } from 'vitest';
 import type { HandlerDefinition } from '../../../core/handler/handler.ts';
+import { ownModule } from '../../../core/own-files.ts';
 import { bundleOptions, handlerAlias, handlerEntry } from '../../../infra/bundle/options.ts';
 import { startMailbox } from '../../../local/mailbox/mailbox.ts';
 import { readMails } from '../../../local/mailbox/mails.ts';
@@ -45,7 +46,7 @@ async function nativeModulesOf(file: string): Promise<readonly string[]> {
 async function bytesByPackage(file: string): Promise<Map<string, number>> {
   const { metafile } = await build({
     ...bundleOptions(await nativeModulesOf(file), join(handlers, file)),
-    entryPoints: [handlerEntry],
+    entryPoints: [ownModule(handlerEntry)],
     alias: { [handlerAlias]: join(handlers, file) },
     outfile: 'bundle.mjs',
     metafile: true,

@@ -43,7 +43,7 @@ it('gives the same bytes in any folder', () => {
 });
 
 it('names sources by their paths in the repository, without a folder of the build machine', () => {
-  const map = JSON.parse(readFileSync(join(bundle('functions/dispatcher.ts', {}), 'index.mjs.map'), 'utf8'));
+  const map = JSON.parse(readFileSync(join(bundle('functions/dispatcher', {}), 'index.mjs.map'), 'utf8'));
 
   expect(map.sources).toContain('core/dispatch/dispatch.ts');
   expect(map.sources.filter((source: string) => source.startsWith('/') || source.startsWith('..'))).toEqual([]);

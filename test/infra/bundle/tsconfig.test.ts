@@ -30,7 +30,7 @@ async function folderWith(files: Readonly<Record<string, string>>): Promise<stri
 /** Both ways to bundle: for a deployment and for one machine. */
 const BUNDLERS = {
   deployment: async (folder: string) => {
-    const bundle = { entry: 'functions/handler.ts', alias: { '#handler': join(folder, HANDLER) } };
+    const bundle = { entry: 'functions/handler', alias: { '#handler': join(folder, HANDLER) } };
     bundleFunction(join(folder, 'out'), Architecture.ARM_64, bundle, false);
     return readFile(join(folder, 'out/index.mjs'), 'utf8');
   },

@@ -68,7 +68,7 @@ it('a variable of the stack is not replaced, and a line reports it', async () =>
   );
 
   expect(variables).toEqual({ SMTP_URL: 'smtp://mail.example.com' });
-  expect(lines).toEqual(['.env: DATABASE_URL is ignored: npm start sets it itself']);
+  expect(lines).toEqual(['.env: DATABASE_URL is ignored: the stack sets it itself']);
 });
 
 it.each([

@@ -7,15 +7,15 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 async function watchProject() {
   const project = await temporaryFolder();
-  const watched = { folder: join(project, 'functions'), file: join(project, '.env') };
+  const watched = { folder: join(project, 'functions'), file: join(project, '.env'), sources: new Set<string>() };
   await mkdir(watched.folder);
   let reloads = 0;
   const reload = async () => {
     reloads += 1;
   };
-  const end = await watchSources(watched, reload, () => undefined);
+  const { update, end } = await watchSources(watched, reload, () => undefined);
   onTestFinished(end);
-  return { ...watched, reloads: () => reloads };
+  return { ...watched, project, update, reloads: () => reloads };
 }
 
 it.each<[string, (file: string) => Promise<unknown>]>([
@@ -70,7 +70,8 @@ it('a file that is saved during a reload starts another one', async () => {
     reloads += 1;
     await first.promise;
   };
-  const end = await watchSources({ folder, file: join(project, '.env') }, reload, () => undefined);
+  const watched = { folder, file: join(project, '.env'), sources: new Set<string>() };
+  const { end } = await watchSources(watched, reload, () => undefined);
 
   await writeFile(join(folder, 'slow.ts'), 'export default 1;');
   await eventually(() => expect(reloads).toBe(1));
@@ -79,4 +80,19 @@ it('a file that is saved during a reload starts another one', async () => {
   await eventually(() => expect(reloads).toBe(2));
   first.resolve();
   await end();
+});
+
+it.each<[string, string]>([
+  ['a module elsewhere that a handler imports', 'src/prices.ts'],
+  ['a new source beside it', 'src/rates.ts'],
+])('%s reloads the handlers', async (_what, name) => {
+  const { project, sources, update, reloads } = await watchProject();
+  await mkdir(join(project, 'src'));
+  await writeFile(join(project, 'src/prices.ts'), 'export {};');
+  sources.add(join(project, 'src/prices.ts'));
+  await update();
+
+  await writeFile(join(project, name), 'export const price = 5;');
+
+  await eventually(() => expect(reloads()).toBe(1));
 });

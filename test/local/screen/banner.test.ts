@@ -15,7 +15,7 @@ const stack = {
 };
 
 function textOf(more: object = {}, options: Partial<Parameters<typeof banner>[1]> = {}): string {
-  const all = { fastRetries: false, samples: false, mailboxStopped: false, ...options };
+  const all = { ...{ fastRetries: false, samples: false, mailboxStopped: false, folder: 'jobs' }, ...options };
   const parts = banner({ ...stack, ...more } as unknown as Stack, all);
   return parts.map((part) => (typeof part === 'string' ? part : part.text)).join('');
 }
@@ -42,7 +42,7 @@ const registration = { definition: { jobType: 'send_mail', routingKey: '' } };
 const complaint = 'functions/handlers/x.ts:3: SyntaxError: no';
 
 it.each([
-  ['no file', [], [], 'Handlers   none; add a file to functions/handlers\n'],
+  ['no file', [], [], 'Handlers   none; add a file to jobs\n'],
   ['a good file', [registration], [], 'Handlers   send_mail\n'],
   [
     'a good file and a broken one',

@@ -8,7 +8,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['core'],
   functions: ['core', 'api'],
   infra: ['core'],
-  local: ['core', 'infra/bundle/options.ts'],
+  local: ['core', ...['build-and-rest', 'compile', 'machine-code', 'options'].map((name) => `infra/bundle/${name}.ts`)],
   cli: ['core', 'local', 'api/schemas.ts', 'api/documents.ts', 'api/schedule-documents.ts'],
   migrations: [],
 };

@@ -27,7 +27,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   schedules: ['handler', 'postgres', 'numbers'],
   run: ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
-  'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'numbers'],
+  'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'look', 'numbers'],
   dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
   upkeep: ['postgres', 'numbers'],
 };

@@ -1,0 +1,25 @@
+// Public declarations name these types, so this file imports neither the driver nor Node.
+
+/** Runs constant SQL text with `$n` parameters. */
+export interface Queryable {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+/** The fields of a login. TLS is verified with the certificate authorities and the name of the host. */
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  /** Certificate authorities in PEM. */
+  readonly ca: string;
+}
+
+/** Reads the credentials: once, and again when the server refuses them, because the password may have changed. */
+export type Login = () => Promise<Credentials>;
+
+export type Address = { connectionString: string } | { login: Login };

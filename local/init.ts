@@ -1,0 +1,143 @@
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ownFile, ownVersion } from '../core/own-files.ts';
+import { withoutMark } from '../core/text.ts';
+
+/** What `init` did, for the person who ran it. */
+export interface Initialised {
+  readonly written: readonly string[];
+  /** Files that exist, each with what to do by hand. */
+  readonly skipped: readonly string[];
+}
+
+interface Manifest {
+  private?: boolean;
+  type?: string;
+  scripts?: Record<string, string>;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
+interface Project {
+  readonly folder: string;
+  readonly written: string[];
+  readonly skipped: string[];
+}
+
+const IGNORED = ['node_modules/', '.millrace/', '.env', 'cdk.out/'];
+/** Release of zod with which the template was tested. */
+const ZOD = '^4.0.0';
+const BY_HAND =
+  "to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })";
+
+/**
+ * Writes the least that runs into a folder: a handler, its test, an app for CDK, lines of .gitignore and package.json.
+ * Overwrites nothing: it adds lines, and names what exists.
+ * @throws Error that names a package.json that cannot be read
+ */
+export async function init(folder: string): Promise<Initialised> {
+  const project: Project = { folder, written: [], skipped: [] };
+  const manifest = await readManifest(folder);
+  const suffix = (await usesTypeScript(folder, manifest)) ? 'ts' : manifest?.type === 'module' ? 'js' : 'mjs';
+  const test = await template('say-hello.test.ts');
+  const [as, source] = suffix === 'ts' ? [' as never', 'say-hello.ts'] : ['', `say-hello.${suffix}`];
+  await write(project, `jobs/say-hello.${suffix}`, await template('say-hello.ts'), 'nothing to do');
+  const testText = test.replace(' as never', as).replace('say-hello.ts', source);
+  await write(project, `jobs/say-hello.test.${suffix}`, testText, 'nothing to do');
+  if (await exists(join(folder, 'cdk.json'))) project.skipped.push(`cdk.json exists; ${BY_HAND}`);
+  else {
+    await write(project, 'cdk.mjs', await template('cdk.mjs'), BY_HAND);
+    await write(project, 'cdk.json', `${JSON.stringify({ app: 'node cdk.mjs' }, undefined, 2)}\n`, BY_HAND);
+  }
+  await ignore(project);
+  await addToManifest(project, manifest, suffix);
+  return project;
+}
+
+function template(name: string): Promise<string> {
+  return readFile(ownFile(`templates/${name}`), 'utf8');
+}
+
+async function readManifest(folder: string): Promise<Manifest | undefined> {
+  const file = join(folder, 'package.json');
+  if (!(await exists(file))) return undefined;
+  try {
+    return JSON.parse(withoutMark(await readFile(file, 'utf8')));
+  } catch (cause) {
+    throw new Error(`${file} is not valid JSON: correct it and run init again`, { cause });
+  }
+}
+
+async function usesTypeScript(folder: string, manifest: Manifest | undefined): Promise<boolean> {
+  if (manifest === undefined || isNew(manifest) || (await exists(join(folder, 'tsconfig.json')))) return true;
+  const jobs = await readdir(join(folder, 'jobs')).catch(() => []);
+  if (jobs.some((name) => name.endsWith('.ts'))) return true;
+  return 'typescript' in { ...manifest.dependencies, ...manifest.devDependencies };
+}
+
+/** Returns whether npm has just created the file: it then contains only packages. */
+function isNew(manifest: Manifest | undefined): boolean {
+  return Object.keys(manifest ?? {}).every((field) => /^(dev|optional)?dependencies$/i.test(field));
+}
+
+async function write(project: Project, name: string, text: string, byHand: string): Promise<void> {
+  const path = join(project.folder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text, { flag: 'wx' }).then(
+    () => project.written.push(name),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      project.skipped.push(`${name} exists; ${byHand}`);
+    },
+  );
+}
+
+async function ignore({ folder, written }: Project): Promise<void> {
+  const path = join(folder, '.gitignore');
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const known = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
+  const missing = IGNORED.filter((name) => !known.includes(name.replace(/\/$/, '')));
+  if (missing.length === 0) return;
+  await appendFile(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${missing.join('\n')}\n`);
+  written.push(`.gitignore: ${missing.join(', ')}`);
+}
+
+async function addToManifest(project: Project, before: Manifest | undefined, suffix: string): Promise<void> {
+  const path = join(project.folder, 'package.json');
+  const text = before === undefined ? '' : await readFile(path, 'utf8');
+  const manifest: Manifest = isNew(before) ? { private: true, type: 'module', ...before } : { ...before };
+  const added = [
+    ...addMissing(project, manifest, 'scripts', { dev: 'millrace dev', test: `node --test jobs/*.test.${suffix}` }),
+    ...addMissing(project, manifest, 'scripts', { deploy: 'cdk deploy' }),
+    ...addMissing(project, manifest, 'dependencies', { millrace: ownVersion(), zod: ZOD }),
+    ...addMissing(project, manifest, 'devDependencies', { 'millrace-dev': ownVersion() }),
+  ];
+  if (added.length === 0) return;
+  const indent = /^[ \t]+/m.exec(text)?.[0] ?? 2;
+  await writeFile(path, `${JSON.stringify(manifest, undefined, indent)}\n`);
+  project.written.push(`package.json: ${added.join(', ')}`);
+}
+
+/** Adds entries whose names are free, and returns their names. */
+function addMissing(
+  { skipped }: Project,
+  manifest: Manifest,
+  field: 'scripts' | 'dependencies' | 'devDependencies',
+  entries: Readonly<Record<string, string>>,
+): string[] {
+  const all = { ...manifest.dependencies, ...manifest.devDependencies, ...(field === 'scripts' && manifest.scripts) };
+  const free = Object.entries(entries).filter(([name]) => !(name in all));
+  for (const [name, value] of Object.entries(entries)) {
+    if (field !== 'scripts' || free.some(([one]) => one === name) || manifest.scripts?.[name] === value) continue;
+    skipped.push(`package.json has a script ${name}; to run it under another name: ${value}`);
+  }
+  if (free.length > 0) manifest[field] = { ...manifest[field], ...Object.fromEntries(free) };
+  return free.map(([name]) => name);
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

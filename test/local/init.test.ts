@@ -1,0 +1,100 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { init } from '../../local/init.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+async function projectOf(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+const read = (folder: string, name: string) => readFile(join(folder, name), 'utf8');
+
+it('writes the least that runs into an empty folder', async () => {
+  const folder = await projectOf({});
+
+  const { written, skipped } = await init(folder);
+
+  expect(skipped).toEqual([]);
+  expect(written.map((line) => line.split(':')[0])).toEqual([
+    ...['jobs/say-hello.ts', 'jobs/say-hello.test.ts', 'cdk.mjs', 'cdk.json', '.gitignore', 'package.json'],
+  ]);
+  expect(JSON.parse(await read(folder, 'package.json'))).toMatchObject({
+    type: 'module',
+    scripts: { dev: 'millrace dev', test: 'node --test jobs/*.test.ts', deploy: 'cdk deploy' },
+    dependencies: { millrace: expect.any(String), zod: expect.any(String) },
+    devDependencies: { 'millrace-dev': expect.any(String) },
+  });
+});
+
+it('changes nothing when it runs again', async () => {
+  const folder = await projectOf({});
+  await init(folder);
+  const before = await read(folder, 'package.json');
+
+  const { written, skipped } = await init(folder);
+
+  expect(written).toEqual([]);
+  expect(skipped.map((line) => line.split(' ')[0])).toEqual([
+    'jobs/say-hello.ts',
+    'jobs/say-hello.test.ts',
+    'cdk.json',
+  ]);
+  expect(await read(folder, 'package.json')).toBe(before);
+});
+
+it('overwrites nothing in an existing project, and says what to add by hand', async () => {
+  const given = {
+    'package.json': `{\n    "name": "shop",\n    "scripts": { "test": "jest" },\n    "dependencies": { "zod": "3.0.0" }\n}\n`,
+    '.gitignore': '/node_modules\n.env',
+    'cdk.json': '{"app":"npx ts-node bin/shop.ts"}',
+    'jobs/say-hello.mjs': 'export default 1;',
+  };
+  const folder = await projectOf(given);
+
+  const { written, skipped } = await init(folder);
+
+  expect(written).toEqual([
+    'jobs/say-hello.test.mjs',
+    '.gitignore: .millrace/, cdk.out/',
+    'package.json: dev, deploy, millrace, millrace-dev',
+  ]);
+  expect(skipped).toEqual([
+    'jobs/say-hello.mjs exists; nothing to do',
+    "cdk.json exists; to deploy, add to its app: import { Millrace } from 'millrace/cdk'; new Millrace(stack, 'Jobs', { stage: 'dev' })",
+    'package.json has a script test; to run it under another name: node --test jobs/*.test.mjs',
+  ]);
+  expect(await read(folder, 'jobs/say-hello.mjs')).toBe(given['jobs/say-hello.mjs']);
+  expect(await read(folder, 'cdk.json')).toBe(given['cdk.json']);
+  expect(await read(folder, '.gitignore')).toBe('/node_modules\n.env\n.millrace/\ncdk.out/\n');
+  const manifest = await read(folder, 'package.json');
+  expect(manifest).toContain('\n    "name": "shop"');
+  expect(JSON.parse(manifest)).toMatchObject({ scripts: { test: 'jest' }, dependencies: { zod: '3.0.0' } });
+});
+
+it.each<[string, Record<string, string>, string]>([
+  ['TypeScript by its tsconfig.json', { 'package.json': '{}', 'tsconfig.json': '{}' }, 'ts'],
+  ['TypeScript by its packages', { 'package.json': '{"devDependencies":{"typescript":"5"}}' }, 'ts'],
+  ['JavaScript', { 'package.json': '{"type":"module"}' }, 'js'],
+  ['JavaScript in CommonJS', { 'package.json': '{"name":"shop"}' }, 'mjs'],
+  ['TypeScript after the first npm install', { 'package.json': '{"dependencies":{}}' }, 'ts'],
+])('writes the handler in the language of the project: %s', async (_language, files, suffix) => {
+  const folder = await projectOf(files);
+
+  const { written } = await init(folder);
+
+  expect(written).toContain(`jobs/say-hello.${suffix}`);
+  expect(await read(folder, `jobs/say-hello.test.${suffix}`)).toContain(`from './say-hello.${suffix}'`);
+});
+
+it('names a package.json that is not valid JSON, and writes nothing', async () => {
+  const folder = await projectOf({ 'package.json': '{ "name": ' });
+
+  await expect(init(folder)).rejects.toThrow('package.json is not valid JSON: correct it and run init again');
+  await expect(read(folder, 'cdk.json')).rejects.toThrow('ENOENT');
+});

@@ -1,0 +1,150 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { publint } from 'publint';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { execute, makeForeignProject, npm, type Packed, packAll } from './packed.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const MOST_BYTES = 5_000_000;
+
+/** What an application writes: a handler definition, and a job in its own transaction. */
+const ORDER = `
+  const handler = defineHandler({
+    jobType: 'send_invoice',
+    payload: { '~standard': { version: 1, vendor: 'app', validate: (value) => ({ value }) } },
+    run: async () => undefined,
+  });
+  const client = { query: async (text, values) => { calls.push({ text, values }); return { rows: [{ id: '7' }] }; } };
+`;
+const CALLER = `
+  ${ORDER}
+  enqueue(client, handler, { order: 'A' }).then(() => process.stdout.write(JSON.stringify(calls)));
+`;
+const ESM = `import { defineHandler, enqueue } from 'millrace';\nconst calls = [];\n${CALLER}`;
+const CJS = `const { defineHandler, enqueue } = require('millrace');\nconst calls = [];\n${CALLER}`;
+const MIGRATES = `
+import { migrate } from 'millrace';
+const log = { info() {}, warn() {}, error() {}, child: () => log };
+const { applied } = await migrate({ connectionString: process.argv[2], log });
+process.stdout.write(applied.join(' '));
+`;
+const TYPED = `
+import { DeadLetter, defineHandler, enqueue, retry } from 'millrace';
+import type { CatchUp, EnqueueClient, Jitter, Overlap, RetryPreview, ScheduleOptions } from 'millrace';
+
+const payload = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'app',
+    validate: (value: unknown) => ({ value: value as { id: number } }),
+  },
+};
+const jitter: Jitter = 'full';
+const policy = retry.exponential({ base: '1s', max: '5m', jitter });
+export const delays: RetryPreview[] = retry.preview(policy, 3);
+const rules: { catchUp: CatchUp; overlap: Overlap } = { catchUp: 'all(3)', overlap: 'skip' };
+const nightly: ScheduleOptions = { cron: '0 3 * * *', zone: 'Europe/Berlin', payload: { id: 1 }, ...rules };
+export const handler = defineHandler({
+  jobType: 'send_invoice',
+  payload,
+  retry: policy,
+  schedules: { nightly },
+  run: async ({ payload: { id } }) => {
+    if (id < 0) throw new DeadLetter('no such invoice');
+    return { id };
+  },
+});
+export const place = (client: EnqueueClient) => enqueue(client, handler, { id: 1 });
+`;
+const TSCONFIG = { compilerOptions: { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, types: [] } };
+
+let packed: Packed;
+let project: string;
+let db: TestDatabase;
+
+beforeAll(async () => {
+  [packed, db] = await Promise.all([packAll(['millrace']), createDatabase()]);
+  project = join(packed.folder, 'app');
+  await makeForeignProject(project, {
+    'package.json': JSON.stringify({ name: 'app', private: true }),
+    'caller.mjs': ESM,
+    'caller.cjs': CJS,
+    'migrates.mjs': MIGRATES,
+    'typed.mts': TYPED,
+    'tsconfig.json': JSON.stringify(TSCONFIG),
+  });
+  // Offline, so the package has no dependency that npm would have to download.
+  const installed = await npm(project, 'install', '--offline', '--no-audit', '--no-fund', packed.files.millrace ?? '');
+  expect(installed.stderr).toBe('');
+});
+
+afterAll(async () => {
+  await packed?.remove();
+  await db?.drop();
+});
+
+it('the package installs at most 5 MB, with everything that it depends on', async () => {
+  const folder = join(project, 'node_modules');
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_BYTES);
+});
+
+it.each(['caller.mjs', 'caller.cjs'])('%s enqueues a job that the database accepts', async (file) => {
+  const { stdout, stderr } = await execute(project, process.execPath, [file]);
+  const [call] = JSON.parse(stdout) as [{ text: string; values: unknown[] }];
+
+  const { rows } = await db.pool.query(call.text, call.values);
+  const { rows: jobs } = await db.pool.query('select job_type, payload from millrace.jobs where id = $1', [rows[0].id]);
+
+  expect(stderr).toBe('');
+  expect(jobs).toEqual([{ job_type: 'send_invoice', payload: { order: 'A' } }]);
+});
+
+it('the types compile in a strict project that checks declarations and has no other types', async () => {
+  const { stdout } = await execute(project, join(ROOT, 'node_modules/.bin/tsc'), ['-p', '.']);
+
+  expect(stdout).toBe('');
+});
+
+it('publint finds nothing to improve', async () => {
+  const { messages } = await publint({ pkgDir: join(packed.folder, 'dist', 'millrace'), strict: true, pack: false });
+
+  expect(messages).toEqual([]);
+});
+
+it('every way to import resolves to the declarations, as an ES module', async () => {
+  const attw = join(ROOT, 'node_modules/.bin/attw');
+  const { code, stdout } = await execute(packed.folder, attw, [packed.files.millrace ?? '', '--profile', 'esm-only']);
+
+  expect(stdout).not.toContain('node16 (from ESM) │ ❌');
+  expect(code).toBe(0);
+});
+
+it('an application migrates a database, which the commands then read', async () => {
+  const empty = await createDatabase({ migrated: false });
+  const millrace = join(project, 'node_modules/.bin/millrace');
+  const migrated = await execute(project, process.execPath, ['migrates.mjs', empty.url]);
+  const enqueued = await execute(project, millrace, ['enqueue', 'hello', '--database-url', empty.url]);
+  const listed = await execute(project, millrace, ['jobs', 'list', '--json', '--database-url', empty.url]);
+  const status = await execute(project, millrace, ['migrate', 'status', '--json', '--database-url', empty.url]);
+  await empty.drop();
+
+  expect(migrated).toMatchObject({ code: 0, stdout: expect.stringContaining('0006_enqueue') });
+  expect(enqueued).toMatchObject({ code: 0, stdout: '1\n' });
+  expect(JSON.parse(listed.stdout)).toMatchObject({ items: [{ id: '1', job_type: 'hello' }] });
+  expect(JSON.parse(status.stdout)[0]).toMatchObject({ name: '0001_foundation', state: 'applied' });
+});
+
+it.each(['dev', 'init', 'mail'])('without millrace-dev, %s names the package to install', async (command) => {
+  const { code, stderr } = await execute(project, join(project, 'node_modules/.bin/millrace'), [command]);
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    `millrace ${command} is part of the package millrace-dev: run npm install --save-dev millrace-dev@${version}\n`,
+  );
+});
