@@ -4,7 +4,7 @@ import { claimIdempotencyKey, type IdempotentRequest, keepAnswer } from '../core
 import { parseExactly, toJson } from '../core/json.ts';
 import type { Log } from '../core/log.ts';
 import type { Queryable } from '../core/postgres/database.ts';
-import { errorCode } from '../core/postgres/statement-errors.ts';
+import { isLockTimeout } from '../core/postgres/statement-errors.ts';
 import { readTraceparent } from '../core/tracing.ts';
 import type { Caller } from './caller.ts';
 import { demandMatch } from './conditional.ts';
@@ -16,7 +16,6 @@ import type { Answer, ApiDeps, Route } from './route.ts';
 
 const STATEMENT_MS = 10_000;
 const LOCK_MS = 1000;
-const LOCK_TIMEOUT = '55P03';
 
 /** An authorized and validated request. */
 export interface Admitted extends ParsedRequest {
@@ -79,7 +78,7 @@ async function runOnce(
   run: (db: Queryable) => Promise<Answer>,
 ): Promise<Answer> {
   const claimed = await claimIdempotencyKey(tx, key).catch((cause: unknown) => {
-    if (errorCode(cause) !== LOCK_TIMEOUT) throw cause;
+    if (!isLockTimeout(cause)) throw cause;
     const detail = 'a request with this Idempotency-Key is in progress: repeat the request to get its response';
     throw new Problem('in-progress', detail, { cause });
   });

@@ -15,6 +15,7 @@ const deps = {
   log: processLog,
   time: systemTime,
   metrics: openMetrics(processLog, metricSettings()),
+  failed: new Set<string>(),
 };
 
 const steps = upkeepSteps(durationSetting('MILLRACE_RETENTION', '7d'));

@@ -8,6 +8,8 @@ create table millrace.schedules (
   job_type text not null,
   routing_key text not null default '',
   payload jsonb not null default '{}',
+  -- The size that limits what one statement enqueues: that of the text, because Postgres stores the payload compressed.
+  payload_bytes integer not null generated always as (octet_length(payload::text)) stored,
   -- The member of the payload that gets the time of the tick; null for none.
   tick_key text,
   priority integer not null default 5,
@@ -31,6 +33,8 @@ create table millrace.schedules (
   computed_at timestamptz,
   -- With the overlap queue-one: the tick that waits until the jobs of earlier ticks have finished.
   queued_tick_at timestamptz,
+  -- When the dispatcher last failed to enqueue a job of it, which puts it behind the others; null after a success.
+  failed_at timestamptz,
   -- Rises with every change, so that the dispatcher applies a computation only to what it read.
   version bigint not null default 1,
   created_at timestamptz not null default millrace.clock(),
@@ -60,6 +64,7 @@ create table millrace.schedules (
 ) with (fillfactor = 50);
 create index schedules_due on millrace.schedules (next_tick_at) where paused_at is null and fault is null;
 create index schedules_computed on millrace.schedules (computed_at) where paused_at is null and fault is null;
+create index schedules_failed on millrace.schedules (failed_at) where failed_at is not null;
 create index schedules_queued on millrace.schedules (name) where queued_tick_at is not null;
 
 -- One row for each tick, which makes its job exist once. Kept for 90 days, also after the schedule is deleted.
@@ -75,18 +80,24 @@ create table millrace.schedule_ticks (
   primary key (schedule, tick_at)
 );
 create index schedule_ticks_created on millrace.schedule_ticks (created_at);
-create index schedule_ticks_jobs on millrace.schedule_ticks (schedule, tick_at desc) where job_id is not null;
+-- By job_id and not by tick_at: when the clock is set back, ticks get earlier times than those before them.
+create index schedule_ticks_jobs on millrace.schedule_ticks (schedule, (result = 'manual'), job_id desc)
+  where job_id is not null;
 grant select, insert, update, delete on millrace.schedules, millrace.schedule_ticks to millrace_runtime;
 grant select on millrace.schedules, millrace.schedule_ticks to millrace_operator;
 
--- Whether one of the last five jobs of a schedule is unfinished. A dead letter is not: it may stay until an operator decides.
+-- Whether one of the last five jobs of a schedule, or of the last five that people ran, is unfinished. A dead letter is
+-- not: it may stay until an operator decides.
 create function millrace.is_busy(schedule text) returns boolean
   language sql stable set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   as $$
   select exists (
-    select from (select t.job_id from millrace.schedule_ticks t
-                   where t.schedule = is_busy.schedule and t.job_id is not null order by t.tick_at desc limit 5) last
+    select from (values (false), (true)) kind(manual)
+      cross join lateral (
+        select t.job_id from millrace.schedule_ticks t
+          where t.schedule = is_busy.schedule and (t.result = 'manual') = kind.manual and t.job_id is not null
+          order by t.job_id desc limit 5) last
       join millrace.jobs_live j on j.id = last.job_id and j.status <> 'dead_letter')
 $$;
 
@@ -171,7 +182,7 @@ create function millrace.set_schedule_paused(name text, paused boolean) returns 
   with changed as (
     update millrace.schedules s
       set paused_at = case when paused then millrace.clock() end, queued_tick_at = null, fault = null,
-          since = millrace.clock(), next_tick_at = '-infinity', version = s.version + 1
+          failed_at = null, since = millrace.clock(), next_tick_at = '-infinity', version = s.version + 1
       where s.name = set_schedule_paused.name and (s.paused_at is not null) <> paused
       returning s.name
   ), audited as (

@@ -16,17 +16,19 @@ export interface MirroredQueue {
   readonly due: boolean;
 }
 
+// A sweep in the future was made before the clock was set back.
 const FIND_MIRRORED_QUEUES = `
   select h.dead_letter_queue_url as url, h.job_type as "jobType", coalesce(q.seen, 0)::integer as seen,
          coalesce(q.depth, 0)::integer as depth,
-         coalesce(q.swept_at < millrace.clock() - make_interval(secs => $1), true) or exists (
+         coalesce(q.swept_at not between millrace.clock() - make_interval(secs => $1) and millrace.clock(), true)
+         or exists (
            select from millrace.dead_letters d
              where d.queue_name = substring(q.queue_url from '[^/]+$') and d.status <> 'open'
                and d.resolved_at >= q.swept_at) as due
     from (select distinct on (dead_letter_queue_url) dead_letter_queue_url, job_type from millrace.handlers
             order by dead_letter_queue_url, job_type) h
     left join millrace.dead_letter_queues q on q.queue_url = h.dead_letter_queue_url
-    order by q.swept_at nulls first, url`;
+    order by q.swept_at is null desc, q.swept_at > millrace.clock() desc, q.swept_at, url`;
 
 /** Returns all dead-letter queues of the registry, those with the oldest sweep first. */
 export async function findMirroredQueues(db: Database, sweepEverySeconds: number): Promise<MirroredQueue[]> {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
 import type { Address, Queryable } from './queryable.ts';
-import { canRepeat, leavesSound } from './statement-errors.ts';
+import { canRepeat, isLockTimeout, leavesSound } from './statement-errors.ts';
 import {
   beginText,
   inTransaction,
@@ -18,6 +18,8 @@ export interface Database extends Queryable {
   transaction<T>(work: (tx: Queryable) => Promise<T>, limits?: Partial<TransactionSettings>): Promise<T>;
   /** Runs statements that find their rows by keys, and that Postgres must plan so: see `TransactionSettings.keyed`. */
   readonly keyed: Queryable;
+  /** Runs statements with these limits. With `lockMs`, a statement that waited too long for a lock is not repeated. */
+  limited(limits: Partial<TransactionSettings>): Queryable;
   /** Runs a statement that Postgres refuses inside a transaction, such as `create index concurrently`. */
   command(text: string): Promise<void>;
   close(): Promise<void>;
@@ -34,22 +36,26 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     statementMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     idleMs: IDLE_TIMEOUT_MS,
   };
-  const using = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
-    again(() =>
-      withClient(pool, async (client) => {
-        await readForeignSettings(client, limits);
-        return work(client);
-      }),
+  const using = <T>(work: (client: pg.PoolClient) => Promise<T>, { lockMs = 0 }: Partial<TransactionSettings> = {}) =>
+    again(
+      () =>
+        withClient(pool, async (client) => {
+          await readForeignSettings(client, limits);
+          return work(client);
+        }),
+      (error) => canRepeat(error) && !(lockMs > 0 && isLockTimeout(error)),
     );
-  const queryable = (begin: string): Queryable => ({
-    query: (text, values) => using((client) => runAlone(client, begin, text, values)),
-  });
+  const limited = (own: Partial<TransactionSettings> = {}): Queryable => {
+    const begin = beginText({ ...limits, ...own });
+    return { query: (text, values) => using((client) => runAlone(client, begin, text, values), own) };
+  };
   return {
-    ...queryable(beginText(limits)),
-    keyed: queryable(beginText({ ...limits, keyed: true })),
+    ...limited(),
+    keyed: limited({ keyed: true }),
+    limited,
     transaction: (work, own = {}) => {
       const text = beginText({ ...limits, ...own });
-      return using((client) => inTransaction(client, text, work));
+      return using((client) => inTransaction(client, text, work), own);
     },
     command: (text) => using(async (client) => void (await run(client, text))),
     close: () => pool.end(),
@@ -76,12 +82,12 @@ async function withClient<T>(pool: Pool, work: (client: pg.PoolClient) => Promis
 }
 
 /** Repeats work that failed because of a concurrent transaction, after a random pause. */
-async function again<T>(work: () => Promise<T>): Promise<T> {
+async function again<T>(work: () => Promise<T>, isRepeated: (error: unknown) => boolean): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === TRIES || !canRepeat(error)) throw error;
+      if (attempt === TRIES || !isRepeated(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40 * attempt));
     }
   }

@@ -1,6 +1,6 @@
 import { systemTime, type Time } from '../time.ts';
 import type { Database, Queryable } from './database.ts';
-import { errorCode, Undo } from './statement-errors.ts';
+import { isLockTimeout, Undo } from './statement-errors.ts';
 
 const WAIT_FOR_LOCK = `select pg_catalog.set_config('lock_timeout', $1, true)`;
 // A row lock is in the row and not in pg_locks, but its transaction has a lock on the table and a transaction id. The
@@ -16,7 +16,6 @@ const FIND_HOLDER = `
              (select max(age(x.transactionid)) from pg_catalog.pg_locks x
                 where x.pid = l.pid and x.locktype = 'transactionid' and x.granted) desc nulls last
     limit 1`;
-const LOCK_TIMEOUT = '55P03';
 
 /** How long a transaction waits for the locks of other sessions. */
 export interface Patience {
@@ -72,7 +71,7 @@ export async function repeatWhileLocked<T>(
 export async function waitingForLocks<T>(tx: Queryable, { waitMs }: Patience, work: () => Promise<T>): Promise<T> {
   await tx.query(WAIT_FOR_LOCK, [String(waitMs)]);
   return work().catch((error: unknown) => {
-    throw errorCode(error) === LOCK_TIMEOUT ? new Busy('', { cause: error }) : error;
+    throw isLockTimeout(error) ? new Busy('', { cause: error }) : error;
   });
 }
 

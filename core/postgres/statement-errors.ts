@@ -1,5 +1,6 @@
+const LOCK_TIMEOUT = '55P03';
 /** Failures of a statement that a retry can resolve: serialization, deadlock, lock timeout. */
-const AGAIN = new Set(['40001', '40P01', '55P03']);
+const AGAIN = new Set(['40001', '40P01', LOCK_TIMEOUT]);
 /** Failures of the connection, not the statement: the connection must not be used again. */
 const BROKEN = /^(08|57P0|25006|25P0[34])/;
 
@@ -29,6 +30,11 @@ export function leavesSound(error: unknown): boolean {
 /** Returns whether the same work can succeed when it is repeated after a pause. */
 export function canRepeat(error: unknown): boolean {
   return AGAIN.has(errorCode(error) ?? '');
+}
+
+/** Returns whether the statement waited longer for a lock than its `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return errorCode(error) === LOCK_TIMEOUT;
 }
 
 /** Hints by SQLSTATE, by an operating-system or TLS code, or by a message of pg without a code. */

@@ -9,6 +9,8 @@ export interface TransactionSettings {
   readonly statementMs: number;
   /** Longest time between two statements of a transaction, in milliseconds. */
   readonly idleMs: number;
+  /** Longest wait for one lock, in milliseconds; without it, only `statementMs` limits the wait. */
+  readonly lockMs?: number;
   /**
    * Whether Postgres plans no sequential scan, for statements that find their rows by keys. With outdated statistics,
    * it would read the whole table of jobs instead.
@@ -20,7 +22,7 @@ export interface TransactionSettings {
 const OURS = [
   ...["datestyle = 'ISO, MDY'", 'intervalstyle = postgres', "timezone = 'UTC'", 'extra_float_digits = 1'],
   ...['standard_conforming_strings = on', 'array_nulls = on', 'search_path = pg_catalog, pg_temp'],
-  ...['lock_timeout = 0', 'jit = off'],
+  'jit = off',
 ];
 
 const BEGIN = 'begin isolation level read committed; ';
@@ -31,9 +33,10 @@ const BEGIN = 'begin isolation level read committed; ';
  * running it. The text does not set whether the transaction may write: an administrator who makes a database read-only
  * intends this for Millrace too.
  */
-export function beginText({ statementMs, idleMs, keyed = false }: TransactionSettings): string {
+export function beginText({ statementMs, idleMs, lockMs = 0, keyed = false }: TransactionSettings): string {
   const settings = [
     ...OURS,
+    `lock_timeout = ${lockMs}`,
     `statement_timeout = ${statementMs}`,
     `idle_in_transaction_session_timeout = ${idleMs}`,
     ...(keyed ? ['enable_seqscan = off'] : []),

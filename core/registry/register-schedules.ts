@@ -23,7 +23,7 @@ const REGISTER_SCHEDULES = `
         tick_key = excluded.tick_key, priority = excluded.priority, max_attempts = excluded.max_attempts,
         unique_key = excluded.unique_key, group_key = excluded.group_key, cron = excluded.cron,
         every_seconds = excluded.every_seconds, zone = excluded.zone, catch_up = excluded.catch_up,
-        overlap = excluded.overlap, spread_seconds = excluded.spread_seconds, fault = null,
+        overlap = excluded.overlap, spread_seconds = excluded.spread_seconds, fault = null, failed_at = null,
         queued_tick_at = case when excluded.overlap = 'queue-one' then s.queued_tick_at end,
         since = case when s.fault is not null or (s.cron, s.every_seconds, s.zone)
           is distinct from (excluded.cron, excluded.every_seconds, excluded.zone) then millrace.clock()

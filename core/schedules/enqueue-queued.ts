@@ -1,20 +1,53 @@
 import type { Database } from '../postgres/database.ts';
+import { ENQUEUE_LIMITS } from './promote.ts';
+
+// Those whose last try failed come last, in turn.
+const READ_QUEUED = `
+  select q.name as schedule, q.payload_bytes as bytes, q.failed, millrace.is_busy(q.name) as busy
+    from (
+      (select name, payload_bytes, false as failed, null as place from millrace.schedules
+         where queued_tick_at is not null and paused_at is null and failed_at is null and name > $1
+         order by name limit $2)
+      union all
+      (select name, payload_bytes, true,
+              row_number() over (order by failed_at > millrace.clock() desc, failed_at, name)
+         from millrace.schedules
+         where queued_tick_at is not null and paused_at is null and failed_at is not null
+         order by failed_at > millrace.clock() desc, failed_at, name limit $3)) q
+    order by q.failed, q.place, q.name`;
+
+/** A schedule with a queued tick. */
+export interface QueuedSchedule {
+  readonly schedule: string;
+  /** Size of its payload as JSON text. */
+  readonly bytes: number;
+  /** Whether the last try to enqueue its job failed. */
+  readonly failed: boolean;
+  /** Whether a job of it is unfinished. */
+  readonly busy: boolean;
+}
+
+/**
+ * Returns up to `limit` schedules with a queued tick after the name `position`, and up to `failed` of those whose last
+ * try failed.
+ */
+export async function readQueued(
+  db: Database,
+  position: string,
+  { limit, failed }: { readonly limit: number; readonly failed: number },
+): Promise<QueuedSchedule[]> {
+  return (await db.keyed.query<QueuedSchedule>(READ_QUEUED, [position, limit, failed])).rows;
+}
 
 // A schedule with the overlap queue-one has at most one queued tick. Jobs are found by their place in an array, as in
 // promote.ts.
 const ENQUEUE_QUEUED = `
-  with next as materialized (
-    select q.name, row_number() over (order by q.name) as place,
-           sum(pg_column_size(q.payload)) over (order by q.name) as bytes
-      from (select name, payload from millrace.schedules
-              where queued_tick_at is not null and name > $1 order by name limit $2) q
-  ), looked as materialized (
-    select name from next where place = 1 or bytes <= $3
-  ), free as materialized (
+  with free as materialized (
     select s.*, row_number() over (order by s.name) as position
-      from looked l cross join lateral (select * from millrace.schedules k
-        where k.name = l.name and k.queued_tick_at is not null and k.paused_at is null
-          and not millrace.is_busy(k.name) for update skip locked) s
+      from (select name from unnest($1::text[]) as n(name) order by name) l
+        cross join lateral (select * from millrace.schedules k
+          where k.name = l.name and k.queued_tick_at is not null and k.paused_at is null
+            and not millrace.is_busy(k.name) for update skip locked) s
   ), made as materialized (
     select array_agg(e.id order by e.position) as ids, array_agg(e.deduplicated order by e.position) as deduplicated
       from millrace.enqueue_many((
@@ -30,23 +63,13 @@ const ENQUEUE_QUEUED = `
       from free f cross join made m
       where t.schedule = f.name and t.tick_at = f.queued_tick_at
   ), cleared as (
-    update millrace.schedules s set queued_tick_at = null, version = s.version + 1
+    update millrace.schedules s set queued_tick_at = null, failed_at = null, version = s.version + 1
       from free f where s.name = f.name
   )
-  select (select count(*)::integer from free) as count,
-         (select case when count(*) = $2 or count(*) < (select count(*) from next) then max(name) else '' end
-            from looked) as position`;
+  select count(*)::integer as count from free`;
 
-/**
- * Enqueues the queued ticks whose schedule has no unfinished job any more. Returns their number, and the position of
- * the next call. `schedules` and `bytes` of their payloads limit what one call reads.
- */
-export async function enqueueQueued(
-  db: Pick<Database, 'keyed'>,
-  position: string,
-  { schedules, bytes }: { readonly schedules: number; readonly bytes: number },
-) {
-  type Row = { count: number; position: string };
-  const { rows } = await db.keyed.query<Row>(ENQUEUE_QUEUED, [position, schedules, bytes]);
-  return rows[0] ?? { count: 0, position: '' };
+/** Enqueues the queued ticks of those of these schedules that have no unfinished job, and returns their number. */
+export async function enqueueQueued(db: Database, schedules: readonly string[]): Promise<number> {
+  const { rows } = await db.limited(ENQUEUE_LIMITS).query<{ count: number }>(ENQUEUE_QUEUED, [schedules]);
+  return rows[0]?.count ?? 0;
 }

@@ -21,7 +21,7 @@ export interface Schedule extends HandlerAddress, Times {
   /** Null while paused, before the dispatcher has computed it, and without a further tick. */
   readonly nextTickAt: Date | null;
   readonly lastTickAt: Date | null;
-  /** The job of the last tick that has one; null before the first, and its status null when the job is pruned. */
+  /** The newest job of its ticks and of people who ran it; null before the first. Its status is null when pruned. */
   readonly lastJobId: string | null;
   readonly lastJobStatus: JobStatus | null;
   readonly createdAt: Date;
@@ -33,15 +33,20 @@ const LIST_SCHEDULES = `
          s.every_seconds as "everySeconds", s.zone, s.catch_up as "catchUp", s.overlap,
          s.spread_seconds as "spreadSeconds", s.priority, s.paused_at as "pausedAt", s.fault,
          case when s.paused_at is null and isfinite(s.next_tick_at) then s.next_tick_at end as "nextTickAt",
-         (select max(t.tick_at) from millrace.schedule_ticks t where t.schedule = s.name) as "lastTickAt",
+         (select max(t.tick_at) from millrace.schedule_ticks t
+            where t.schedule = s.name and t.tick_at <= millrace.clock()) as "lastTickAt",
          last.job_id::text as "lastJobId",
          coalesce((select j.status from millrace.jobs_live j where j.id = last.job_id),
                   (select j.status from millrace.jobs_finished j where j.id = last.job_id)) as "lastJobStatus",
          s.created_at as "createdAt"
     from millrace.schedules s
     left join lateral (
-      select t.job_id from millrace.schedule_ticks t
-        where t.schedule = s.name and t.job_id is not null order by t.tick_at desc limit 1) last on true
+      select max(newest.job_id) as job_id
+        from (values (false), (true)) kind(manual)
+          cross join lateral (
+            select t.job_id from millrace.schedule_ticks t
+              where t.schedule = s.name and (t.result = 'manual') = kind.manual and t.job_id is not null
+              order by t.job_id desc limit 1) newest) last on true
     where ($1::text is null or s.name = $1) and s.name > $2
     order by s.name limit $3`;
 

@@ -5,31 +5,41 @@ import type { Database } from '../postgres/database.ts';
 import { dueTicks } from './due-ticks.ts';
 
 // A schedule is also read when the clock was set back since its next tick was computed: that tick may be days ahead.
+// Those whose last try failed come last, in turn.
 const READ_DUE = `
   with due as (
     (select name from millrace.schedules
-       where paused_at is null and fault is null and next_tick_at <= millrace.clock() order by next_tick_at limit $1)
+       where paused_at is null and fault is null and failed_at is null and next_tick_at <= millrace.clock()
+       order by next_tick_at limit $1)
     union
     (select name from millrace.schedules
-       where paused_at is null and fault is null and computed_at > millrace.clock() order by computed_at limit $1)
+       where paused_at is null and fault is null and failed_at is null and computed_at > millrace.clock()
+       order by computed_at limit $1)
+    union
+    (select name from millrace.schedules
+       where paused_at is null and fault is null and failed_at is not null
+         and (next_tick_at <= millrace.clock() or computed_at > millrace.clock())
+       order by failed_at > millrace.clock() desc, failed_at, name limit $2)
   )
   select s.name as schedule, s.version::text, s.cron, s.every_seconds as "everySeconds", s.zone,
-         s.catch_up as "catchUp", pg_column_size(s.payload) as bytes,
+         s.catch_up as "catchUp", s.payload_bytes as bytes, s.failed_at is not null as failed,
          round(extract(epoch from millrace.clock()) * 1000)::float8 as now,
          floor(extract(epoch from case
            when s.computed_at > millrace.clock() then millrace.clock()
            when s.next_tick_at = '-infinity' then least(s.since, millrace.clock())
            else s.next_tick_at - interval '1 millisecond' end) * 1000)::float8 as after
     from due d join millrace.schedules s on s.name = d.name
-    order by s.next_tick_at, s.name limit $1`;
+    order by failed, s.failed_at > millrace.clock() desc, s.failed_at, s.next_tick_at, s.name`;
 
 /** A schedule with a tick to make, or whose next tick is unknown. `now` and `after` are milliseconds since 1970. */
 export interface DueSchedule extends Times {
   readonly schedule: string;
   readonly version: string;
   readonly catchUp: CatchUp;
-  /** Size of its payload, as stored. */
+  /** Size of its payload as JSON text. */
   readonly bytes: number;
+  /** Whether the last try to enqueue its job failed. */
+  readonly failed: boolean;
   readonly now: number;
   readonly after: number;
 }
@@ -45,6 +55,8 @@ export interface Computed {
   readonly fault: string | null;
   /** Size of the payloads of the ticks. */
   readonly bytes: number;
+  /** Whether more ticks are due, for another statement. */
+  readonly isCut: boolean;
 }
 
 // One transaction makes the ticks, their jobs and the next tick. The lock and the version leave a schedule to whichever
@@ -94,6 +106,7 @@ const STORE_COMPUTED = `
   ), moved as (
     update millrace.schedules s
       set next_tick_at = coalesce(n.next, 'infinity'), computed_at = millrace.clock(), fault = n.new_fault,
+          failed_at = case when s.queued_tick_at is not null then s.failed_at end,
           queued_tick_at = coalesce(n.queued, s.queued_tick_at), version = s.version + 1
       from (select name, next, new_fault, max(tick_at) filter (where result = 'queued') as queued
               from numbered group by name, next, new_fault) n
@@ -101,9 +114,9 @@ const STORE_COMPUTED = `
   )
   select result, count(*)::integer as count from stored group by result order by result`;
 
-/** Returns the schedules that are due, the longest due first. */
-export async function readDueSchedules(db: Database, limit: number): Promise<DueSchedule[]> {
-  return (await db.keyed.query<DueSchedule>(READ_DUE, [limit])).rows;
+/** Returns the schedules that are due, the longest due first; then up to `failed` of those whose last try failed. */
+export async function readDueSchedules(db: Database, limit: number, failed = 0): Promise<DueSchedule[]> {
+  return (await db.keyed.query<DueSchedule>(READ_DUE, [limit, failed])).rows;
 }
 
 /** Keeps what equal expressions have in common: many schedules are due at the same full hour. */
@@ -116,8 +129,11 @@ export function openTimetables(): Timetables {
   return { parsed: new Map(), ticks: new Map() };
 }
 
-/** Computes the ticks of a schedule; a fault of its expression becomes a part of the result. */
-export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetables): Computed {
+/**
+ * Computes the ticks of a schedule; a fault of its expression becomes a part of the result. The first ticks whose
+ * payloads have `mostBytes` together, or the first one, are stored now, and the others stay due.
+ */
+export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetables, mostBytes = Infinity): Computed {
   const { schedule, version, now, after, catchUp } = due;
   try {
     const times = `${due.cron} ${due.everySeconds} ${due.zone}`;
@@ -129,11 +145,13 @@ export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetab
       next: timetable.next(Math.max(after, now)),
     };
     known.set(key, found);
-    const next = found.next === undefined ? null : isoText(found.next);
-    const bytes = due.bytes * found.ticks.length;
-    return { schedule, version, ticks: found.ticks.map(isoText), next, fault: null, bytes };
+    const stored = found.ticks.slice(0, Math.max(1, Math.floor(mostBytes / due.bytes)));
+    const isCut = stored.length < found.ticks.length;
+    const next = isCut ? found.ticks[stored.length] : found.next;
+    const computed = { ticks: stored.map(isoText), next: next === undefined ? null : isoText(next), isCut };
+    return { schedule, version, ...computed, fault: null, bytes: due.bytes * stored.length };
   } catch (error) {
-    return { schedule, version, ticks: [], next: null, fault: messageOf(error), bytes: 0 };
+    return { schedule, version, ticks: [], next: null, isCut: false, fault: messageOf(error), bytes: 0 };
   }
 }
 
@@ -144,9 +162,24 @@ function isoText(time: number): string {
 /** The number of ticks by what became of them. */
 type TickCounts = Readonly<Partial<Record<'enqueued' | 'deduplicated' | 'queued' | 'overlapped', number>>>;
 
+/**
+ * Limits of the statements that enqueue. An application that has an unfinished transaction with the unique key of a
+ * schedule must delay this schedule alone.
+ */
+export const ENQUEUE_LIMITS = { keyed: true, lockMs: 100, statementMs: 2000 };
+
 /** Makes the ticks and their jobs, in one transaction. Leaves schedules that changed since they were read. */
 export async function storeTicks(db: Database, computed: readonly Computed[]): Promise<TickCounts> {
   type Row = { result: keyof TickCounts; count: number };
-  const { rows } = await db.keyed.query<Row>(STORE_COMPUTED, [JSON.stringify(computed)]);
+  const { rows } = await db.limited(ENQUEUE_LIMITS).query<Row>(STORE_COMPUTED, [JSON.stringify(computed)]);
   return Object.fromEntries(rows.map(({ result, count }) => [result, count]));
+}
+
+const POSTPONE_SCHEDULE = `
+  update millrace.schedules set failed_at = millrace.clock()
+    where name = any(array(select s.name from millrace.schedules s where s.name = $1 for update skip locked))`;
+
+/** Puts a schedule whose job could not be enqueued behind the others, until it succeeds. */
+export async function postponeSchedule(db: Database, schedule: string): Promise<void> {
+  await db.keyed.query(POSTPONE_SCHEDULE, [schedule]);
 }

@@ -103,11 +103,14 @@ const PRUNE_IDEMPOTENCY_KEYS = `
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+// The overlap of a schedule depends on the ticks of its unfinished jobs.
 const PRUNE_SCHEDULE_TICKS = `
   with gone as (
     delete from millrace.schedule_ticks t where t.ctid = any(array(
       select u.ctid from millrace.schedule_ticks u
-        where u.created_at < millrace.clock() - make_interval(secs => $2) order by u.created_at limit $3))
+        where u.created_at < millrace.clock() - make_interval(secs => $2)
+          and not exists (select from millrace.jobs_live j where j.id = u.job_id and j.status <> 'dead_letter')
+        order by u.created_at limit $3))
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;

@@ -17,26 +17,31 @@ export interface UpkeepDeps {
   readonly db: Database;
   readonly log: Log;
   readonly time: Time;
+  /** Names of the steps that failed last, which come after the others; the caller keeps it from run to run. */
+  readonly failed?: Set<string>;
 }
 
 /**
  * Runs the parts of all steps in turn until each step is at the end of its pass, or until `until`. A step that fails
- * is logged and repeated by the next run; the others continue.
+ * is logged and repeated by the next run, after the others, which its failures must not keep from their turn.
  * @param until time after which no part begins, by `time`.
  * @returns the rows of each step that reached the end of its pass or did a part of it.
  */
 export async function runUpkeep(
-  { db, log, time }: UpkeepDeps,
+  { db, log, time, failed = new Set() }: UpkeepDeps,
   steps: readonly UpkeepStep[],
   until: number,
 ): Promise<Map<string, number>> {
   const done = new Map<string, number>();
-  for (let active = [...steps]; active.length > 0; ) {
+  const order = [...failed];
+  for (let active = steps.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)); active.length > 0; ) {
     const unfinished: UpkeepStep[] = [];
     for (const step of active) {
       if (time.now() >= until) return done;
+      failed.delete(step.name);
       const part = await advance(db, step, step.run).catch((error: unknown) => {
         log.error('upkeep_failed', { upkeep_step: step.name, error });
+        failed.add(step.name);
         return undefined;
       });
       if (part === undefined) continue;

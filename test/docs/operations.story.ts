@@ -7,10 +7,14 @@ import { jobScenes } from './operations-jobs.ts';
 import { BUILD_REPORT, lateScenes, OLD_REPORT } from './operations-late.ts';
 import { page, settings, symptoms, toPattern } from './operations-page.ts';
 import { PATIENCE, type Scene, type Stood, tidy } from './operations-scene.ts';
+import { scheduleScenes } from './operations-schedules.ts';
 import { databaseScenes } from './operations-tables.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-const scenes: Readonly<Record<string, Scene>> = { ...lateScenes, ...jobScenes, ...deadScenes, ...databaseScenes };
+const scenes: Readonly<Record<string, Scene>> = {
+  ...{ ...lateScenes, ...jobScenes, ...scheduleScenes },
+  ...{ ...deadScenes, ...databaseScenes },
+};
 
 /** Exit codes of commands that fail wherever the page runs them. */
 const ENDS: Readonly<Record<string, number>> = {
@@ -66,7 +70,7 @@ it('the page shows the output of every command', () => {
   expect(silent.map(({ command }) => command)).toEqual([]);
 });
 
-it('the page names only published metrics to watch, in five rows', () => {
+it('the page names only published metrics to watch, in eight rows', () => {
   const rows = tableBelow(page, 'Metrics to watch');
   const names = (column: number) => rows.flatMap((row) => row[column]?.match(/(?<=`)[A-Za-z_]+(?=`)/g) ?? []);
 
@@ -74,5 +78,5 @@ it('the page names only published metrics to watch, in five rows', () => {
 
   expect(prometheus.filter((name) => name !== 'dead_lettered' && !(name in PROMETHEUS_METRICS))).toEqual([]);
   expect(cloudwatch.filter((name) => !(name in CLOUDWATCH_METRICS))).toEqual([]);
-  expect(rows).toHaveLength(5);
+  expect(rows).toHaveLength(8);
 });

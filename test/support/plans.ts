@@ -50,6 +50,9 @@ export async function openWatched({ url, role = 'millrace_runtime' }: Watched): 
   await readForeignSettings(own, LIMITS);
   const transaction: Database['transaction'] = (work, { keyed = false } = {}) =>
     inTransaction(own, beginText({ ...LIMITS, keyed }), work);
+  const limited: Database['limited'] = (own) => ({
+    query: (text, values) => transaction((tx) => tx.query(text, values), own),
+  });
   const show = async (work: () => Promise<unknown>, nested: 'on' | 'off') => {
     await client.query(`reset role; set auto_explain.log_nested_statements = ${nested}; set role ${role}`);
     texts = [];
@@ -59,8 +62,9 @@ export async function openWatched({ url, role = 'millrace_runtime' }: Watched): 
   return {
     db: {
       transaction,
-      query: (text, values) => transaction((tx) => tx.query(text, values)),
-      keyed: { query: (text, values) => transaction((tx) => tx.query(text, values), { keyed: true }) },
+      ...limited({}),
+      keyed: limited({ keyed: true }),
+      limited,
       command: async (text) => void (await client.query(text)),
       close: async () => undefined,
     },

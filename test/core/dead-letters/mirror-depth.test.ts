@@ -18,6 +18,18 @@ it('does not sweep while the depth is unchanged, except after a quarter of an ho
   expect(world.logged('mirrored')).toHaveLength(2);
 });
 
+it('sweeps at an unchanged depth after the clock was set back', async () => {
+  const { body } = await world.dead();
+  await world.put(body);
+  await world.mirror();
+
+  await engine.advance(-3600);
+  await world.mirror();
+  await world.mirror();
+
+  expect(world.logged('mirrored')).toHaveLength(2);
+});
+
 it('sweeps at an unchanged depth when one dead letter was resolved and another message arrived', async () => {
   const first = await world.dead();
   await world.put(first.body);

@@ -18,6 +18,7 @@ function unsteady(isAway: () => boolean): Database {
     ...db,
     query: gate(db.query) as Database['query'],
     keyed: { query: gate(db.keyed.query) as Database['query'] },
+    limited: (limits) => ({ query: gate(db.limited(limits).query) as Database['query'] }),
     transaction: gate(db.transaction) as Database['transaction'],
   };
 }

@@ -73,6 +73,17 @@ it('advances at most twenty redrives in a round, and all of them in turn', async
   expect(new Set(rounds.flat()).size).toBe(50);
 });
 
+it('gives a redrive its turn that made its last step before the clock was set back', async () => {
+  const id = await startRedrive(db, {}, { rate: 0.001 });
+  await pool.query(`update millrace.operations set updated_at = millrace.clock() + interval '1 hour'`);
+  for (let n = 0; n < 30; n += 1) await startRedrive(db, {}, { rate: 0.001 });
+
+  const rounds = [await round(1), await round(1)];
+
+  expect(rounds[0]).toContain(id);
+  expect(new Set(rounds.flat()).size).toBe(31);
+});
+
 it('gives a redrive its turn while the steps of others fail', async () => {
   await pool.query(`insert into millrace.operations (kind, filter)
     select 'redrive', '{"job_types": "not an array", "until_id": 1000000000}' from generate_series(1, 30)`);

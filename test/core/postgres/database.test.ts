@@ -100,6 +100,24 @@ describe('a statement that fails', () => {
     expect(value).toBe(4);
   });
 
+  it('because it waited longer for a lock than its own limit is not repeated', async () => {
+    const { db } = open();
+    let runs = 0;
+
+    const alone = db.limited({ lockMs: 100 }).query(raise('55P03'));
+    const outcome = db.transaction(
+      async (tx) => {
+        runs += 1;
+        await tx.query(raise('55P03'));
+      },
+      { lockMs: 100 },
+    );
+
+    await expect(alone).rejects.toMatchObject({ code: '55P03' });
+    await expect(outcome).rejects.toMatchObject({ code: '55P03' });
+    expect(runs).toBe(1);
+  });
+
   it('is repeated at most five times', async () => {
     const { db } = open();
     let runs = 0;

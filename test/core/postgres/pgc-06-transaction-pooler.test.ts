@@ -78,7 +78,7 @@ async function throughPooler(url: string): Promise<Database> {
     throw new Error('a pooler in transaction mode does not support commands');
   };
   const query: Queryable['query'] = (text, values) => take((tx) => tx.query(text, values));
-  return { transaction, command, query, keyed: { query }, close: async () => undefined };
+  return { transaction, command, query, keyed: { query }, limited: () => ({ query }), close: async () => undefined };
 }
 
 describe('PGC-06', () => {

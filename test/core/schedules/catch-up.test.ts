@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { openTimetable } from '../../../core/handler/cron.ts';
 import type { CatchUp } from '../../../core/handler/schedule.ts';
 import { dueTicks } from '../../../core/schedules/due-ticks.ts';
+import { findSchedule } from '../../../core/schedules/list-schedules.ts';
 import { openScheduleWorld } from './schedule-world.ts';
 
 const world = await openScheduleWorld();
-const { pool } = world;
+const { pool, db } = world;
 
 describe('after an outage of two days, a schedule with the catch-up', () => {
   it.each([
@@ -97,6 +98,22 @@ describe('the clock of the database', () => {
     }
 
     expect(await world.runTimes()).toEqual(['01-01T01:00', '01-01T02:00', '03-01T12:00']);
+  });
+
+  it('shows the newest job and a tick of the past when it is set back', async () => {
+    await world.declare({ hourly: { cron: '0 * * * *' } });
+    for (const at of ['01T01:00:00', '01T02:00:00', '01T00:30:00']) {
+      await world.setClock(`2027-01-${at}Z`);
+      await world.round();
+    }
+    await world.setClock('2027-01-01T01:30:00Z');
+    await pool.query(`select millrace.run_schedule('hourly')`);
+
+    const shown = await findSchedule(db, 'hourly');
+
+    const { rows } = await pool.query('select max(id)::text as id from millrace.jobs_live');
+    expect(shown?.lastJobId).toBe(rows[0].id);
+    expect(shown?.lastTickAt).toEqual(new Date('2027-01-01T01:30:00Z'));
   });
 
   it('makes the ticks that it passed when it is set forward', async () => {

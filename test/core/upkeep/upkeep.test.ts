@@ -72,6 +72,29 @@ it.each([
   expect(Math.max(...parts)).toBeLessThanOrEqual(5000);
 });
 
+it('gives each step its turn while the failures of others use up the time', async () => {
+  const ran: string[] = [];
+  const step = (name: string, isBroken: boolean): UpkeepStep => ({
+    name,
+    everySeconds: 0,
+    run: async () => {
+      ran.push(name);
+      if (isBroken) throw new Error('broken');
+      return { position: null, rows: 0 };
+    },
+  });
+  const steps = [step('broken_1', true), step('broken_2', true), step('sound', false)];
+  const failed = new Set<string>();
+  const runs: string[][] = [];
+  for (let n = 1; n <= 4; n++) {
+    ran.length = 0;
+    await runUpkeep({ ...deps, failed, time: { ...systemTime, now: () => ran.length } }, steps, 1);
+    runs.push([...ran]);
+  }
+
+  expect(runs).toEqual([['broken_1'], ['broken_2'], ['sound'], ['sound']]);
+});
+
 it('continues with the other steps if a step fails, and repeats the failed step in the next run', async () => {
   const ran: string[] = [];
   let broken = true;
