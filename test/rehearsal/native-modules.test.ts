@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Architecture } from 'aws-cdk-lib/aws-lambda';
@@ -18,6 +18,9 @@ const PROCESSORS = [
 
 function bundleWith(modules: string[], architecture: Architecture): string {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-native-'));
+  // The handler's project and its packages.
+  writeFileSync(join(folder, 'package.json'), '{}');
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const file = join(folder, 'parse-code.ts');
   writeFileSync(
     file,
