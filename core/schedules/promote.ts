@@ -2,7 +2,10 @@ import { messageOf } from '../failure.ts';
 import { openTimetable, type Times, type Timetable } from '../handler/cron.ts';
 import type { CatchUp } from '../handler/schedule.ts';
 import type { Database } from '../postgres/database.ts';
+import { storable } from '../text.ts';
 import { dueTicks } from './due-ticks.ts';
+
+const LONGEST_FAULT = 1000;
 
 // A schedule is also read when the clock was set back since its next tick was computed: that tick may be days ahead.
 const READ_DUE = `
@@ -133,7 +136,7 @@ export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetab
     const bytes = due.bytes * found.ticks.length;
     return { schedule, version, ticks: found.ticks.map(isoText), next, fault: null, bytes };
   } catch (error) {
-    return { schedule, version, ticks: [], next: null, fault: messageOf(error), bytes: 0 };
+    return { schedule, version, ticks: [], next: null, fault: storable(messageOf(error), LONGEST_FAULT), bytes: 0 };
   }
 }
 
