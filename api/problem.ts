@@ -1,4 +1,5 @@
 import { Undo } from '../core/postgres/statement-errors.ts';
+import { startOf } from '../core/text.ts';
 
 /** One error in a request. */
 export interface Fault {
@@ -97,7 +98,7 @@ export function faultAt(place: Fault['in'], pointer: string, detail: string): Fa
 }
 
 function cut(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+  return text.length <= LONGEST_TEXT ? text : `${startOf(text, LONGEST_TEXT)}…`;
 }
 
 /** Returns the problem for a request with invalid parts. */

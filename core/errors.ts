@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { startOf } from './text.ts';
 
 /**
  * The closed list of errors that Millrace raises. Each has a `name`, a stable `code`, and a message that states what to
@@ -128,10 +129,15 @@ export class RegistryError extends MillraceError {
   readonly code = 'MILLRACE_REGISTRY';
 }
 
+/** Characters of a value that a message quotes. */
+const LONGEST_SHOWN = 80;
+
 function show(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'string' ? JSON.stringify(value) : inLine(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  // Part of a message that can be stored, so without NUL or half a surrogate pair.
+  const start = startOf(text, LONGEST_SHOWN).replaceAll('\0', '\u2400');
+  return text.length > LONGEST_SHOWN ? `${start}…` : start;
 }
 
 /** Never throws: a setting can be any value, and an object without a prototype has no text. */

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { optionalSetting } from './config.ts';
 import { describeFailure, type StoredError } from './failure.ts';
 import type { LogEvent } from './log-table.ts';
+import { startOf } from './text.ts';
 import { isInstance } from './thrown.ts';
 
 /** A log with one JSON object per line. Handlers log their own events. */
@@ -131,5 +132,5 @@ function plain(_key: string, value: unknown): unknown {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`;
+  return text.length <= most ? text : `${startOf(text, most)}… (${text.length} characters)`;
 }

@@ -1,4 +1,13 @@
 /**
+ * Returns the first `most` characters of text, or one less where the cut would split a surrogate pair. Always
+ * well-formed: half a pair becomes U+FFFD.
+ */
+export function startOf(text: string, most: number): string {
+  const isSplit = text.length > most && (text.codePointAt(most - 1) ?? 0) > 0xffff;
+  return text.slice(0, isSplit ? most - 1 : most).toWellFormed();
+}
+
+/**
  * Returns text that Postgres can store: NUL becomes U+2400, half a surrogate pair becomes U+FFFD, and text longer than
  * `most` characters is cut and ends with its original length. `length` is that length if the text is cut already.
  */
@@ -6,7 +15,7 @@ export function storable(text: string, most: number, length = text.length): stri
   const clean = (part: string) => part.replaceAll('\0', '\u2400').toWellFormed();
   if (length <= most) return clean(text);
   const mark = `… (cut, ${length} characters in all)`;
-  return clean(text.slice(0, most - mark.length)) + mark;
+  return clean(startOf(text, most - mark.length)) + mark;
 }
 
 /** Replaces the escapes of NUL and of lone surrogates in JSON text, which jsonb refuses. */
@@ -25,7 +34,7 @@ const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu;
  * U+FFFD, and text longer than `most` characters is cut and ends with `…`.
  */
 export function oneLine(text: string, most: number): string {
-  const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+  const cut = text.length > most ? `${startOf(text, most - 1)}…` : text;
   return visible(cut.toWellFormed().replace(/[\t\r\n]+/g, ' '));
 }
 

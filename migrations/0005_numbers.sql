@@ -59,7 +59,8 @@ create function millrace.timing_bounds() returns double precision[]
   return array[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]::double precision[];
 
 -- The latest count of live jobs. Counting millions takes seconds, so the upkeep counts them in parts: it adds to the
--- next count, which replaces the latest one at the end of a pass.
+-- next count, which replaces the latest one at the end of a pass. Jobs without a handler have the routing key `*`, and
+-- those of most job types are one series, `_other`: producers choose job types.
 create table millrace.job_counts (
   status text not null,
   job_type text not null,

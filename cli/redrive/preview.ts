@@ -2,6 +2,7 @@ import type { DeadLetterGroup } from '../../core/dead-letters/group-dead-letters
 import type { PinnedFilter } from '../../core/dead-letters/list-dead-letters.ts';
 import type { PreviewedHandler, RedriveVerdict } from '../../core/dead-letters/preview-redrive.ts';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
+import { OTHERS } from '../../core/numbers/live-counts.ts';
 import type { Backend } from '../backend/backend.ts';
 import { shortGroup } from '../options/filter-options.ts';
 import { snakeCase } from '../screen/json.ts';
@@ -51,9 +52,9 @@ export async function readPreview(backend: Backend, { filter, limit, rate }: Ask
 async function findSkipped(backend: Backend, filter: PinnedFilter, handlers: readonly PreviewedHandler[]) {
   const { jobIds: ids = [] } = filter;
   if (ids.length === 0) return [];
-  const unhandled = new Set(handlers.filter(({ verdict }) => verdict === 'no_handler').map(jobOf));
+  const movable = new Set(handlers.filter(({ verdict }) => verdict === 'movable').map(jobOf));
   const matching = await backend.listDeadLetters(filter, ids.length);
-  const moved = new Set(matching.filter((letter) => !unhandled.has(jobOf(letter))).map(({ jobId }) => jobId));
+  const moved = new Set(matching.filter((letter) => movable.has(jobOf(letter))).map(({ jobId }) => jobId));
   const rest = ids.filter((id) => !moved.has(id));
   return explainJobs(backend, rest);
 }
@@ -105,6 +106,7 @@ function obstacle(handler: PreviewedHandler): string | undefined {
     case 'movable':
       return undefined;
     case 'no_handler':
+      if (handler.jobType === OTHERS) return `${jobs} of other job types without a handler`;
       return `${jobs} without a handler: deploy ${jobOf(handler)} first`;
     case 'stray':
       return `${counted(handler.jobs, 'message')} without a job: npx millrace dlq discard --stray N, with N from npx millrace dlq list`;

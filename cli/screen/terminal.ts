@@ -1,3 +1,4 @@
+import { startOf } from '../../core/text.ts';
 import { columnsOf, drained, isTerminal, writeLine } from '../../local/screen/writers.ts';
 import { align, type Cell, fitted, plain, text } from './table.ts';
 
@@ -77,7 +78,7 @@ const LINE_BREAK = /\r\n|\r|\n/;
 /** Returns the first line of an error, short enough for a table. */
 export function firstLine(error: string | null): string {
   const [line = ''] = (error ?? '').split(LINE_BREAK, 1);
-  return isTable() && line.length > LONGEST_ERROR ? `${line.slice(0, LONGEST_ERROR)}…` : line;
+  return isTable() && line.length > LONGEST_ERROR ? `${startOf(line, LONGEST_ERROR)}…` : line;
 }
 
 /** Prints names and values in two aligned columns, however many lines a value has, or tab-separated in a pipe. */

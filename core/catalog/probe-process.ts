@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
+import { startOf } from '../text.ts';
 import { importHandler } from './import-handler.ts';
 import { stateOf, type Told } from './probe-sources.ts';
 
@@ -38,7 +39,7 @@ setInterval(() => {
   process.kill(process.pid, 'SIGKILL');
 }, 100).unref();
 
-process.on('uncaughtExceptionMonitor', (error) => tell({ uncaught: inspect(error).slice(0, LONGEST_ERROR) }));
+process.on('uncaughtExceptionMonitor', (error) => tell({ uncaught: startOf(inspect(error), LONGEST_ERROR) }));
 // Node 20 has no such hooks. The reading then counts as incomplete, and is repeated.
 if (modules.registerHooks === undefined) tell({ source: undefined, state: '' });
 modules.registerHooks?.({

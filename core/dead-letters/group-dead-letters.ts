@@ -10,7 +10,7 @@ export interface DeadLetterGroup {
   readonly total: number;
   /** Number of groups. */
   readonly groups: number;
-  /** Sorted names of handlers, such as `send_reminder` or `index_record.vector`. */
+  /** Sorted names of handlers, such as `send_reminder` or `index_record.vector`; the first 100. */
   readonly handlers: readonly string[];
   /** Error of the newest dead letter. */
   readonly lastError: string | null;
@@ -34,7 +34,7 @@ const GROUP_DEAD_LETTERS = `
     select c.*, sum(c.jobs) over ()::integer as total, count(*) over ()::integer as groups
       from counted c order by c.jobs desc, c.last_died_at desc limit $2
   )
-  select l.fingerprint, l.jobs, l.total, l.groups, l.handlers, n.last_error as "lastError",
+  select l.fingerprint, l.jobs, l.total, l.groups, l.handlers[:100] as handlers, n.last_error as "lastError",
          l.first_died_at as "firstDiedAt", l.last_died_at as "lastDiedAt"
     from largest l join millrace.dead_letters n on n.id = l.newest_id
     order by l.jobs desc, l.last_died_at desc`;
@@ -53,7 +53,7 @@ export interface ShownGroup {
   readonly firstDiedAt: Date;
   readonly lastDiedAt: Date;
   readonly jobs: number;
-  /** Number of dead letters for each handler. */
+  /** Number of dead letters for each of the 100 handlers that have most. */
   readonly handlers: readonly { readonly handler: string; readonly jobs: number }[];
   /** Ids of its jobs, the newest first; excludes strays. */
   readonly samples: readonly string[];
@@ -68,7 +68,7 @@ const SHOW_GROUP = `
          (select min(died_at) from meant) as "firstDiedAt", (select max(died_at) from meant) as "lastDiedAt",
          (select count(*)::integer from meant) as jobs,
          (select jsonb_agg(jsonb_build_object('handler', h.handler, 'jobs', h.jobs) order by h.jobs desc, h.handler)
-            from (select handler, count(*) as jobs from meant group by handler) h) as handlers,
+            from (select handler, count(*) as jobs from meant group by handler order by 2 desc, 1 limit 100) h) as handlers,
          array(select job_id::text from meant where job_id is not null
                  order by died_at desc, id desc limit 3) as samples
     from millrace.dead_letters n where n.id = (select max(id) from meant)`;

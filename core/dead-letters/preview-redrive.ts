@@ -1,4 +1,5 @@
 import type { JobStatus } from '../job.ts';
+import { OTHERS } from '../numbers/live-counts.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { type PinnedFilter, pinnedJson } from './list-dead-letters.ts';
 
@@ -20,21 +21,33 @@ export interface PreviewedHandler {
   readonly jobs: number;
 }
 
+/** Addresses without a handler, and queues of strays, that a preview names: a producer chooses the job types. */
+const MOST_NAMED = 100;
+
 const PREVIEW_REDRIVE = `
   with counted as (
     select d.job_type, d.routing_key, d.job_id is null as is_stray, count(*)::integer as jobs
       from millrace.matching_dead_letters($1::jsonb) d group by 1, 2, 3
+  ), judged as (
+    select c.job_type, c.routing_key, h.paused_at is not null as paused, c.jobs,
+           case when c.is_stray then 'stray' when h.job_type is null then 'no_handler' else 'movable' end as verdict
+      from counted c
+      left join millrace.handlers h on h.job_type = c.job_type and h.routing_key = c.routing_key
+  ), placed as (
+    select j.*, j.verdict = 'movable'
+             or row_number() over (partition by verdict order by jobs desc, job_type, routing_key) <= $2 as named
+      from judged j
   )
-  select c.job_type as "jobType", c.routing_key as "routingKey",
-         case when c.is_stray then 'stray' when h.job_type is null then 'no_handler' else 'movable' end as verdict,
-         h.paused_at is not null as paused, c.jobs
-    from counted c
-    left join millrace.handlers h on h.job_type = c.job_type and h.routing_key = c.routing_key
-    order by c.jobs desc, 1, 2`;
+  select case when named then job_type else $3 end as "jobType", case when named then routing_key else '' end
+           as "routingKey", verdict, paused, sum(jobs)::integer as jobs
+    from placed group by 1, 2, 3, 4 order by 5 desc, 1, 2`;
 
-/** Returns what a redrive of the filter would and would not move, one row for each handler and verdict. */
+/**
+ * Returns what a redrive of the filter would and would not move, one row for each handler and verdict. Adds up what has
+ * no handler beyond 100 rows under `_other`.
+ */
 export async function previewRedrive(db: Queryable, filter: PinnedFilter): Promise<PreviewedHandler[]> {
-  const { rows } = await db.query<PreviewedHandler>(PREVIEW_REDRIVE, [pinnedJson(filter)]);
+  const { rows } = await db.query<PreviewedHandler>(PREVIEW_REDRIVE, [pinnedJson(filter), MOST_NAMED, OTHERS]);
   return rows;
 }
 

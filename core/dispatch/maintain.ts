@@ -20,6 +20,8 @@ export interface MaintainDeps {
 const CANCEL_LIMIT = 1000;
 const UNHANDLED = { name: 'unhandled', everySeconds: 0 };
 const UNHANDLED_LIMITS = { afterSeconds: 24 * 3600, addresses: 500, jobs: 1000 };
+/** Addresses that are remembered as reported; beyond that, all are reported again. */
+const MOST_REPORTED = 5000;
 /** Addresses that one line of the log names. */
 const MOST_NAMED = 3;
 
@@ -64,6 +66,7 @@ async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<voi
   const unhandled = (part?.unhandled ?? []).map((one) => ({ ...one, name: handlerName(one) }));
   const unreported = unhandled.filter(({ name }) => !reported.has(name));
   if (unreported.length > 0) log.warn('no_handler', whom(unreported));
+  if (reported.size > MOST_REPORTED) reported.clear();
   for (const { name } of unreported) reported.add(name);
   const emptied = unhandled.filter(({ died }) => died > 0);
   const jobs = emptied.reduce((sum, { died }) => sum + died, 0);

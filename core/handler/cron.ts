@@ -29,8 +29,8 @@ const MOST_SKIPPED = 1440;
 export function readCron(cron: string, zone: string): Timetable {
   const fields = checkFields(cron);
   const place = openZone(zone);
-  const pattern = parse(fields.join(' '));
-  const nextWall = (after: number) => pattern.nextRun(new Date(after))?.getTime();
+  const expression = fields.join(' ');
+  const nextWall = (after: number) => parse(expression).nextRun(new Date(after))?.getTime();
   if (nextWall(0) === undefined) throw new SettingError('cron', 'an expression that matches some date', cron);
   const everyHour = fields[1]?.startsWith('*') ?? false;
   return { next: (after) => (everyHour ? nextShown(nextWall, place, after) : nextNamed(nextWall, place, after)) };
@@ -52,10 +52,19 @@ function checkFields(cron: string): string[] {
   return fields;
 }
 
+/** The expressions that were parsed last. Callers choose them, and croner takes 80 kB for each. */
+const parsed = new Map<string, Cron>();
+const MOST_PARSED = 100;
+
 function parse(cron: string): Cron {
-  const parsed = cronOrFault(cron);
-  if (parsed instanceof Cron) return parsed;
-  throw new SettingError('cron', '', '', `cron: ${parsed.fault}, in ${JSON.stringify(cron)}`);
+  const known = parsed.get(cron) ?? cronOrFault(cron);
+  if (!(known instanceof Cron)) {
+    throw new SettingError('cron', '', '', `cron: ${known.fault}, in ${JSON.stringify(cron)}`);
+  }
+  const [oldest] = parsed.keys();
+  if (parsed.size === MOST_PARSED && oldest !== undefined && !parsed.has(cron)) parsed.delete(oldest);
+  parsed.set(cron, known);
+  return known;
 }
 
 function cronOrFault(cron: string): Cron | { fault: string } {

@@ -1,5 +1,6 @@
 import { messageOf } from '../failure.ts';
 import { inspected, type Log, type LogFields, RESERVED_FIELDS } from '../log.ts';
+import { startOf } from '../text.ts';
 
 const LONGEST_EVENT = 200;
 
@@ -20,7 +21,7 @@ export function openHandlerLog(log: Log): Log<string> {
 }
 
 function eventOf(event: unknown): string {
-  return typeof event === 'string' ? event : inspected(event).slice(0, LONGEST_EVENT);
+  return typeof event === 'string' ? event : startOf(inspected(event), LONGEST_EVENT);
 }
 
 /** Reads each field by itself: a getter of the handler's object can throw. */

@@ -15,38 +15,56 @@ const DAY_MS = 86_400_000;
 /** Distance of two looks at the offset: shorter than two changes that undo each other, such as Ramadan in Morocco. */
 const STEP_MS = 7 * DAY_MS;
 
-const open = new Map<string, Zone>();
+/** Characters of a zone's name; the table of schedules has the same limit. */
+const LONGEST_NAME = 100;
+
+/** A name of a zone in any case: one zone has millions of spellings. */
+const NAME = /^[a-z][a-z0-9_+/-]*$/i;
+
+// Callers choose the zones, so both maps have only keys that Node knows: about 450 names, and 600 with aliases.
+/** Formats by Node's names of their zones. Each takes about 0.1 MB. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+/** Node's names by all names in lower case: `Asia/Calcutta` by `asia/kolkata`. */
+const names = new Map<string, string>();
 
 /**
  * Returns a zone of the IANA database, such as `Europe/Berlin`, of which Node contains a copy.
  * @throws SettingError when Node does not know it.
  */
 export function openZone(name: string): Zone {
-  const known = open.get(name);
-  if (known !== undefined) return known;
-  const format = formatOf(name);
-  if (format === undefined) throw new SettingError('zone', "an IANA time zone such as 'Europe/Berlin'", name);
-  const offsetAt = (instant: number) => wallAt(format, instant) - Math.floor(instant / 1000) * 1000;
-  const zone: Zone = {
+  const known = nameOf(name);
+  if (known === undefined) throw new SettingError('zone', "an IANA time zone such as 'Europe/Berlin'", name);
+  const offsetAt = (instant: number) => wallAt(formatOf(known), instant) - Math.floor(instant / 1000) * 1000;
+  return {
     offsetAt,
     instantOf: (wall) => instantOf(offsetAt, wall),
     changeBetween: (from, to) => changeBetween(offsetAt, from, to),
   };
-  open.set(name, zone);
-  return zone;
 }
 
-/** Returns undefined for an unknown zone. */
-function formatOf(name: string): Intl.DateTimeFormat | undefined {
+/** Returns Node's name of a zone; undefined for an unknown zone. */
+function nameOf(name: string): string | undefined {
   // Node also accepts offsets such as +02:00, which have no rules for daylight saving.
-  if (typeof name !== 'string' || !/^[A-Za-z]/.test(name)) return undefined;
-  const numeric = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
-  const clock = { hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' } as const;
+  if (typeof name !== 'string' || name.length > LONGEST_NAME || !NAME.test(name)) return undefined;
+  const key = name.toLowerCase();
   try {
-    return new Intl.DateTimeFormat('en-u-ca-iso8601', { timeZone: name, ...numeric, ...clock });
+    const known = names.get(key) ?? formatOf(key).resolvedOptions().timeZone;
+    names.set(key, known);
+    return known;
   } catch {
     return undefined;
   }
+}
+
+/** @throws RangeError when Node does not know the zone. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const numeric = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
+  const clock = { hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' } as const;
+  const format = new Intl.DateTimeFormat('en-u-ca-iso8601', { timeZone, ...numeric, ...clock });
+  formats.set(format.resolvedOptions().timeZone, format);
+  return format;
 }
 
 function wallAt(format: Intl.DateTimeFormat, instant: number): number {

@@ -1,11 +1,6 @@
 import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
-import { type LiveCount, readLiveCounts } from './live-counts.ts';
-
-/** The name under which the numbers of further job types are added up. No job type begins with `_`. */
-const OTHERS = '_other';
-/** Job types without a handler that are named: a producer can mistype a job type in any number of ways. */
-const MOST_UNHANDLED = 100;
+import { MOST_UNHANDLED, OTHERS, readTypeCounts, type TypeCount } from './live-counts.ts';
 
 /** The number of unfinished jobs of one status and type. */
 export interface JobCount {
@@ -93,7 +88,7 @@ export async function readThroughput(db: Queryable): Promise<Throughput[]> {
  * with a handler and up to 100 others, and adds up the rest under `_other`.
  */
 export async function readStats(db: Queryable): Promise<Stats> {
-  const { counts, countedAt } = await readLiveCounts(db);
+  const { counts, countedAt } = await readTypeCounts(db);
   const oldestDue = await readOldestDue(db);
   const throughput = await readThroughput(db);
   const { rows: handled } = await db.query<{ jobType: string }>(READ_HANDLED_TYPES);
@@ -115,14 +110,14 @@ interface OfJobType {
 
 /** Returns the function that names a job type: by itself, or as one of the others. */
 function namer(handled: readonly OfJobType[], all: readonly OfJobType[]): (one: OfJobType) => string {
-  const named = new Set(handled.map(({ jobType }) => jobType));
+  const named = new Set([OTHERS, ...handled.map(({ jobType }) => jobType)]);
   const unhandled = new Set(all.map(({ jobType }) => jobType).filter((jobType) => !named.has(jobType)));
   for (const jobType of [...unhandled].sort().slice(0, MOST_UNHANDLED)) named.add(jobType);
   return ({ jobType }) => (named.has(jobType) ? jobType : OTHERS);
 }
 
 /** Adds up the counts by status and type, in their order. */
-function addUp(counts: readonly LiveCount[], nameOf: (one: OfJobType) => string): JobCount[] {
+function addUp(counts: readonly TypeCount[], nameOf: (one: OfJobType) => string): JobCount[] {
   const sums = new Map<string, JobCount>();
   for (const one of counts) {
     const { status, count } = one;

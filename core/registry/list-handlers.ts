@@ -1,5 +1,5 @@
 import type { HandlerAddress } from '../handler/naming.ts';
-import { countsOf, readLiveCounts } from '../numbers/live-counts.ts';
+import { countsOf, readHandlerCounts } from '../numbers/live-counts.ts';
 import type { Queryable } from '../postgres/database.ts';
 
 /** A deployed handler and its state. */
@@ -43,7 +43,7 @@ const LIST_HANDLERS = `
 export async function listHandlers(db: Queryable, only?: HandlerAddress): Promise<RegisteredHandler[]> {
   type Row = Omit<RegisteredHandler, 'jobs' | 'countedAt'>;
   const { rows } = await db.query<Row>(LIST_HANDLERS, [only?.jobType ?? null, only?.routingKey ?? null]);
-  const live = await readLiveCounts(db);
+  const live = await readHandlerCounts(db);
   return rows.map((row) => ({ ...row, jobs: countsOf(live, row), countedAt: live.countedAt }));
 }
 

@@ -2,6 +2,7 @@ import { type HandlerAddress, handlerName, queueNameOf } from '../handler/naming
 import { errorField, type LogFields } from '../log.ts';
 import type { LogEvent } from '../log-table.ts';
 import type { AttemptResult, SettledStatus } from '../outcome.ts';
+import { startOf } from '../text.ts';
 import type { BatchDeps } from './batch.ts';
 import type { Delivery } from './decide.ts';
 
@@ -48,7 +49,7 @@ export function logOutcome(
   const again = status === 'failed' || status === 'pending';
   const delay = again && 'delaySeconds' in outcome ? outcome.delaySeconds : undefined;
   const error = 'error' in outcome ? outcome.error : undefined;
-  const reason = error === undefined ? '' : `: ${`${error.name}: ${error.message}`.slice(0, LONGEST_REASON)}`;
+  const reason = error === undefined ? '' : `: ${startOf(`${error.name}: ${error.message}`, LONGEST_REASON)}`;
   const next = delay === undefined ? '' : ` Due again in ${Number(delay.toPrecision(3))} s.`;
   const fields = {
     message: `${handlerName(definition)} ${words} on attempt ${number}/${max}${reason}.${next}`,

@@ -1,7 +1,7 @@
 import { describeFailure } from '../failure.ts';
 import { isOpaque } from '../handler/payload.ts';
 import { DEEPEST_JSON, jsonDepth } from '../json.ts';
-import { storableJson } from '../text.ts';
+import { startOf, storableJson } from '../text.ts';
 
 const LONGEST_RESULT_BYTES = 64 * 1024;
 
@@ -37,5 +37,5 @@ function expressible(_key: string, value: unknown): unknown {
 }
 
 function notStored(reason: string): string {
-  return storableJson(JSON.stringify({ not_kept: reason.slice(0, 300) }));
+  return storableJson(JSON.stringify({ not_kept: startOf(reason, 300) }));
 }

@@ -2,7 +2,10 @@ import { messageOf } from '../failure.ts';
 import { openTimetable, type Times, type Timetable } from '../handler/cron.ts';
 import type { CatchUp } from '../handler/schedule.ts';
 import type { Database } from '../postgres/database.ts';
+import { storable } from '../text.ts';
 import { dueTicks } from './due-ticks.ts';
+
+const LONGEST_FAULT = 1000;
 
 // A schedule is also read when the clock was set back since its next tick was computed: that tick may be days ahead.
 // Those whose last try failed come last, in turn.
@@ -151,7 +154,8 @@ export function computeTicks(due: DueSchedule, { parsed, ticks: known }: Timetab
     const computed = { ticks: stored.map(isoText), next: next === undefined ? null : isoText(next), isCut };
     return { schedule, version, ...computed, fault: null, bytes: due.bytes * stored.length };
   } catch (error) {
-    return { schedule, version, ticks: [], next: null, isCut: false, fault: messageOf(error), bytes: 0 };
+    const fault = storable(messageOf(error), LONGEST_FAULT);
+    return { schedule, version, ticks: [], next: null, isCut: false, fault, bytes: 0 };
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oneLine, storable, storableJson } from '../../core/text.ts';
+import { oneLine, startOf, storable, storableJson } from '../../core/text.ts';
 
 /** Generates any code units: NUL, controls, half surrogate pairs, whole pairs. */
 const units = fc
@@ -40,6 +40,33 @@ describe('text', () => {
         expect(stored).not.toContain('\0');
         expect(stored.length).toBeLessThanOrEqual(most);
         if (text.isWellFormed() && !text.includes('\0') && text.length <= most) expect(stored).toBe(text);
+      }),
+    );
+  });
+});
+
+describe('startOf', () => {
+  it.each([
+    ['no pair at the cut', 'abc😀', 3, 'abc'],
+    ['a pair at the cut', 'abc😀', 4, 'abc'],
+    ['a pair before the cut', 'abc😀d', 5, 'abc😀'],
+    ['half a pair at the cut', 'abc\ud83dd', 4, 'abc\ufffd'],
+    ['half a pair before the cut', '\ude00abc', 2, '\ufffda'],
+    ['text that is short enough', 'ab😀', 10, 'ab😀'],
+  ])('keeps text well-formed with %s', (_what, text, most, start) => {
+    expect(startOf(text, most)).toBe(start);
+  });
+
+  it('is a well-formed beginning of any well-formed text', () => {
+    fc.assert(
+      fc.property(units, fc.integer({ min: 0, max: 90 }), (any, most) => {
+        const text = any.toWellFormed();
+        const start = startOf(text, most);
+
+        expect(start.isWellFormed()).toBe(true);
+        expect(text.startsWith(start)).toBe(true);
+        expect(start.length).toBeLessThanOrEqual(most);
+        expect(start.length).toBeGreaterThanOrEqual(Math.min(most - 1, text.length));
       }),
     );
   });

@@ -27,6 +27,15 @@ describe('jobs without a handler', () => {
     expect(log.events('no_handler').map((line) => line.reason)).toEqual([reason]);
   });
 
+  it('are remembered as reported in a limited number, however many job types a producer inserts', async () => {
+    await pool.query(`insert into millrace.jobs (job_type) select 'typo_' || n from generate_series(1, 6500) n`);
+
+    for (let part = 0; part < 13; part++) await maintain(deps);
+
+    expect(log.events('no_handler').length).toBeGreaterThan(11);
+    expect(deps.reported.size).toBeLessThan(5600);
+  });
+
   it('become dead letters a day after they are due, without an attempt, and can be redriven', async () => {
     const [id] = await insertJobs(pool, 'typo_x', 1);
     await pool.query(`insert into millrace.jobs (job_type, run_at) values ('typo_x', now() + interval '10 hours')`);

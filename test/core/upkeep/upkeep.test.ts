@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import type { Metrics } from '../../../core/numbers/emf.ts';
-import { readLiveCounts } from '../../../core/numbers/live-counts.ts';
+import { readTypeCounts } from '../../../core/numbers/live-counts.ts';
 import { systemTime } from '../../../core/time.ts';
 import { runUpkeep, type UpkeepStep } from '../../../core/upkeep/run-upkeep.ts';
 import { doUpkeep, upkeepSteps } from '../../../core/upkeep/upkeep.ts';
@@ -156,12 +156,12 @@ it('counts unfinished jobs in parts, and replaces and publishes the counts at th
   const metrics: Metrics = { put: (values, jobType) => void published.push([values, jobType]) };
   let now = 0;
   await runUpkeep({ ...deps, time: { ...systemTime, now: () => now++ } }, steps, 1);
-  const during = await readLiveCounts(db);
+  const during = await readTypeCounts(db);
 
   await doUpkeep({ ...deps, metrics }, steps, FOR_EVER);
 
   expect(during.counts).toMatchObject([{ jobType: 'gone', count: 7 }]);
-  expect((await readLiveCounts(db)).counts).toMatchObject([
+  expect((await readTypeCounts(db)).counts).toMatchObject([
     { status: 'pending', jobType: 'mail', count: 125_000 },
     { status: 'pending', jobType: 'typo_x', count: 125_000 },
   ]);
