@@ -176,7 +176,8 @@ it('the claim numbers of a handler rise in the order in which its claims commit'
 
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      for (let n = 0; n < 6; n++) {
+      // A claim takes nothing while another one holds the handler, so their number is not known before.
+      while (seen.length < 10) {
         const before = await watch();
         const jobs = await claim(db, 3);
         if (jobs[0] === undefined) continue;
@@ -192,6 +193,5 @@ it('the claim numbers of a handler rise in the order in which its claims commit'
   );
   await pool.query('drop trigger dawdle on millrace.dispatches; drop function public.dawdle()');
 
-  expect(seen.length).toBeGreaterThan(3);
   expect(new Set(seen).size).toBe(seen.length);
 });
