@@ -68,7 +68,8 @@ const SHOW_GROUP = `
          (select min(died_at) from meant) as "firstDiedAt", (select max(died_at) from meant) as "lastDiedAt",
          (select count(*)::integer from meant) as jobs,
          (select jsonb_agg(jsonb_build_object('handler', h.handler, 'jobs', h.jobs) order by h.jobs desc, h.handler)
-            from (select handler, count(*) as jobs from meant group by handler order by 2 desc, 1 limit 100) h) as handlers,
+            from (select handler, count(*) as jobs from meant group by handler
+                    order by 2 desc, 1 limit 100) h) as handlers,
          array(select job_id::text from meant where job_id is not null
                  order by died_at desc, id desc limit 3) as samples
     from millrace.dead_letters n where n.id = (select max(id) from meant)`;

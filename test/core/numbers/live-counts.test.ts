@@ -60,11 +60,11 @@ it.each([
 });
 
 it.each([
-  ['job types', `${INSERT} select 'typo_' || n, '', 5 from generate_series(1, 110000) n`],
-  ['routing keys of one job type', `${INSERT} select 'typo', 'k' || n, 5 from generate_series(1, 60000) n`],
+  ['job types', `${INSERT} select 'typo_' || n, '', 5 from generate_series(1, 51000) n`],
+  ['routing keys of one job type', `${INSERT} select 'typo', 'k' || n, 5 from generate_series(1, 51000) n`],
   [
     'routing keys of a job type with a handler',
-    `${INSERT} select 'mail', 'k' || n, 5 from generate_series(1, 110000) n`,
+    `${INSERT} select 'mail', 'k' || n, 5 from generate_series(1, 51000) n`,
   ],
 ])('stores and reads few counts of many jobs with many %s', async (_what, fill) => {
   await pool.query(MAILS);
