@@ -15,7 +15,7 @@ import { duration, jobType as jobTypeOf, key, keyOrAll, time, timeOrDuration, wh
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
-import { watchJob } from './watch-job.ts';
+import { hasSucceeded, watchJob } from './watch-job.ts';
 
 interface EnqueueFlags {
   readonly at?: Date;
@@ -58,7 +58,10 @@ export function addEnqueue(program: Command): void {
       'share the handler fairly between jobs with different keys (the SQS message group)',
       key,
     )
-    .option('--watch', "wait until the job ends; exit code 1 if it does not succeed; not with --routing-key '*'")
+    .option(
+      '--watch',
+      "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped, cancelled or is dead; not with --routing-key '*'",
+    )
     .addHelpText(
       'after',
       examples(
@@ -161,5 +164,5 @@ async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptio
   });
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
-  return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;
+  return ended && hasSucceeded(ended) ? EXIT.done : EXIT.failed;
 }
