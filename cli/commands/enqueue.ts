@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
 import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued } from '../../core/jobs/enqueue.ts';
-import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
+import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
@@ -95,6 +95,7 @@ async function runEnqueue(
   if (options.in !== undefined && options.at !== undefined) {
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
+  checkStartBy(options);
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const isForAll = address.routingKey === ALL_KEYS;
   if (isForAll && options.watch) {
@@ -107,9 +108,9 @@ async function runEnqueue(
   await checkPayload(address, payload, options);
   const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey };
-  if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options));
+  if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options).catch(rewordTooEarly));
   return withBackend(options, async (backend) => {
-    const enqueued = await backend.enqueue(job);
+    const enqueued = await backend.enqueue(job).catch(rewordTooEarly);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
     if ((await afterChange(backend.isHandled(enqueued.id))) === false) {
@@ -121,6 +122,22 @@ async function runEnqueue(
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
+}
+
+/** The database checks --in, by its clock; here as there, a time that has passed is no error without a run time. */
+function checkStartBy({ at, in: delay, startBy }: EnqueueFlags): void {
+  if (!(startBy instanceof Date)) return;
+  if (at !== undefined && startBy < at) {
+    throw new CommandFailure(EXIT.usage, '--start-by is before --at: no attempt could start in time');
+  }
+  if (at === undefined && delay === undefined && startBy.getTime() < Date.now()) {
+    warn('--start-by is in the past: the job will be skipped');
+  }
+}
+
+function rewordTooEarly(error: unknown): never {
+  if (!isTooEarly(error)) throw error;
+  throw new CommandFailure(EXIT.usage, '--start-by is before the end of --in: no attempt could start in time');
 }
 
 /** Prints the ids of the jobs, in the order of their routing keys. */

@@ -25,8 +25,8 @@ async function deliverOne(startBy = '10 minutes') {
 describe('a job that has not started by its time', () => {
   it.each([
     [
-      'waits for its run time',
-      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '2 hours'`,
+      'waits for a slot of its handler',
+      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '1 hour'`,
     ],
     ['has no handler', `start_by => millrace.clock() + interval '1 hour', routing_key => 'none'`],
     ['was enqueued too late', `start_by => '${PAST}'`],
