@@ -74,7 +74,7 @@ begin
     end if;
     return;
   end if;
-  -- Only if the caller named both: clocks differ, so a time that has just passed is no mistake.
+  -- Only if the caller named both: clocks differ, so a time that has just passed is accepted.
   if enqueue.start_by < enqueue.run_at then
     raise exception 'enqueue: start_by is before run_at: no attempt could start in time'
       using errcode = 'check_violation', constraint = 'start_by is not before run_at';

@@ -124,7 +124,7 @@ async function runEnqueue(
   });
 }
 
-/** The database checks --in, by its clock; here as there, a time that has passed is no error without a run time. */
+/** The database checks --in, by its clock; like the database, it accepts a time that has passed if there is no run time. */
 function checkStartBy({ at, in: delay, startBy }: EnqueueFlags): void {
   if (!(startBy instanceof Date)) return;
   if (at !== undefined && startBy < at) {
