@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
-import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
+import { handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued } from '../../core/jobs/enqueue.ts';
 import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { closest } from '../../core/text.ts';
@@ -15,6 +15,7 @@ import { duration, jobType as jobTypeOf, key, keyOrAll, time, timeOrDuration, wh
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
+import { findSimilar } from './similar-handlers.ts';
 import { hasSucceeded, watchJob } from './watch-job.ts';
 
 interface EnqueueFlags {
@@ -28,9 +29,6 @@ interface EnqueueFlags {
   readonly groupKey?: string;
   readonly watch?: boolean;
 }
-
-/** The most handlers that a warning names. */
-const MOST_NAMED = 5;
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
@@ -124,7 +122,7 @@ async function runEnqueue(
   });
 }
 
-/** The database checks --in, by its clock; like the database, it accepts a time that has passed if there is no run time. */
+/** Checks what requires no clock of the database. Without a run time, a time that has passed is accepted. */
 function checkStartBy({ at, in: delay, startBy }: EnqueueFlags): void {
   if (!(startBy instanceof Date)) return;
   if (at !== undefined && startBy < at) {
@@ -154,22 +152,6 @@ async function enqueueAll(backend: Backend, job: NewJob, { json }: GlobalOptions
   }
   suggest(`npx millrace jobs list --job-type ${job.jobType}`);
   return EXIT.done;
-}
-
-/**
- * Returns a question with the arguments for the registered handlers of the same job type, or else for the one with a
- * similar name; empty without one.
- */
-async function findSimilar(backend: Backend, address: HandlerAddress): Promise<string> {
-  const handlers = await backend.listHandlers();
-  const near = closest(handlerName(address), handlers.map(handlerName));
-  const keyed = address.routingKey === '' ? handlers.filter(({ jobType }) => jobType === address.jobType) : [];
-  const similar = keyed.length > 0 ? keyed.slice(0, MOST_NAMED) : handlers.filter((one) => handlerName(one) === near);
-  return similar.length === 0 ? '' : `; did you mean ${similar.map(argumentsFor).join(' or ')}?`;
-}
-
-function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
-  return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
 }
 
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
