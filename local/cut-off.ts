@@ -1,14 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../core/postgres/database.ts';
-import { endInterrupted, type FunctionRequest } from '../core/run/end-interrupted.ts';
+import { endInterrupted, type FunctionRequest } from '../core/run/rescue-lost.ts';
 
 const FILE = 'running-at-stop.json';
 const REASON = 'ended by the stop of the stack that ran it: it runs again and uses no attempt';
 
 /**
- * Stores which requests run jobs while a stack stops. Synchronous: after a second Ctrl-C, every process is killed in the
- * same turn. A file that cannot be written costs only time: the attempts then end when their leases expire.
+ * Stores which requests run jobs while a stack stops. Synchronous: after a second Ctrl-C, every process is killed in
+ * the same turn. A file that cannot be written costs only time: the attempts then end when their leases expire.
  */
 export function recordRunning(data: string, requests: readonly FunctionRequest[]): void {
   const text = JSON.stringify(requests.map(({ functionName, requestId }) => ({ functionName, requestId })));

@@ -23,7 +23,7 @@ function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
   return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
 }
 
-/** Warns if no handler for the jobs of a schedule is registered. A caller that may not see the handlers gets no warning. */
+/** Warns if no handler for the jobs of a schedule is registered, unless the caller may not see the handlers. */
 export async function warnOfUnhandled(backend: Backend, address: HandlerAddress): Promise<void> {
   const handlers = await afterChange(backend.listHandlers());
   if (handlers === undefined || handlers.some((one) => handlerName(one) === handlerName(address))) return;

@@ -38,7 +38,7 @@ export function hasEnded({ job }: SeenJob): boolean {
   return ENDED.includes(job.status);
 }
 
-/** Returns whether a job did what it was enqueued for; the exit code of a command that waits for it follows from this. */
+/** Returns whether a job did what it was enqueued for: the exit code of each command that waits for it. */
 export function hasSucceeded({ job }: SeenJob): boolean {
   return job.status === 'succeeded';
 }

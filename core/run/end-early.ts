@@ -90,8 +90,8 @@ function endedBy(guilty: OpenJob | undefined, words: string): Outcome {
 }
 
 /**
- * Returns the outcome of an attempt that ended without its own fault: the job is due at once, and uses no attempt. Without
- * a stack: it would be that of another job, or of Millrace.
+ * Returns the outcome of an attempt that ended without its own fault: the job is due at once, and uses no attempt.
+ * Without a stack: it would be that of another job, or of Millrace.
  */
 export function interrupted(message: string): Outcome {
   const error = { ...describeFailure(new Error(message)), name: 'Interrupted', stack: null };

@@ -144,8 +144,9 @@ it('skips late jobs before the dispatcher claims, so that they delay no other jo
 });
 
 it('logs how many jobs of each handler it skipped, and the rest of many handlers together', async () => {
-  await engine.sql(`select millrace.enqueue_many((select jsonb_agg(jsonb_build_object('job_type', 'type_' || least(n, 24),
-    'routing_key', case when n > 23 then 'eu' else '' end, 'start_by', '${PAST}')) from generate_series(1, 1200) n))`);
+  await engine.sql(`select millrace.enqueue_many((select jsonb_agg(jsonb_build_object(
+    'job_type', 'type_' || least(n, 24), 'routing_key', case when n > 23 then 'eu' else '' end,
+    'start_by', '${PAST}')) from generate_series(1, 1200) n))`);
   const lines: Record<string, unknown>[] = [];
   const own = openLog((line) => lines.push(JSON.parse(line)));
 

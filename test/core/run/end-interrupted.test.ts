@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endInterrupted } from '../../../core/run/end-interrupted.ts';
+import { endInterrupted } from '../../../core/run/rescue-lost.ts';
 import { crash } from '../../support/crash.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 

@@ -78,14 +78,6 @@ it.each([
   expect(lineOf(JSON.stringify({ level: 'info', event: 'released_unstarted', ...log }))).toContain(expected);
 });
 
-it.each([
-  [{ job_type: 'send_otp', jobs: 3 }, '3 jobs of send_otp skipped: not started in time'],
-  [{ job_type: 'send_otp', routing_key: 'eu', jobs: 1 }, '1 job of send_otp.eu skipped: not started in time'],
-  [{ jobs: 2 }, '2 jobs skipped: not started in time'],
-])('jobs that the dispatcher skipped are counted by handler: %j', (log, expected) => {
-  expect(lineOf(JSON.stringify({ level: 'warn', event: 'jobs_skipped', ...log }))).toContain(expected);
-});
-
 it('an empty dead-letter queue is not shown', () => {
   const line = lineOf(JSON.stringify({ level: 'info', event: 'mirrored', queue }));
 
