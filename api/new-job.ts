@@ -177,7 +177,9 @@ export function refusal(error: unknown, place: string): Faults | undefined {
   }
   if (error instanceof SettingError) {
     const field = error.field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return oneFault(faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2)));
+    return oneFault(
+      faultAt('body', `${place}/${field}`, error.message.slice(error.field.length + 2).replace('runAt', 'run_at')),
+    );
   }
   return undefined;
 }

@@ -89,6 +89,7 @@ const JOB = {
   attempts: z.number().int(),
   max_attempts: z.number().int(),
   run_at: z.iso.datetime(),
+  start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null after an attempt that counts.' }),
   next_retry_at: TimeOrNull,
   due_at: TimeOrNull.meta({ description: 'When the job can be claimed; null unless it waits.' }),
   created_at: z.iso.datetime(),
@@ -126,7 +127,6 @@ export const JobDetail = z
   .object({
     ...JOB,
     claim_no: z.string().nullable(),
-    start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null after an attempt that counts.' }),
     dispatched_at: TimeOrNull,
     lease_expires_at: TimeOrNull,
     result: z

@@ -109,6 +109,7 @@ export const LOG_EVENTS = {
   dispatched: ['dispatch_id', 'claimed', 'sent'],
   send_refused: ['queue', 'dispatch_id', 'reason'],
   rescued: ['attempts', 'releases', 'unconfirmed'],
+  jobs_skipped: ['jobs'],
   redriven: [...REDRIVE, 'jobs', 'of'],
   redrive_done: [...REDRIVE, 'jobs', 'skipped'],
   redrive_failed: [...REDRIVE, 'error'],

@@ -1,20 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { allSettings } from '../core/config.ts';
-import { claimVariables } from '../core/dispatch/claim-settings.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
 import { type Database, openDatabase } from '../core/postgres/database.ts';
 import { ensureLogin } from '../core/postgres/ensure-login.ts';
 import { migrate } from '../core/postgres/migrate.ts';
-import { bundleEnvironment } from '../infra/bundle/options.ts';
+import { releaseCutOff } from './cut-off.ts';
+import { drain, recordAtStop } from './drain.ts';
 import { type Api, startApi } from './functions/api-function.ts';
 import { type Bundling, beginBundling } from './functions/bundling.ts';
 import type { HandlerSettings } from './functions/deploy-handler.ts';
 import { type DeployedHandlers, openHandlers } from './functions/deployed-handlers.ts';
 import { type DotEnvOptions, openDotEnv } from './functions/dot-env.ts';
 import { openEndSubscription } from './functions/end-subscription.ts';
+import { accessKey, fixedEnvironment, ofSamples } from './functions/function-environment.ts';
 import { openSqsClient } from './functions/handler-queues.ts';
 import { startSchedules } from './functions/schedules.ts';
 import { handlersFolder } from './handlers-folder.ts';
@@ -65,9 +66,6 @@ export interface Stack {
 
 /** Functions connect with the role they have in a deployment, not as the owner of the database. */
 const RUNTIME_LOGIN = 'millrace_functions';
-/** Longer than the timeout of the slowest handler in this repository, and short enough for an interactive Ctrl-C. */
-const DRAIN_MS = 35_000;
-
 const DISPATCHER = functionName(STAGE, 'dispatcher');
 
 const silent = openLog(() => undefined);
@@ -82,32 +80,31 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const data = join(project, '.millrace');
   const otherSqs = await findOtherSqs(REGION);
   // Bundling takes half the time of a start, so it begins first.
-  const bundling = bundle(options, join(data, 'bundles'));
+  const bundles = join(data, 'bundles');
+  const bundling = bundle(options, bundles);
   const startServer = keepPorts(data, printLine);
   const starting = during('starting the servers', openServices({ ...options, data, otherSqs, startServer }));
   const services = open.adopt(await starting, (started) => started.close());
   stop.throwIfAborted();
   const databaseUrl = services.postgres.current().url;
   await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
-  const db = open.adopt(openOwner(databaseUrl), (pool) => pool.close());
+  const db = open.adopt(await openOwner(databaseUrl, data), (pool) => pool.close());
+  const draining = { ...options, data, db };
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
   const onEvent = subscribe(options, () => runner);
   const common = { children, sqsEndpoint, accessKeyId: lambdaAccessKeyId, region: REGION, onEvent };
-  const runner = open.adopt(await startServer('lambda', (port) => startRunner({ ...common, port })), closeRunner);
+  const start = (port: number) => startRunner({ ...common, port });
+  const runner = open.adopt(recordAtStop(await startServer('lambda', start), draining), (one) => drain(one, draining));
   stop.throwIfAborted();
   const smtpUrl = `smtp://127.0.0.1:${services.mailbox.current().port}`;
-  const urls = functionEnvironment({ sqsEndpoint, lambdaEndpoint: runner.endpoint });
-  const fixed = { ...urls, DATABASE_URL: await runtimeUrl(db, databaseUrl, options) };
-  const accessKey = { MILLRACE_LAMBDA_ACCESS_KEY_ID: lambdaAccessKeyId, AWS_ACCESS_KEY_ID: lambdaAccessKeyId };
-  const environment = { ...fixed, ...accessKey };
+  const url = await runtimeUrl(db, databaseUrl, options);
+  const fixed = fixedEnvironment({ sqsEndpoint, lambdaEndpoint: runner.endpoint, databaseUrl: url });
+  const environment = { ...fixed, ...accessKey(lambdaAccessKeyId) };
   const settings = openSettings({ project, fixed, printLine }, { ...environment, ...ofSamples(smtpUrl) });
   const bundled = await during('importing and bundling the handlers', bundling.first);
-  const api = open.adopt(
-    await startApi({ runner, bundles: join(data, 'bundles'), environment, startServer }),
-    closeApi,
-  );
+  const api = open.adopt(await startApi({ runner, bundles, environment, startServer }), closeApi);
   const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
@@ -147,42 +144,31 @@ function openSettings(options: DotEnvOptions, environment: Strings) {
 }
 
 /** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */
-function subscribe({ onEvent }: StackOptions, runner: () => Runner): (event: RunnerEvent) => void {
+function subscribe({ onEvent, halt }: StackOptions, runner: () => Runner): (event: RunnerEvent) => void {
   const invoke = (payload: unknown) => runner().invoke(DISPATCHER, payload, 'Event');
   // Before the dispatcher is deployed, and while the stack stops, the lease ends these attempts.
   const send = openEndSubscription((payload) => void invoke(payload).catch(() => undefined));
   return (event) => {
     onEvent(event);
-    send(event);
+    // A second Ctrl-C kills these processes: no attempt is at fault.
+    if (!halt.aborted) send(event);
   };
 }
 
-function openOwner(connectionString: string): Database {
-  return openDatabase({ connectionString, max: 2, name: 'millrace-local', log: silent });
-}
-
-function closeRunner(runner: Runner): Promise<void> {
-  return runner.close({ graceMs: DRAIN_MS });
+/** Connects as the owner. No function runs yet, so that nothing runs the jobs that an earlier stop cut off. */
+async function openOwner(connectionString: string, data: string): Promise<Database> {
+  const db = openDatabase({ connectionString, max: 2, name: 'millrace-local', log: silent });
+  try {
+    await releaseCutOff(data, db);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
 }
 
 function closeApi(api: Api): Promise<void> {
   return api.close();
-}
-
-function functionEnvironment(urls: { sqsEndpoint: string; lambdaEndpoint: string }) {
-  return {
-    ...bundleEnvironment,
-    // Each address is set twice: for the function itself, and for clients that a handler opens.
-    ...{ MILLRACE_SQS_ENDPOINT: urls.sqsEndpoint, AWS_ENDPOINT_URL_SQS: urls.sqsEndpoint },
-    ...{ MILLRACE_LAMBDA_ENDPOINT: urls.lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: urls.lambdaEndpoint },
-    MILLRACE_DISPATCH_MODE: 'loop',
-    ...claimVariables(),
-  };
-}
-
-/** Returns the settings of the sample handlers, which `.env` can replace. */
-function ofSamples(smtpUrl: string) {
-  return { SMTP_URL: smtpUrl, THUMBNAIL_PRIVATE_HOSTS: '127.0.0.1,localhost' };
 }
 
 async function runtimeUrl(db: Database, ownerUrl: string, { project, databaseUrl }: StackOptions): Promise<string> {

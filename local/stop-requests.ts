@@ -7,6 +7,7 @@ export interface StopRequests {
 
 /** After Ctrl-C the signal arrives twice: from the terminal, which sends it to the process group, and from npm. */
 const SAME_REQUEST_MS = 250;
+const OUTPUT_CLOSED = 'its output was closed';
 
 /**
  * Listens for requests to stop this process: signals, and a closed output. A second Ctrl-C, or the same signal again,
@@ -29,9 +30,14 @@ export function listenForStop(): StopRequests {
   for (const stream of [process.stdout, process.stderr]) {
     // The command's own listener would exit at once and end running jobs.
     stream.removeAllListeners('error');
-    stream.on('error', () => stop.abort('its output was closed'));
+    stream.on('error', () => stop.abort(OUTPUT_CLOSED));
   }
   return { stop: stop.signal, halt: halt.signal };
+}
+
+/** Returns whether the terminal is gone, in which a second Ctrl-C could end the jobs that run. */
+export function isUnattended(stop: AbortSignal): boolean {
+  return stop.reason === 'SIGHUP' || stop.reason === OUTPUT_CLOSED;
 }
 
 /** Resolves when the signal fires, or immediately if it has fired. */

@@ -62,7 +62,7 @@ export async function up(options: UpOptions): Promise<number> {
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live({ ...options, ...place }, children, requests), killed]);
     if (requests.halt.aborted)
-      printLine('stopped at once; jobs that were running are retried when their leases expire');
+      printLine('stopped at once; jobs that were running run again after the next start, and use no attempt');
     return code;
   } finally {
     await children.close();

@@ -74,6 +74,11 @@ begin
     end if;
     return;
   end if;
+  -- Only if the caller named both: clocks differ, so a time that has just passed is accepted.
+  if enqueue.start_by < enqueue.run_at then
+    raise exception 'enqueue: start_by is before run_at: no attempt could start in time'
+      using errcode = 'check_violation', constraint = 'start_by is not before run_at';
+  end if;
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
         (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by)
@@ -152,6 +157,15 @@ begin
   end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';
+  end if;
+  if enqueue_many.jobs @? '$[*] ? (@.start_by != null && @.run_at != null)' then
+    select format('enqueue_many: job %s: start_by is before run_at: no attempt could start in time', e.ord - 1)
+      into unknown from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
+      where (e.value ->> 'start_by')::timestamptz < (e.value ->> 'run_at')::timestamptz order by e.ord limit 1;
+    if unknown is not null then
+      raise exception '%', unknown
+        using errcode = 'check_violation', constraint = 'start_by is not before run_at';
+    end if;
   end if;
   -- Jobs without a key cannot collide: one statement inserts them, with ids in their order.
   return query

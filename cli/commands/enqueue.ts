@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
-import { type HandlerAddress, handlerName } from '../../core/handler/naming.ts';
+import { handlerName } from '../../core/handler/naming.ts';
 import type { Enqueued } from '../../core/jobs/enqueue.ts';
-import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
+import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';
@@ -15,7 +15,8 @@ import { duration, jobType as jobTypeOf, key, keyOrAll, time, timeOrDuration, wh
 import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
-import { watchJob } from './watch-job.ts';
+import { findSimilar } from './similar-handlers.ts';
+import { hasSucceeded, watchJob } from './watch-job.ts';
 
 interface EnqueueFlags {
   readonly at?: Date;
@@ -28,9 +29,6 @@ interface EnqueueFlags {
   readonly groupKey?: string;
   readonly watch?: boolean;
 }
-
-/** The most handlers that a warning names. */
-const MOST_NAMED = 5;
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
@@ -58,7 +56,10 @@ export function addEnqueue(program: Command): void {
       'share the handler fairly between jobs with different keys (the SQS message group)',
       key,
     )
-    .option('--watch', "wait until the job ends; exit code 1 if it does not succeed; not with --routing-key '*'")
+    .option(
+      '--watch',
+      "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped, cancelled or is dead; not with --routing-key '*'",
+    )
     .addHelpText(
       'after',
       examples(
@@ -92,6 +93,7 @@ async function runEnqueue(
   if (options.in !== undefined && options.at !== undefined) {
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
+  checkStartBy(options);
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const isForAll = address.routingKey === ALL_KEYS;
   if (isForAll && options.watch) {
@@ -104,9 +106,9 @@ async function runEnqueue(
   await checkPayload(address, payload, options);
   const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
   const job: NewJob = { ...address, payload, runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey };
-  if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options));
+  if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options).catch(rewordTooEarly));
   return withBackend(options, async (backend) => {
-    const enqueued = await backend.enqueue(job);
+    const enqueued = await backend.enqueue(job).catch(rewordTooEarly);
     if (!options.json) print(enqueued.id);
     if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
     if ((await afterChange(backend.isHandled(enqueued.id))) === false) {
@@ -118,6 +120,22 @@ async function runEnqueue(
     suggest(`npx millrace jobs show ${enqueued.id}`);
     return EXIT.done;
   });
+}
+
+/** Checks what requires no clock of the database. Without a run time, a time that has passed is accepted. */
+function checkStartBy({ at, in: delay, startBy }: EnqueueFlags): void {
+  if (!(startBy instanceof Date)) return;
+  if (at !== undefined && startBy < at) {
+    throw new CommandFailure(EXIT.usage, '--start-by is before --at: no attempt could start in time');
+  }
+  if (at === undefined && delay === undefined && startBy.getTime() < Date.now()) {
+    warn('--start-by is in the past: the job will be skipped');
+  }
+}
+
+function rewordTooEarly(error: unknown): never {
+  if (!isTooEarly(error)) throw error;
+  throw new CommandFailure(EXIT.usage, '--start-by is before the end of --in: no attempt could start in time');
 }
 
 /** Prints the ids of the jobs, in the order of their routing keys. */
@@ -136,22 +154,6 @@ async function enqueueAll(backend: Backend, job: NewJob, { json }: GlobalOptions
   return EXIT.done;
 }
 
-/**
- * Returns a question with the arguments for the registered handlers of the same job type, or else for the one with a
- * similar name; empty without one.
- */
-async function findSimilar(backend: Backend, address: HandlerAddress): Promise<string> {
-  const handlers = await backend.listHandlers();
-  const near = closest(handlerName(address), handlers.map(handlerName));
-  const keyed = address.routingKey === '' ? handlers.filter(({ jobType }) => jobType === address.jobType) : [];
-  const similar = keyed.length > 0 ? keyed.slice(0, MOST_NAMED) : handlers.filter((one) => handlerName(one) === near);
-  return similar.length === 0 ? '' : `; did you mean ${similar.map(argumentsFor).join(' or ')}?`;
-}
-
-function argumentsFor({ jobType, routingKey }: HandlerAddress): string {
-  return routingKey === '' ? jobType : `${jobType} --routing-key ${routingKey}`;
-}
-
 async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptions): Promise<number> {
   const ended = await watchJob(backend, enqueued.id).catch((error: unknown) => {
     if (json) print(toJson(enqueued));
@@ -161,5 +163,5 @@ async function watch(backend: Backend, enqueued: Enqueued, { json }: GlobalOptio
   });
   if (json) print(toJson({ ...(ended && jobDocument(ended)), ...enqueued }));
   suggest(`npx millrace jobs show ${enqueued.id}`);
-  return ended?.job.status === 'succeeded' || ended?.job.status === 'skipped' ? EXIT.done : EXIT.failed;
+  return ended && hasSucceeded(ended) ? EXIT.done : EXIT.failed;
 }

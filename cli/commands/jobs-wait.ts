@@ -11,7 +11,7 @@ import { action, examples } from '../options/action.ts';
 import { duration, jobIds } from '../options/values.ts';
 import { toJson } from '../screen/json.ts';
 import { print, printRows, suggest } from '../screen/terminal.ts';
-import { printReason } from './watch-job.ts';
+import { hasEnded, hasSucceeded, printEnd, printReason } from './watch-job.ts';
 
 const POLL_MS = 250;
 
@@ -21,7 +21,8 @@ export function addJobsWait(jobs: Command): void {
     .command('wait')
     .argument('<id...>', 'job ids', jobIds)
     .description(
-      'wait until every job has ended; exit code 0 if all succeeded, 1 if any did not succeed, 8 after the timeout',
+      'wait until every job has ended; exit code 0 if all succeeded, 1 if any was skipped, cancelled or is dead, 8 after ' +
+        'the timeout',
     )
     .option('--timeout <duration>', 'maximum wait', duration, '5m')
     .addHelpText('after', examples('jobs wait 1', 'jobs wait 1 2 3', 'jobs wait 1 --timeout 30s --json'))
@@ -35,7 +36,8 @@ export function addJobsWait(jobs: Command): void {
           return ended;
         });
         printAnswer(found, options);
-        const unsuccessful = found.find(({ job }) => job.status !== 'succeeded');
+        for (const one of found) printEnd(one);
+        const unsuccessful = found.find((one) => !hasSucceeded(one));
         if (unsuccessful === undefined) return EXIT.done;
         suggest(`npx millrace jobs show ${unsuccessful.job.id}`);
         return found.every(hasEnded) ? EXIT.failed : EXIT.checkFailed;
@@ -68,8 +70,4 @@ async function untilEnd(backend: Backend, id: string, end: number): Promise<Seen
     status = shown.job.status;
     await wait(POLL_MS);
   }
-}
-
-function hasEnded({ job }: SeenJob): boolean {
-  return ['succeeded', 'skipped', 'cancelled', 'dead_letter'].includes(job.status);
 }

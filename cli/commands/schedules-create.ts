@@ -6,8 +6,10 @@ import {
   EXAMPLE_TICK,
   type Overlap,
   readScheduleText,
+  type ScheduleSpec,
   tickPayload,
 } from '../../core/handler/schedule.ts';
+import type { Backend } from '../backend/backend.ts';
 import { withBackend } from '../backend/open.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 import { action, examples } from '../options/action.ts';
@@ -15,6 +17,7 @@ import { duration, jobType as jobTypeOf, key, scheduledKey, scheduleName, whole 
 import { toJson } from '../screen/json.ts';
 import { print, suggest } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
+import { warnOfUnhandled } from './similar-handlers.ts';
 
 interface CreateFlags {
   readonly cron?: string;
@@ -67,14 +70,19 @@ export function addScheduleCreate(schedules: Command): void {
         const payload = await readPayload(given, command);
         const spec = specOf(name, address, options, payload);
         await checkPayload(address, tickPayload(payload, spec.tickKey, EXAMPLE_TICK), options);
-        if (!(await withBackend(options, (backend) => backend.createSchedule(spec)))) {
-          throw new CommandFailure(EXIT.conflict, `a schedule ${name} exists: delete it first, or use another name`);
-        }
+        await withBackend(options, (backend) => create(backend, spec, address));
         print(options.json ? toJson({ schedule: name }) : name);
         suggest(`npx millrace schedules next ${name}`);
         return undefined;
       }),
     );
+}
+
+async function create(backend: Backend, spec: ScheduleSpec, address: HandlerAddress): Promise<void> {
+  if (!(await backend.createSchedule(spec))) {
+    throw new CommandFailure(EXIT.conflict, `a schedule ${spec.schedule} exists: delete it first, or use another name`);
+  }
+  await warnOfUnhandled(backend, address);
 }
 
 function specOf(name: string, address: HandlerAddress, flags: CreateFlags, payload: string) {

@@ -9,6 +9,8 @@ import { attemptLine, entryName } from './jobs-show.ts';
 const POLL_MS = 200;
 const LONGEST_ERROR = 300;
 const ENDED: readonly JobStatus[] = ['succeeded', 'skipped', 'cancelled', 'dead_letter'];
+/** How a job can end without an error of an attempt; `last_error` has the reason. */
+const UNTRIED: readonly JobStatus[] = ['skipped', 'cancelled'];
 
 /** Prints each step of a job until it ends; returns the job, or undefined when it no longer exists. */
 export async function watchJob(backend: Backend, id: string): Promise<SeenJob | undefined> {
@@ -24,9 +26,28 @@ export async function watchJob(backend: Backend, id: string): Promise<SeenJob | 
     if (shown.job.status !== status) printReason(shown);
     told = attempts[0] && keyOf(attempts[0]);
     status = shown.job.status;
-    if (ENDED.includes(status)) return shown;
+    if (hasEnded(shown)) {
+      printEnd(shown);
+      return shown;
+    }
     await wait(POLL_MS);
   }
+}
+
+export function hasEnded({ job }: SeenJob): boolean {
+  return ENDED.includes(job.status);
+}
+
+/** Returns whether a job did what it was enqueued for: the exit code of each command that waits for it. */
+export function hasSucceeded({ job }: SeenJob): boolean {
+  return job.status === 'succeeded';
+}
+
+/** Prints why a job was skipped or cancelled. */
+export function printEnd({ job }: SeenJob): void {
+  const { id, status, lastError } = job;
+  if (UNTRIED.includes(status) && lastError)
+    printMessage(`job ${id} was ${status}: ${oneLine(lastError, LONGEST_ERROR)}`);
 }
 
 /** Prints why a job waits, unless the dispatcher will claim it in its next round. */

@@ -1,4 +1,4 @@
-import { type Duration, seconds } from '../duration.ts';
+import { DURATION, type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
@@ -67,11 +67,31 @@ function checkStartBy({ runAt, startBy }: EnqueueOptions, place: string): void {
   if (startBy === undefined) return;
   const field = `${place}startBy`;
   if (!(startBy instanceof Date)) {
+    if (!isDuration(startBy)) {
+      throw new SettingError(field, 'a Date, or a duration such as 30s, 5m or 2h, or seconds as a number', startBy);
+    }
     if (seconds(startBy, field) <= LONGEST_DELAY_SECONDS) return;
     throw new SettingError(field, 'a time, or at most 36500d', startBy);
   }
   if (!isInYears(startBy)) throw new SettingError(field, 'a valid Date between the years 1 and 9999', startBy);
   if (runAt !== undefined && startBy < runAt) throw new SettingError(field, 'a time that is not before runAt', startBy);
+}
+
+/** Returns whether the database refused a job whose start_by is before its run_at. */
+export function isTooEarly(error: unknown): boolean {
+  return (error as { constraint?: unknown } | null)?.constraint === 'start_by is not before run_at';
+}
+
+/** Throws the error of `enqueue` with the names of its options. With `runAt`, they are refused before the insert. */
+export function renameTooEarly(error: unknown): never {
+  if (!isTooEarly(error)) throw error;
+  const message = 'startBy: expected a time that is not before the run time that delay sets';
+  throw new SettingError('startBy', '', undefined, message);
+}
+
+function isDuration(value: Duration): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && value >= 0;
+  return typeof value === 'string' && DURATION.test(value.trim());
 }
 
 function checkKey(field: string, key: unknown): void {

@@ -15,6 +15,7 @@ import {
   type EnqueueOptions,
   type NewJob,
   recordText,
+  renameTooEarly,
   startWithin,
 } from './enqueue-options.ts';
 
@@ -75,15 +76,15 @@ export async function enqueue<Schema extends PayloadSchema>(
 ): Promise<Enqueued> {
   checkClient(client);
   const job = await newJob({ ...options, handler, payload }, '');
-  return traceCreate([job.jobType], (traceparent) => insertJob(client, withTrace(job, traceparent)));
+  const insert = (traceparent: string | undefined) => insertJob(client, withTrace(job, traceparent));
+  return traceCreate([job.jobType], insert).catch(renameTooEarly);
 }
 
 /** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
 export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enqueued> {
   checkOptions(job, '');
   const { runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = job;
-  const wait = delay === undefined ? null : seconds(delay, 'delay');
-  const times = [runAt?.toISOString() ?? null, wait];
+  const times = [runAt?.toISOString() ?? null, delay === undefined ? null : seconds(delay, 'delay')];
   const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null, job.traceparent ?? null];
   const latest = startBy instanceof Date ? [startBy.toISOString(), null] : [null, startWithin(startBy) ?? null];
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys, ...latest];

@@ -54,6 +54,31 @@ export async function findAttemptsOfRequest(
   return rows;
 }
 
+/** A running job, and the fraction that its handler last reported. */
+export interface RunningJob {
+  readonly jobId: string;
+  readonly jobType: string;
+  readonly routingKey: string;
+  readonly fraction: number | null;
+}
+
+const READ_JOBS_OF_REQUESTS = `
+  select j.id as "jobId", j.job_type as "jobType", j.routing_key as "routingKey",
+         (j.progress->>'fraction')::float8 as fraction
+    from millrace.jobs_live j
+    where j.in_flight and j.status = 'running' and j.request_id = any($1::text[])
+    order by j.job_type, j.routing_key, j.claim_no, j.id limit $2`;
+
+/** Returns up to `limit` jobs that these Lambda requests run. */
+export async function readJobsOfRequests(
+  db: Pick<Database, 'keyed'>,
+  requestIds: readonly string[],
+  limit: number,
+): Promise<RunningJob[]> {
+  const { rows } = await db.keyed.query<RunningJob>(READ_JOBS_OF_REQUESTS, [requestIds, limit]);
+  return rows;
+}
+
 /**
  * A job becomes a dead letter after this number of lost messages, counted only while messages of later jobs arrived.
  */

@@ -14,6 +14,8 @@ export interface ListedJob {
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly runAt: Date;
+  /** Latest start of the first attempt; null without one, and after an attempt that counts. */
+  readonly startBy: Date | null;
   readonly nextRetryAt: Date | null;
   /** Time from which it is due; null unless it waits. */
   readonly dueAt: Date | null;
@@ -92,7 +94,8 @@ const FIND_END = `
 
 const READ_PAGE = `
   select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
-         max_attempts as "maxAttempts", run_at as "runAt", next_retry_at as "nextRetryAt", due_at as "dueAt",
+         max_attempts as "maxAttempts", run_at as "runAt", start_by as "startBy", next_retry_at as "nextRetryAt",
+         due_at as "dueAt",
          created_at as "createdAt", updated_at as "updatedAt", started_at as "startedAt", finished_at as "finishedAt",
          unique_key as "uniqueKey", group_key as "groupKey", last_error as "lastError"
     from millrace.jobs where slot = any($1::smallint[]) and id = any($2::bigint[]) order by id desc`;

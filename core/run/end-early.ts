@@ -49,7 +49,7 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
   const outcomeOf = (one: OpenJob): Outcome => {
     if (one === guilty) return charged(one, () => failedOutcome(deps, one.attempt, error));
     if (one.result) return one.result.outcome;
-    if (spared || !one.entered) return interrupted(guilty, words);
+    if (spared || !one.entered) return endedBy(guilty, words);
     const message = `the process ended because of an error that no known job raised: ${words}`;
     const crashed = { ...deps.definition, attempts: one.attempt.number };
     return crashOutcome(deps.policy, crashed, { message }, deps.random());
@@ -70,7 +70,7 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
 
 /** Returns the outcome of jobs that never ran because others used the time of their invocation: they are due again. */
 export function postpone(open: readonly OpenJob[]): SettledRun[] {
-  const outcome = snoozed('the jobs before it in its batch, with large payloads, left no time to run it');
+  const outcome = interrupted('the jobs before it in its batch, with large payloads, left no time to run it');
   return open.map(({ job, attempt: { number, max } }) => ({
     delivery: job.delivery,
     waitSeconds: job.answer.waitSeconds,
@@ -84,13 +84,16 @@ function charged({ result }: OpenJob, failed: () => Outcome): Outcome {
   return failure ? result.outcome : failed();
 }
 
-function interrupted(guilty: OpenJob | undefined, words: string): Outcome {
+function endedBy(guilty: OpenJob | undefined, words: string): Outcome {
   const culprit = guilty === undefined ? 'a job that had ended' : `job ${guilty.attempt.jobId}`;
-  return snoozed(`the process ended because of ${culprit}: ${words}`);
+  return interrupted(`the process ended because of ${culprit}: ${words}`);
 }
 
-/** Without a stack: it would be that of another job, or of Millrace. */
-function snoozed(message: string): Outcome {
+/**
+ * Returns the outcome of an attempt that ended without its own fault: the job is due at once, and uses no attempt.
+ * Without a stack: it would be that of another job, or of Millrace.
+ */
+export function interrupted(message: string): Outcome {
   const error = { ...describeFailure(new Error(message)), name: 'Interrupted', stack: null };
   return { kind: 'snoozed', error, delaySeconds: 0 };
 }

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Crash, crashOutcome } from './crash-outcome.ts';
+import { interrupted } from './end-early.ts';
 import { attemptFields, handlerFields } from './log-fields.ts';
 import type { ProcessEnd } from './process-end.ts';
 
@@ -46,6 +47,32 @@ export async function rescueEnded(deps: RescueDeps, ends: readonly ProcessEnd[])
   for (const end of ends) {
     const running = await findAttemptsOfRequest(deps.db, end);
     ended += await endAttempts(deps, running, { requestId: end.requestId, crashOf: () => end });
+  }
+  return ended;
+}
+
+/** A request of a function: one invocation. */
+export interface FunctionRequest {
+  readonly functionName: string;
+  readonly requestId: string;
+}
+
+/**
+ * Ends the attempts of requests whose processes were stopped from outside, before their leases expire. Their jobs are
+ * due at once and use no attempt. `reason` is a sentence for the history. Returns how many attempts it ended; none
+ * remain of a process that stored its outcomes first.
+ */
+export async function endInterrupted(
+  db: Database,
+  requests: readonly FunctionRequest[],
+  reason: string,
+): Promise<number> {
+  let ended = 0;
+  for (const request of requests) {
+    const running = await findAttemptsOfRequest(db, request);
+    const settlements = running.map((attempt): Settlement => ({ ...attempt, outcome: interrupted(reason) }));
+    const settled = await settle(db, settlements, { requestId: request.requestId });
+    ended += settled.filter(({ status }) => status !== null).length;
   }
   return ended;
 }

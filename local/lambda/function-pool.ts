@@ -4,7 +4,7 @@ import type { Children } from '../processes/children.ts';
 import { Environment } from './environment.ts';
 import { endLines, type InvocationResult, summarize } from './invocation-result.ts';
 import { parseJson } from './parse-json.ts';
-import type { FunctionSpec, RunnerEvent } from './specs.ts';
+import type { FunctionSpec, RunnerEvent, RunningJobs } from './specs.ts';
 
 /**
  * Lambda limits an init to ten seconds; an init that fails or takes longer is repeated within the function's timeout.
@@ -32,7 +32,7 @@ export class FunctionPool {
   readonly #all = new Set<Environment>();
   /** Oldest first. The newest is used next, so surplus environments reach the idle limit. */
   readonly #idle: { environment: Environment; since: number }[] = [];
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new Map<Promise<unknown>, RunningJobs>();
   readonly #idleLimitMs: number;
   readonly #reaper: NodeJS.Timeout;
   #retired = false;
@@ -47,17 +47,25 @@ export class FunctionPool {
 
   /** Invokes the function with `payload`, a JSON text. Never throws: a failure is part of the result. */
   async invoke(payload: string, requestId: string = randomUUID()): Promise<InvocationResult> {
-    const run = this.#invoke(payload, requestId);
-    this.#running.add(run);
+    const jobIds = jobIdsOf(payload);
+    const limitMs = this.spec.timeoutSeconds * 1000;
+    const running = { functionName: this.spec.name, requestId, jobIds, deadlineMs: Date.now() + limitMs };
+    const run = this.#invoke(payload, running);
+    this.#running.set(run, running);
     const result = await run;
     this.#running.delete(run);
-    this.#report(result, requestId, payload);
+    this.#report(result, running);
     return result;
   }
 
   /** Number of running invocations. */
   get running(): number {
     return this.#running.size;
+  }
+
+  /** Returns the running invocations that received messages of jobs. */
+  runningJobs(): RunningJobs[] {
+    return [...this.#running.values()].filter(({ jobIds }) => jobIds.length > 0);
   }
 
   pids(): number[] {
@@ -69,7 +77,7 @@ export class FunctionPool {
     this.#retired = true;
     clearInterval(this.#reaper);
     for (const { environment } of this.#idle.splice(0)) this.#discard(environment);
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.keys());
   }
 
   /** Kills running environments, and those that would start later. */
@@ -78,12 +86,14 @@ export class FunctionPool {
     for (const environment of this.#all) environment.kill();
   }
 
-  async #invoke(payload: string, requestId: string): Promise<InvocationResult> {
+  async #invoke(payload: string, running: { requestId: string; deadlineMs: number }): Promise<InvocationResult> {
     const { spec, functionArn } = this.#options;
+    const { requestId } = running;
     const environment = await this.#acquire(requestId);
     if ('kind' in environment) return environment;
     const limitMs = spec.timeoutSeconds * 1000;
     const deadlineMs = Date.now() + limitMs;
+    running.deadlineMs = deadlineMs;
     const result = await environment.run({ requestId, payload, deadlineMs, functionArn, traceId: traceId() }, limitMs);
     if (environment.alive && !this.#retired) this.#idle.push({ environment, since: Date.now() });
     else this.#discard(environment);
@@ -133,7 +143,7 @@ export class FunctionPool {
     }
   }
 
-  #report(result: InvocationResult, requestId: string, payload: string): void {
+  #report(result: InvocationResult, { requestId, jobIds }: RunningJobs): void {
     if (result.kind === 'success' || result.kind === 'error' || result.kind === 'throttled' || this.#killed) return;
     const { name: functionName, timeoutSeconds, memoryMb } = this.spec;
     const messages = {
@@ -145,7 +155,7 @@ export class FunctionPool {
     const message = messages[result.kind]();
     const { kind, error } = result;
     const lines = endLines({ kind, requestId, errorMessage: error.errorMessage }, this.spec);
-    this.#options.onEvent({ kind, functionName, message, requestId, jobIds: jobIdsOf(payload), lines });
+    this.#options.onEvent({ kind, functionName, message, requestId, jobIds, lines });
   }
 }
 

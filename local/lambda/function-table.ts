@@ -3,7 +3,7 @@ import type { Children } from '../processes/children.ts';
 import { FunctionPool } from './function-pool.ts';
 import { type InvocationResult, throttled } from './invocation-result.ts';
 import { retryThrottled } from './retry-throttled.ts';
-import type { FunctionSpec, RunnerEvent } from './specs.ts';
+import type { FunctionSpec, RunnerEvent, RunningJobs } from './specs.ts';
 
 /** Lambda retries a failed asynchronous invocation after one minute, then after two. */
 const EVENT_RETRY_MS = [60_000, 120_000];
@@ -93,26 +93,40 @@ export class FunctionTable {
   }
 
   pids(name?: string): number[] {
-    const pools = [...this.#pools.values(), ...this.#retired];
-    return pools.filter(({ spec }) => name === undefined || spec.name === name).flatMap((pool) => pool.pids());
+    const pools = this.#all().filter(({ spec }) => name === undefined || spec.name === name);
+    return pools.flatMap((pool) => pool.pids());
   }
 
   /** Stops idle environments and retries; resolves when running invocations have finished. */
   async drain(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([...this.#pools.values(), ...this.#retired].map((pool) => pool.drain()));
+    await Promise.all(this.#all().map((pool) => pool.drain()));
   }
 
   /** Kills running environments. */
   kill(): void {
-    for (const pool of [...this.#pools.values(), ...this.#retired]) pool.kill();
+    for (const pool of this.#all()) pool.kill();
+  }
+
+  /** Kills the environments of functions that run no jobs. */
+  killOthers(): void {
+    for (const pool of this.#all()) if (pool.runningJobs().length === 0) pool.kill();
+  }
+
+  /** Returns the running invocations that received messages of jobs. */
+  runningJobs(): RunningJobs[] {
+    return this.#all().flatMap((pool) => pool.runningJobs());
+  }
+
+  #all(): FunctionPool[] {
+    return [...this.#pools.values(), ...this.#retired];
   }
 
   /** Throttles at the reserved concurrency, which includes invocations of replaced versions. */
   async #run(pool: FunctionPool, payload: string, requestId?: string): Promise<InvocationResult> {
     const { name } = pool.spec;
     const reserved = this.#reserved.get(name);
-    const pools = [...this.#pools.values(), ...this.#retired].filter(({ spec }) => spec.name === name);
+    const pools = this.#all().filter(({ spec }) => spec.name === name);
     const running = pools.reduce((sum, one) => sum + one.running, 0);
     if (reserved !== undefined && running >= reserved) return throttled();
     return pool.invoke(payload, requestId);

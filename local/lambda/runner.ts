@@ -6,7 +6,7 @@ import { FunctionTable } from './function-table.ts';
 import { toAnswer } from './invocation-result.ts';
 import { Mapping } from './mapping.ts';
 import { openQueueClient } from './queue-client.ts';
-import type { FunctionSpec, MappingSpec, RunnerEvent } from './specs.ts';
+import type { FunctionSpec, MappingSpec, RunnerEvent, RunningJobs } from './specs.ts';
 
 export interface RunnerOptions {
   children: Children;
@@ -45,8 +45,13 @@ export interface Runner {
   ): Promise<{ payload: unknown; functionError?: string }>;
   /** Returns the process ids of the live environments. */
   environments(functionName?: string): number[];
-  /** Stops polling, waits up to `graceMs` (default 10,000) for running invocations, and kills the rest. */
-  close(options?: { graceMs?: number }): Promise<void>;
+  /** Returns the running invocations that received messages of jobs. */
+  runningJobs(): RunningJobs[];
+  /**
+   * Stops polling, waits up to `graceMs` (default 10,000) for running invocations, and kills the rest. With
+   * `finishJobs`, invocations that run jobs have until the timeout of their function.
+   */
+  close(options?: { graceMs?: number; finishJobs?: boolean }): Promise<void>;
 }
 
 /** Runs functions in separate processes behind Lambda's wire protocol, and delivers messages from SQS to them. */
@@ -80,8 +85,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     },
     invoke: (name, payload, type) => invokeFunction(functions, { name, payload, type }),
     environments: (name) => functions.pids(name),
-    async close({ graceMs = 10_000 } = {}) {
-      const timer = setTimeout(() => functions.kill(), graceMs);
+    runningJobs: () => functions.runningJobs(),
+    async close({ graceMs = 10_000, finishJobs = false } = {}) {
+      const timer = setTimeout(() => (finishJobs ? functions.killOthers() : functions.kill()), graceMs);
       await Promise.all([...mappings.values()].map((mapping) => mapping.stop()));
       await functions.drain();
       clearTimeout(timer);

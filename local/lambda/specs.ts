@@ -25,6 +25,15 @@ export interface MappingSpec {
   enabled?: boolean;
 }
 
+/** An invocation in progress that received messages of jobs. */
+export interface RunningJobs {
+  readonly functionName: string;
+  readonly requestId: string;
+  readonly jobIds: readonly string[];
+  /** When the runner kills its process, in milliseconds since 1970. */
+  readonly deadlineMs: number;
+}
+
 /** A log line of a function, or a failure that the runner observed. */
 export interface RunnerEvent {
   kind: 'log' | 'init-failed' | 'timeout' | 'exit' | 'out-of-memory' | 'poll-error' | 'poll-recovered';

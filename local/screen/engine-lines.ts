@@ -35,6 +35,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   released_unstarted: (log) => releaseSentence(log),
   send_refused: (log) => `claim ${log.dispatch_id}: ${unsent(log)}: ${reason(log)}`,
   rescued: (log) => `${count(log.attempts, 'lost attempt')} ended, ${count(log.releases, 'lost message')} sent again`,
+  jobs_skipped: (log) => `${jobs(log)}${ofHandler(log)} skipped: not started in time`,
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
   redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
   redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,
@@ -52,6 +53,11 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   request_failed: (log) => `request ${log.request_id} failed: ${error(log)}`,
   nudge_failed: (log) => `cannot wake ${log.function}: ${error(log)}`,
 };
+
+function ofHandler({ job_type: jobType, routing_key: key }: LogLine): string {
+  const name = [jobType, key].filter((part) => typeof part === 'string').join('.');
+  return name === '' ? '' : ` of ${name}`;
+}
 
 /** Describes an event of the engine; undefined for an event that is printed elsewhere, or that a handler logs. */
 export function engineSentence(log: LogLine): string | undefined {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../core/failure.ts';
+import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { QUEUE } from '../support/database-engine.ts';
 import { each, openDoors, same, type Wish } from './world.ts';
 
@@ -61,7 +63,55 @@ describe('start_by', () => {
     }
   });
 
-  it.each(['2030-01-31T11:59:59Z', '40000d'])('is refused when no start can meet it: %s', async (startBy) => {
+  it.each(['2030-01-31T11:59:59Z', '2026-01-01T00:00:00Z'])(
+    'is refused by every interface when it is before the run time, which the error calls as the caller does: %s',
+    async (startBy) => {
+      // A plain insert cannot tell a run time from the default.
+      const { 'a plain insert': _, ...functions } = all;
+
+      const answers = await each(functions, (door) => door({ runAt: RUN_AT, startBy }));
+
+      for (const [name, answer] of Object.entries(answers)) {
+        const runAt = name.startsWith('millrace ')
+          ? '--at'
+          : name.startsWith('enqueue') && !(name in sql)
+            ? 'runAt'
+            : 'run_at';
+        expect(answer, name).toEqual({
+          refused: expect.stringMatching(new RegExp(`start.?by.*before ${runAt}`, 'is')),
+        });
+      }
+    },
+  );
+
+  it('is refused when it is before the end of the delay', async () => {
+    const { pool } = engine.database;
+    const options = { delay: '10m', startBy: new Date(Date.now() + 60_000) };
+    const handler = engine.definition;
+
+    const items = [
+      { handler, payload: {} },
+      { handler, payload: {}, ...options },
+    ];
+
+    const one = await enqueue(pool, handler, {}, options).catch(messageOf);
+    const many = await enqueueMany(pool, items).catch(messageOf);
+    const typed = await cli(['enqueue', 'work', '--in', '10m', '--start-by', options.startBy.toISOString()]);
+
+    expect(one).toBe('startBy: expected a time that is not before the run time that delay sets');
+    expect(many).toContain('job 1: start_by is before run_at');
+    expect(typed).toMatchObject({ code: 2, stderr: expect.stringContaining('start-by is before the end of --in') });
+  });
+
+  it('is accepted without a run time when it has passed, with a warning of the command', async () => {
+    const answers = await each(all, (door) => door({ startBy: '2026-01-01T00:00:00Z' }));
+    const { code, stderr } = await cli(['enqueue', 'work', '--start-by', '2026-01-01']);
+
+    expect(Object.values(answers)).toEqual(Object.values(answers).map(() => ({ id: expect.any(String) })));
+    expect([code, stderr]).toEqual([0, expect.stringContaining('--start-by is in the past: the job will be skipped')]);
+  });
+
+  it.each(['40000d'])('is refused when no start can meet it: %s', async (startBy) => {
     const answers = await each(withDurations, (door) => door({ runAt: RUN_AT, startBy }));
 
     for (const [name, answer] of Object.entries(answers)) {

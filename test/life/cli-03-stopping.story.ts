@@ -14,10 +14,13 @@ let project: Project;
 let stack: RunningStack;
 let lost: string;
 let finished: string;
+let cutOff: string;
 
 beforeAll(async () => {
   const slow = handlerSource('slow', 'await wait(1_500, undefined, { signal });', `timeout: '60s',`);
-  project = await makeProject({ 'slow.ts': slow });
+  // Longer than the time that the dispatcher and the API have to finish.
+  const long = handlerSource('long', 'await wait(45_000, undefined, { signal });', `timeout: '5m', maxAttempts: 1,`);
+  project = await makeProject({ 'slow.ts': slow, 'long.ts': long });
   stack = await startUp(project, ['--fast-retries']);
 });
 
@@ -73,7 +76,7 @@ it(
   async () => {
     stack = await startUp(project, ['--fast-retries']);
     await untilJob(stack, finished, { status: 'succeeded', attempts: 1 });
-    await runningJob();
+    cutOff = await runningJob('long');
 
     stack.process.kill('SIGINT');
     await wait(APART_MS);
@@ -87,8 +90,29 @@ it(
   PATIENCE_MS,
 );
 
-async function runningJob(): Promise<string> {
-  const id = await insertJob(stack, 'slow', {});
+it(
+  'CLI-03 a job that a second Ctrl-C ended runs again at the next start and uses no attempt, and a stop waits for it',
+  async () => {
+    stack = await startUp(project, ['--fast-retries']);
+    await untilJob(stack, cutOff, { status: 'running', attempts: 1 });
+    const outcomes = await stack.query('select outcome, error_name from millrace.job_attempts where job_id = $1', [
+      cutOff,
+    ]);
+
+    const code = await stack.stop('SIGTERM');
+
+    expect(outcomes).toEqual([{ outcome: 'snoozed', error_name: 'Interrupted' }]);
+    expect(code).toBe(0);
+    expect(stack.output()).toMatch(
+      new RegExp(`^waiting for long ${cutOff}, at most [45]m .*; Ctrl-C again ends it now`, 'm'),
+    );
+    expect(stack.output()).toMatch(new RegExp(`long ${cutOff} +succeeded +attempt 1`));
+  },
+  PATIENCE_MS,
+);
+
+async function runningJob(jobType = 'slow'): Promise<string> {
+  const id = await insertJob(stack, jobType, {});
   await untilJob(stack, id, { status: 'running' });
   return id;
 }

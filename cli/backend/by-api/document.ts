@@ -3,8 +3,8 @@ import { parseExactly, toJson } from '../../../core/json.ts';
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
-/** Members with these endings are times. */
-type TimeName = `${string}_at` | `${string}_until`;
+/** Members with these endings, and this one, are times. */
+type TimeName = `${string}_at` | `${string}_until` | 'start_by';
 type Value<Name, Given> = Name extends TimeName ? (Given extends string ? Date : Given) : Given;
 
 /** A document of the API in the form of the program: `jobType` for `job_type`, and a Date for each time. */
@@ -23,7 +23,7 @@ export type WithDates<Document> = { readonly [Name in keyof Document]: Value<Nam
 
 export function withDates<Document extends object>(document: Document): WithDates<Document> {
   const members = Object.entries(document).map(([name, value]) => {
-    return [name, /_(at|until)$/.test(name) && typeof value === 'string' ? new Date(value) : value];
+    return [name, /_(at|until)$|^start_by$/.test(name) && typeof value === 'string' ? new Date(value) : value];
   });
   return Object.fromEntries(members) as WithDates<Document>;
 }

@@ -195,6 +195,6 @@ describe('enqueue --watch', () => {
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ id: rows[0].id, deduplicated: false, status: 'cancelled' });
-    expect(stderr).toMatch(/pending\njob \d+ waits: no handler for a is registered; .*\ncancelled\n$/);
+    expect(stderr).toMatch(/pending\njob \d+ waits: no handler for a is registered; .*\ncancelled\njob \d+ was/);
   });
 });

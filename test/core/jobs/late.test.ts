@@ -25,8 +25,8 @@ async function deliverOne(startBy = '10 minutes') {
 describe('a job that has not started by its time', () => {
   it.each([
     [
-      'waits for its run time',
-      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '2 hours'`,
+      'waits for a slot of its handler',
+      `start_by => millrace.clock() + interval '1 hour', run_at => millrace.clock() + interval '1 hour'`,
     ],
     ['has no handler', `start_by => millrace.clock() + interval '1 hour', routing_key => 'none'`],
     ['was enqueued too late', `start_by => '${PAST}'`],
@@ -141,6 +141,22 @@ it('skips late jobs before the dispatcher claims, so that they delay no other jo
 
   expect(claimed).toBe(1);
   expect((await engine.state(fresh)).status).toBe('dispatched');
+});
+
+it('logs how many jobs of each handler it skipped, and the rest of many handlers together', async () => {
+  await engine.sql(`select millrace.enqueue_many((select jsonb_agg(jsonb_build_object(
+    'job_type', 'type_' || least(n, 24), 'routing_key', case when n > 23 then 'eu' else '' end,
+    'start_by', '${PAST}')) from generate_series(1, 1200) n))`);
+  const lines: Record<string, unknown>[] = [];
+  const own = openLog((line) => lines.push(JSON.parse(line)));
+
+  await skipLate({ db: engine.db, log: own, time: systemTime });
+  await skipLate({ db: engine.db, log: own, time: systemTime });
+
+  expect(lines).toHaveLength(21);
+  expect(lines[0]).toMatchObject({ event: 'jobs_skipped', job_type: 'type_24', routing_key: 'eu', jobs: 1177 });
+  expect(lines[1]).toMatchObject({ event: 'jobs_skipped', jobs: 1 });
+  expect(lines[20]).toMatchObject({ event: 'jobs_skipped', jobs: 4 });
 });
 
 it('retries a job that started in time and failed, however late', async () => {
