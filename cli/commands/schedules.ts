@@ -16,6 +16,9 @@ import { addScheduleDelete } from './schedules-delete.ts';
 
 const HEADINGS = ['SCHEDULE', 'HANDLER', 'WHEN', 'ZONE', 'STATE', 'LAST TICK', 'LAST JOB', 'NEXT TICK'];
 
+/** Schedules whose fault a list explains. */
+const MOST_FAULTS = 20;
+
 /** `millrace schedules [list] | next | run | pause | resume | create | delete` */
 export function addSchedules(program: Command): void {
   const schedules = program.command('schedules').description('list, run, pause, resume, create and delete schedules');
@@ -64,6 +67,8 @@ function printNext(found: SeenSchedule): void {
   const { schedule, zone, pausedAt, fault, nextTicks } = found;
   if (fault !== null) printMessage(`${schedule} has no ticks: ${fault}`);
   else if (pausedAt !== null) printMessage(`${schedule} is paused: it enqueues nothing until it is resumed`);
+  // Without ticks, there is nothing to format, and the fault may be the zone.
+  if (nextTicks.length === 0) return;
   const local = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,
     dateStyle: 'short',
@@ -128,8 +133,15 @@ function printSchedules(found: readonly (Schedule | SeenSchedule)[], options: Li
       printMessage('no schedules exist: declare one in a handler file, or see schedules create --help');
     else printTable(HEADINGS, found.map(toRow));
   });
-  const faulty = found.find(({ fault }) => fault !== null);
-  if (faulty && !options.json && !options.jsonl) printMessage(`${faulty.schedule} has no ticks: ${faulty.fault}`);
+  if (!options.json && !options.jsonl) explainFaults(found);
+}
+
+/** Prints why schedules have no ticks; the next command shows the same for one schedule. */
+function explainFaults(found: readonly (Schedule | SeenSchedule)[]): void {
+  const faulty = found.filter(({ fault }) => fault !== null);
+  for (const { schedule, fault } of faulty.slice(0, MOST_FAULTS)) printMessage(`${schedule} has no ticks: ${fault}`);
+  const others = faulty.length - MOST_FAULTS;
+  if (others > 0) printMessage(`${others} more have no ticks: see npx millrace schedules next <schedule>`);
 }
 
 function toRow({ schedule, cron, everySeconds, zone, state, lastTickAt, lastJobId, ...rest }: Schedule) {

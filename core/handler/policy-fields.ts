@@ -97,6 +97,8 @@ export function asObject<T extends object>(field: string, given: T): T {
 export function checkKeys(field: string, given: object, keys: readonly string[]): void {
   const unknown = Object.keys(asObject(field, given)).find((key) => !keys.includes(key));
   if (unknown === undefined) return;
-  const message = `unknown option ${unknown}; the options are ${keys.join(', ')}`;
+  // The options of a handler have no name of their own.
+  const owner = field === 'options' ? '' : `${field.replace(/\(options\)$/, '')}: `;
+  const message = `${owner}unknown option ${unknown}; the options are ${keys.join(', ')}`;
   throw new SettingError(unknown, 'a known option', unknown, message);
 }

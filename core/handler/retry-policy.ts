@@ -43,10 +43,14 @@ export const retry = {
       throw new SettingError('retry.schedule(delays)', "a list of delays, such as ['1m', '5m']", delays);
     }
     const list = delays.map((delay, index) => delaySeconds(delay, `retry.schedule(delays[${index}])`));
-    return { kind: 'schedule', delays: list, ...extras(options, 0) };
+    return { kind: 'schedule', delays: list, ...extras('retry.schedule', options, [], 0) };
   },
   fixed(delay: Duration, options: RetryOptions = {}): RetryPolicy {
-    return { kind: 'fixed', delay: delaySeconds(delay, 'retry.fixed(delay)'), ...extras(options, 0) };
+    return {
+      kind: 'fixed',
+      delay: delaySeconds(delay, 'retry.fixed(delay)'),
+      ...extras('retry.fixed', options, [], 0),
+    };
   },
   linear(given: LinearOptions): RetryPolicy {
     const { base, step, max = '12h', ...options } = asObject('retry.linear(options)', given);
@@ -55,7 +59,7 @@ export const retry = {
       base: delaySeconds(base, 'retry.linear(base)'),
       step: delaySeconds(step, 'retry.linear(step)'),
       max: delaySeconds(max, 'retry.linear(max)'),
-      ...extras(options, 0),
+      ...extras('retry.linear', options, ['base', 'step', 'max'], 0),
     };
   },
   exponential(given: ExponentialOptions): RetryPolicy {
@@ -68,7 +72,7 @@ export const retry = {
       base: delaySeconds(base, 'retry.exponential(base)'),
       factor,
       max: delaySeconds(max, 'retry.exponential(max)'),
-      ...extras(options, 0.2),
+      ...extras('retry.exponential', options, ['base', 'factor', 'max'], 0.2),
     };
   },
   /**
@@ -167,8 +171,9 @@ function delaySeconds(delay: Duration, field: string): number {
   throw new SettingError(field, 'at most 365d', delay);
 }
 
-function extras(options: RetryOptions, defaultJitter: number) {
-  checkKeys('retry options', options, EXTRAS);
+/** @param own the options of the builder `name` besides those of every builder; the caller has removed them. */
+function extras(name: string, options: RetryOptions, own: readonly string[], defaultJitter: number) {
+  checkKeys(`${name}(options)`, options, [...own, ...EXTRAS]);
   const { jitter = defaultJitter, retryOn, deadLetterOn } = options;
   checkExtras({ jitter, retryOn, deadLetterOn }, 'retry ');
   return {

@@ -87,8 +87,14 @@ export function readSchedule(
   try {
     return specOf(schedule, address, options);
   } catch (error) {
-    throw error instanceof SettingError ? error.at(place) : error;
+    throw error instanceof SettingError ? placed(error, place) : error;
   }
+}
+
+/** An unknown option has no value: only the name of the schedule precedes its message. */
+function placed(error: SettingError, place: string): SettingError {
+  if (place === '' || !error.message.startsWith('unknown option')) return error.at(place);
+  return new SettingError(`${place}${error.field}`, '', '', `${place.replace(/\.$/, '')}: ${error.message}`);
 }
 
 function specOf(schedule: string, { jobType, routingKey }: HandlerAddress, options: ScheduleOptions): ScheduleSpec {

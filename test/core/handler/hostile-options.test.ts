@@ -96,9 +96,27 @@ describe('a builder', () => {
     ['schedule of nothing', () => retry.schedule(undefined as never), /^retry\.schedule\(delays\): expected a list/],
     ['linear of nothing', () => retry.linear(undefined as never), /^retry\.linear\(options\): expected an object/],
     ['exponential of a number', () => retry.exponential(5 as never), /^retry\.exponential\(options\): expected an/],
-    ['options that are a number', () => retry.fixed('1m', 0.2 as never), /^retry options: expected an object/],
-    ['a mistyped option', () => retry.fixed('1m', { jiter: 0.2 } as never), /^unknown option jiter; the options are/],
-    ['a mistyped option of linear', () => retry.linear({ base: 1, step: 1, maxx: 2 } as never), /^unknown option maxx/],
+    ['options that are a number', () => retry.fixed('1m', 0.2 as never), /^retry.fixed\(options\): expected an object/],
+    [
+      'a mistyped option',
+      () => retry.fixed('1m', { jiter: 0.2 } as never),
+      /^retry.fixed: unknown option jiter; the options are jitter, retryOn, deadLetterOn$/,
+    ],
+    [
+      'a mistyped option of linear',
+      () => retry.linear({ base: 1, step: 1, maxx: 2 } as never),
+      /^retry.linear: unknown option maxx; the options are base, step, max, jitter,/,
+    ],
+    [
+      'a mistyped option of exponential',
+      () => retry.exponential({ base: 1, min: 3 } as never),
+      /^retry.exponential: unknown option min; the options are base, factor, max, jitter, retryOn, deadLetterOn$/,
+    ],
+    [
+      'a mistyped option of schedule',
+      () => retry.schedule([1], { max: 3 } as never),
+      /^retry.schedule: unknown option max; the options are jitter, retryOn, deadLetterOn$/,
+    ],
     ['jitter as text', () => retry.fixed('1m', { jitter: '0.5' as never }), /^retry jitter: expected a number/],
     [
       'one error class in place of a list',
