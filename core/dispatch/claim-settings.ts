@@ -5,8 +5,8 @@ import { SettingError } from '../errors.ts';
 export const CLAIM_LIMITS = [1, 10_000] as const;
 export const CLAIM_LIMIT = 1000;
 /** Bounds of the pause between two rounds, in seconds, and its default. A longer pause would delay rescue. */
-export const POLL_BOUNDS = [0.1, 60] as const;
-export const POLL_INTERVAL = '1s';
+const POLL_BOUNDS = [0.1, 60] as const;
+const POLL_INTERVAL = '1s';
 
 /** Checks the pause between two rounds, in seconds. @throws SettingError that names `field` */
 export function checkPollInterval(field: string, seconds: number): number {
