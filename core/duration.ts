@@ -36,3 +36,8 @@ function parse(text: string): number {
   const unit = DURATION.exec(text.trim())?.[2];
   return unit === undefined ? Number.NaN : Number.parseFloat(text) * SECONDS[unit as keyof typeof SECONDS];
 }
+
+/** Returns seconds for a reader: three digits, or whole seconds from a thousand on. */
+export function roughly(seconds: number): string {
+  return `${seconds < 1000 ? Number(seconds.toPrecision(3)) : Math.round(seconds)} s`;
+}

@@ -360,13 +360,14 @@ begin
   raise exception 'the status, attempts, claim and times of a job are changed by functions only'
     using errcode = 'object_not_in_prerequisite_state',
       hint = 'select millrace.retry(id) makes a failed or dead job due now, select millrace.cancel(id) cancels a job. '
-        'An update can change payload, priority, run_at, max_attempts, unique_key and group_key of an unfinished job.';
+        'An update can change payload, priority, run_at, start_by, max_attempts, unique_key and group_key of an '
+        'unfinished job.';
 end $$;
 revoke execute on function millrace.refuse_change() from public;
 create trigger refuse_update
   before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
     message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect, job_type, routing_key, result,
-    created_at
+    progress, created_at
   on millrace.jobs for each statement execute function millrace.refuse_change();
 create trigger refuse_delete before delete on millrace.jobs
   for each statement execute function millrace.refuse_change();

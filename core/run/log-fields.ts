@@ -1,3 +1,4 @@
+import { roughly } from '../duration.ts';
 import { type HandlerAddress, handlerName, queueNameOf } from '../handler/naming.ts';
 import { errorField, type LogFields } from '../log.ts';
 import type { LogEvent } from '../log-table.ts';
@@ -50,7 +51,7 @@ export function logOutcome(
   const delay = again && 'delaySeconds' in outcome ? outcome.delaySeconds : undefined;
   const error = 'error' in outcome ? outcome.error : undefined;
   const reason = error === undefined ? '' : `: ${startOf(`${error.name}: ${error.message}`, LONGEST_REASON)}`;
-  const next = delay === undefined ? '' : ` Due again in ${Number(delay.toPrecision(3))} s.`;
+  const next = delay === undefined ? '' : ` Due again in ${roughly(delay)}.`;
   const fields = {
     message: `${handlerName(definition)} ${words} on attempt ${number}/${max}${reason}.${next}`,
     ...deliveryFields(delivery),

@@ -1,3 +1,4 @@
+import { roughly } from '../../core/duration.ts';
 import { oneLine } from '../../core/text.ts';
 import type { RunnerEvent } from '../lambda/specs.ts';
 import { engineSentence } from './engine-lines.ts';
@@ -95,13 +96,13 @@ function sentence(log: LogLine): string {
     case 'job_succeeded':
       return `succeeded    ${attempt}  ${log.duration_ms} ms`;
     case 'job_failed':
-      return `failed       ${attempt}  ${error}  (retry in ${roughly(log.retry_delay_s)})`;
+      return `failed       ${attempt}  ${error}  (retry in ${delayOf(log)})`;
     case 'job_dead_letter':
       return `dead letter  ${attempt}  ${error}${showHint(log)}`;
     case 'attempt_rescued':
       return `lost         ${attempt}  ${log.reason}  (request ${log.attempt_request_id})`;
     case 'job_snoozed':
-      return `snoozed      ${error}  (retry in ${roughly(log.retry_delay_s)})`;
+      return `snoozed      ${error}  (retry in ${delayOf(log)})`;
     case 'job_skipped':
       return `skipped      ${attempt}  ${error}`.trimEnd();
     case 'job_cancelled':
@@ -120,8 +121,8 @@ function showHint({ job_id }: LogLine): string {
   return typeof job_id === 'string' && /^\d{1,19}$/.test(job_id) ? `  (npx millrace jobs show ${job_id})` : '';
 }
 
-function roughly(seconds: unknown): string {
-  return typeof seconds === 'number' ? `${Number(seconds.toPrecision(3))} s` : 'a while';
+function delayOf({ retry_delay_s: delay }: LogLine): string {
+  return typeof delay === 'number' ? roughly(delay) : 'a while';
 }
 
 /** Describes an event that a handler logs, or an event that has no sentence. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { seconds } from '../../core/duration.ts';
+import { roughly, seconds } from '../../core/duration.ts';
 
 it.each([
   ['500ms', 0.5],
@@ -72,4 +72,14 @@ it('returns a finite number that is not negative, or throws a SettingError, for 
       expect(value).toBeLessThan(Number.POSITIVE_INFINITY);
     }),
   );
+});
+
+it.each([
+  [0.123_456, '0.123 s'],
+  [59.96, '60 s'],
+  [999, '999 s'],
+  [1234.6, '1235 s'],
+  [31_536_000, '31536000 s'],
+])('prints %s seconds as %s', (given, printed) => {
+  expect(roughly(given)).toBe(printed);
 });
