@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { suggestName } from '../core/handler/other-words.ts';
 import { jsonPointer } from '../core/json.ts';
 import type { JsonBody } from './json-body.ts';
 import { type Fault, type Faults, faultAt, invalid, joinFaults, MOST_ERRORS, Problem } from './problem.ts';
@@ -34,7 +35,7 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
   const results = parts.map((part) => ({ ...part, result: part.schema?.safeParse(part.value) }));
   const faults = joinFaults([
     repeatedParameters(shape, query),
-    ...results.map((part) => toFaults(part.in, part.result?.error)),
+    ...results.map((part) => toFaults(part.in, part.result?.error, [], namesOf(part.schema))),
   ]);
   if (faults.total > 0) throw invalid(faults);
   const [path, queried, body] = results.map(({ result }) => result?.data);
@@ -43,15 +44,29 @@ export function parseRequest(route: Route, { params, query, json }: RawRequest):
 
 const NOTHING = z.strictObject({});
 
-/** Returns the faults of a schema error with their JSON pointers; `above` is the path to the parsed value. */
-export function toFaults(place: Fault['in'], error: z.ZodError | undefined, above: PropertyKey[] = []): Faults {
+/** Returns the members that a schema knows. */
+export function namesOf(schema: unknown): readonly string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/**
+ * Returns the faults of a schema error with their JSON pointers; `above` is the path to the parsed value, and `names`
+ * are the members that its schema knows.
+ */
+export function toFaults(
+  place: Fault['in'],
+  error: z.ZodError | undefined,
+  above: readonly PropertyKey[] = [],
+  names: readonly string[] = [],
+): Faults {
   const shown: Fault[] = [];
   let total = 0;
   for (const issue of error?.issues ?? []) {
     const isUnknown = issue.code === 'unrecognized_keys';
     const paths = isUnknown ? issue.keys.map((key) => [key]) : [[]];
-    const detail = isUnknown ? 'is unknown' : issue.message;
+    const known = issue.path.length === 0 ? names : [];
     for (const path of paths.slice(0, MOST_ERRORS - shown.length)) {
+      const detail = isUnknown ? `is unknown${suggestName(`${path[0]}`, known)}` : issue.message;
       shown.push(faultAt(place, jsonPointer([...above, ...issue.path, ...path]), detail));
     }
     total += paths.length;

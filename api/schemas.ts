@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { SCOPES } from '../core/access/scopes.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED, keyedAddress } from '../core/handler/naming.ts';
-import { LARGEST_ID } from '../core/job.ts';
+import { suggestStatus } from '../core/handler/other-words.ts';
+import { LARGEST_ID, STATUSES } from '../core/job.ts';
 import { isStorable } from '../core/text.ts';
 import { isInYears } from '../core/time.ts';
 import { MOST_SKIPPED } from './paging.ts';
@@ -47,16 +48,9 @@ export const Words = z
   .refine(isStorable, 'contains a NUL or half a surrogate pair')
   .meta({ maxLength: 500 });
 
-export const Status = z.enum([
-  'pending',
-  'dispatched',
-  'running',
-  'failed',
-  'dead_letter',
-  'succeeded',
-  'skipped',
-  'cancelled',
-]);
+export const Status = z.enum(STATUSES, {
+  error: ({ input }) => `expected one of ${STATUSES.join(', ')}${suggestStatus(input)}`,
+});
 
 /** Returns the schema of a whole number; its error states the bounds. */
 export function wholeNumber(least: number, most: number) {

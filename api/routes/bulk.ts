@@ -4,7 +4,7 @@ import { type InsertedJob, insertJobs } from '../../core/jobs/enqueue.ts';
 import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { JsonBody } from '../json-body.ts';
 import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
-import { toFaults } from '../parse-request.ts';
+import { namesOf, toFaults } from '../parse-request.ts';
 import { type Faults, invalid, invalidBody, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 
@@ -84,7 +84,7 @@ async function checkAll(known: KnownHandlers, jobs: readonly unknown[], json: Js
     const path = ['jobs', index];
     const parsed = BulkJob.safeParse(job);
     if (!parsed.success) {
-      checked.push({ errors: toFaults('body', parsed.error, path) });
+      checked.push({ errors: toFaults('body', parsed.error, path, namesOf(BulkJob)) });
       continue;
     }
     const verdict = await checkNewJob(known, parsed.data, json, path);

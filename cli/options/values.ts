@@ -2,12 +2,12 @@ import { InvalidArgumentError } from 'commander';
 import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
 import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
+import { suggestStatus } from '../../core/handler/other-words.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
-import { isId, type JobStatus, LIVE_STATUSES } from '../../core/job.ts';
+import { isId, type JobStatus, STATUSES } from '../../core/job.ts';
 import { ALL_KEYS } from '../../core/jobs/enqueue-options.ts';
 import { isInYears } from '../../core/time.ts';
 
-export const STATUSES: readonly JobStatus[] = [...LIVE_STATUSES, ...(['succeeded', 'skipped', 'cancelled'] as const)];
 /** A longer duration is a mistake, and Postgres has no time before 4713 BC. */
 const LONGEST_DAYS = 36_500;
 const ISO = /^\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):?[0-5]\d))?$/;
@@ -58,7 +58,9 @@ function jobName(text: string): string {
 export function statuses(text: string, before: readonly JobStatus[] = []): JobStatus[] {
   const found = text.split(',').map((name) => {
     const status = STATUSES.find((one) => one === name.trim());
-    if (status === undefined) throw new InvalidArgumentError(`Expected one of ${STATUSES.join(', ')}.`);
+    if (status === undefined) {
+      throw new InvalidArgumentError(`Expected one of ${STATUSES.join(', ')}${suggestStatus(name.trim()) || '.'}`);
+    }
     return status;
   });
   return [...before, ...found];

@@ -2,6 +2,7 @@ import { DURATION, type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
 import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
+import { otherWord } from '../handler/other-words.ts';
 import { whole } from '../handler/whole.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
@@ -136,7 +137,7 @@ export function checkNames(options: object, place: string): void {
   const known =
     unknown === 'routingKey'
       ? "the handler's definition has the routing key, and enqueueAll enqueues for all deployed handlers of its job type"
-      : `the options are ${NAMES.join(', ')}`;
+      : `the options are ${NAMES.join(', ')}${otherWord(unknown, NAMES)}`;
   const message = `${place}${unknown}: unknown option; ${known}`;
   throw new SettingError(`${place}${unknown}`, 'a known option', unknown, message);
 }

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { STATUSES } from '../../../cli/options/values.ts';
 import { ROLES, SCOPES } from '../../../core/access/scopes.ts';
+import { STATUSES } from '../../../core/job.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { runCli } from '../run-cli.ts';
 

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineHandler } from '../../../core/handler/handler.ts';
+import { otherWord, suggestName, suggestStatus } from '../../../core/handler/other-words.ts';
+import { LIVE_STATUSES } from '../../../core/job.ts';
+import { checkNames } from '../../../core/jobs/enqueue-options.ts';
+import { openApi } from '../../api/world.ts';
+import { runCli } from '../../cli/run-cli.ts';
+
+const COLUMNS = ['job_type', 'payload', 'run_at', 'max_attempts', 'unique_key', 'group_key', 'priority'];
+
+describe('a name of another job system', () => {
+  it.each([
+    ['max_retries', '; did you mean max_attempts, which counts the first attempt too?'],
+    ['maxRetries', '; did you mean max_attempts, which counts the first attempt too?'],
+    ['queue-name', '; did you mean job_type?'],
+    ['args', '; did you mean payload?'],
+    ['SCHEDULED_AT', '; did you mean run_at?'],
+    ['singletonKey', '; did you mean unique_key?'],
+    ['claim_timeout', ''],
+    ['colour', ''],
+  ])('is answered with our word: %s', (given, answer) => {
+    expect(otherWord(given, COLUMNS)).toBe(answer);
+  });
+
+  it('is answered with a similar name if it is only misspelt', () => {
+    expect(suggestName('prioity', COLUMNS)).toBe('; did you mean priority?');
+    expect(suggestName('constructor', COLUMNS)).toBe('');
+  });
+});
+
+describe('a status of another job system', () => {
+  it.each([
+    ['success', 'succeeded'],
+    ['delivered', 'succeeded'],
+    ['queued', 'pending'],
+    ['in_progress', 'running'],
+    ['retrying', 'failed'],
+    ['dead', 'dead_letter'],
+    ['canceled', 'cancelled'],
+    ['suceeded', 'succeeded'],
+  ])('is answered with ours: %s', (given, ours) => {
+    expect(suggestStatus(given)).toBe(`; did you mean ${ours}?`);
+  });
+
+  it.each(['', 'x', 7, null, '__proto__', ...LIVE_STATUSES.map((one) => `${one} ${one}`)])(
+    'may be no word: %j',
+    (given) => {
+      expect(suggestStatus(given)).toBe('');
+    },
+  );
+});
+
+describe('every door answers with our word', () => {
+  it.each([
+    ['retries', 'did you mean maxAttempts, which counts the first attempt too?'],
+    ['claimTimeout', 'did you mean timeout, from which the lease of a claim follows?'],
+    ['pollInterval', 'one dispatcher polls for all handlers: set MILLRACE_POLL_INTERVAL, or pollInterval of the stage'],
+    ['handler', 'did you mean run?'],
+  ])('defineHandler: %s', (name, answer) => {
+    const options = { jobType: 'mail', payload: z.object({}), run: async () => undefined, [name]: 3 };
+
+    expect(() => defineHandler(options)).toThrow(`unknown option ${name}; the options are`);
+    expect(() => defineHandler(options)).toThrow(answer);
+  });
+
+  it('enqueue: maxRetries', () => {
+    expect(() => checkNames({ maxRetries: 3 }, '')).toThrow(
+      'did you mean maxAttempts, which counts the first attempt too?',
+    );
+  });
+
+  it('the API and the command line', async () => {
+    const { ask } = await openApi();
+
+    const job = await ask('/jobs', { method: 'POST', body: { job_type: 'mail', max_retries: 3 } });
+    const bulk = await ask('/jobs/bulk', { method: 'POST', body: { jobs: [{ job_type: 'mail', data: {} }] } });
+    const list = await ask('/admin/jobs?status=success');
+    const command = await runCli(['jobs', 'list', '--status', 'success']);
+
+    const [unknown] = job.body.errors;
+    expect(unknown).toMatchObject({
+      pointer: '/max_retries',
+      detail: expect.stringContaining('did you mean max_attempts'),
+    });
+    expect(JSON.stringify(bulk.body)).toContain('is unknown; did you mean payload?');
+    expect(JSON.stringify(list.body)).toContain('cancelled; did you mean succeeded?');
+    expect(command.stderr).toContain('did you mean succeeded?');
+  });
+});
