@@ -40,7 +40,7 @@ export function addEnqueue(program: Command): void {
     .option('--in <duration>', 'delay until the earliest start, such as 5m', duration)
     .option(
       '--start-by <when>',
-      'skip the job if it has not started by this time, or within this time when due',
+      'skip the job if it has not started by this time, or within this duration after it becomes due',
       timeOrDuration,
     )
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))

@@ -31,7 +31,7 @@ export function addMail(program: Command): void {
     .action(action(show));
   mail
     .command('stop')
-    .description('reject all mail, to see jobs fail and retry')
+    .description('reject all mail, to test how jobs fail and are retried')
     .addHelpText('after', examples('mail stop'))
     .action(action((options: GlobalOptions) => turn(options, false)));
   mail

@@ -5,7 +5,7 @@ import { SettingError } from '../../core/errors.ts';
 const PACKAGE = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
 /**
- * Refuses a bundle whose packages load machine code at run time: such a package is a folder of files, and its machine
+ * Refuses a bundle whose packages load native code at run time: such a package is a folder of files, and its machine
  * code is for the platform of this machine.
  * @param inputs paths of the files in the bundle
  * @throws SettingError that names the packages
@@ -21,7 +21,7 @@ export function refuseMachineCode(inputs: Iterable<string>, folder: string): voi
   if (found.size === 0) return;
   const names = [...found].sort();
   const list = names.map((name) => `'${name}'`).join(', ');
-  const message = `nativeModules: ${names.join(', ')} contains machine code: add nativeModules: [${list}] to the handler`;
+  const message = `nativeModules: ${names.join(', ')} contains native code: add nativeModules: [${list}] to the handler`;
   throw new SettingError('nativeModules', '', undefined, message);
 }
 

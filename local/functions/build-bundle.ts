@@ -24,7 +24,7 @@ export interface Bundle {
 /**
  * Bundles one function as a deployment does.
  * @throws BundleError with file and line if a source does not compile
- * @throws SettingError if the bundle would need machine code that `nativeModules` does not name
+ * @throws SettingError if the bundle would need native code that `nativeModules` does not name
  */
 export async function buildBundle({ entry, outFile, alias = {}, nativeModules = [] }: BundleRequest): Promise<Bundle> {
   try {

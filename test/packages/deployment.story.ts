@@ -142,12 +142,12 @@ it('refuses a schedule whose payload the schema refuses', async () => {
   expect(stderr).toContain('jobs/remind.ts: schedules.nightly-reminders.');
 });
 
-it('refuses a handler with machine code that nativeModules does not list', async () => {
+it('refuses a handler with native code that nativeModules does not list', async () => {
   const resize = HANDLER.replace('send_invoice', 'resize').replace('nightly-invoices', 'nightly-images');
   const sharp = resize.replace('@/price', 'sharp').replace('{ price }', 'price');
   await writeFile(join(project, 'jobs/resize.ts'), sharp);
 
   const { stderr } = await synthesise('cdk.mjs', 'millrace-dev', { stage: 'dev' });
 
-  expect(stderr).toContain('nativeModules: sharp contains machine code');
+  expect(stderr).toContain('nativeModules: sharp contains native code');
 });

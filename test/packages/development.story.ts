@@ -156,10 +156,10 @@ it('an error in an imported module is reported with its line, and its correction
   await eventually(() => expect(stack.output().slice(before)).toContain('send_invoice was reloaded'));
 });
 
-it('a handler with machine code that nativeModules does not list is refused, and runs once it is listed', async () => {
+it('a handler with native code that nativeModules does not list is refused, and runs once it is listed', async () => {
   await writeFile(join(project, 'jobs/resize.js'), RESIZE(''));
   await eventually(() =>
-    expect(stack.output()).toContain('jobs/resize.js: nativeModules: sharp contains machine code'),
+    expect(stack.output()).toContain('jobs/resize.js: nativeModules: sharp contains native code'),
   );
 
   await writeFile(join(project, 'jobs/resize.js'), RESIZE(`nativeModules: ['sharp'],`));

@@ -29,12 +29,12 @@ it.each<[string, string, Record<string, object | string>]>([
 ])('refuses a package with %s', async (_what, name, files) => {
   const folder = await projectOf(files);
 
-  const sentence = `nativeModules: ${name} contains machine code: add nativeModules: ['${name}'] to the handler`;
+  const sentence = `nativeModules: ${name} contains native code: add nativeModules: ['${name}'] to the handler`;
   expect(() => refuseMachineCode([`node_modules/${name}/index.js`, 'jobs/a.ts'], folder)).toThrow(sentence);
   expect(() => refuseMachineCode([join(folder, `node_modules/${name}/index.js`)], '/elsewhere')).toThrow(sentence);
 });
 
-it('accepts packages without machine code, whatever their own packages contain', async () => {
+it('accepts packages without native code, whatever their own packages contain', async () => {
   const folder = await projectOf({
     'plain/package.json': { optionalDependencies: { absent: '1.0.0' } },
     'plain/node_modules/fast/fast.node': '',
