@@ -58,7 +58,7 @@ export function addEnqueue(program: Command): void {
     )
     .option(
       '--watch',
-      "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped, cancelled or is dead; not with --routing-key '*'",
+      "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped or cancelled, or is dead; not with --routing-key '*'",
     )
     .addHelpText(
       'after',

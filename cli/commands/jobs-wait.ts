@@ -21,7 +21,7 @@ export function addJobsWait(jobs: Command): void {
     .command('wait')
     .argument('<id...>', 'job ids', jobIds)
     .description(
-      'wait until every job has ended; exit code 0 if all succeeded, 1 if any was skipped, cancelled or is dead, 8 after ' +
+      'wait until every job has ended; exit code 0 if all succeeded, 1 if any was skipped or cancelled, or is dead, 8 after ' +
         'the timeout',
     )
     .option('--timeout <duration>', 'maximum wait', duration, '5m')

@@ -55,5 +55,5 @@ it.each([
   const { stdout } = await cli(...args, '--help');
 
   const text = stdout.replaceAll(/\s+/g, ' ');
-  expect(text).toMatch(/exit code 0 if (it|all) succeeded, 1 if (it|any) was skipped, cancelled or is dead/);
+  expect(text).toMatch(/exit code 0 if (it|all) succeeded, 1 if (it|any) was skipped or cancelled, or is dead/);
 });
