@@ -158,9 +158,7 @@ it('an error in an imported module is reported with its line, and its correction
 
 it('a handler with native code that nativeModules does not list is refused, and runs once it is listed', async () => {
   await writeFile(join(project, 'jobs/resize.js'), RESIZE(''));
-  await eventually(() =>
-    expect(stack.output()).toContain('jobs/resize.js: nativeModules: sharp contains native code'),
-  );
+  await eventually(() => expect(stack.output()).toContain('jobs/resize.js: nativeModules: sharp contains native code'));
 
   await writeFile(join(project, 'jobs/resize.js'), RESIZE(`nativeModules: ['sharp'],`));
   await eventually(() => expect(stack.output()).toContain('resize was added'));
