@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -118,11 +118,13 @@ it('millrace dev refuses a folder that is not a project, and creates nothing in 
   );
 });
 
-/** Listens on the port that SQS had at the last start. */
+/** Takes a port, and records it as the one that SQS had at the last start: another project may hold the real one. */
 async function holdPortOfSqs(): Promise<number> {
-  const { sqs } = JSON.parse(await readFile(join(project.folder, '.millrace/ports.json'), 'utf8'));
-  const server = createServer().listen(sqs, '127.0.0.1');
+  const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return sqs;
+  const { port } = server.address() as AddressInfo;
+  const path = join(project.folder, '.millrace/ports.json');
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), sqs: port }));
+  return port;
 }
