@@ -66,7 +66,9 @@ describe('a key that another key creates', () => {
 
     const asked = create(secret);
     await eventually(async () => {
-      const { rows } = await pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+      const { rows } = await pool.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
       expect(rows.length).toBeGreaterThan(0);
     });
     await client.query('commit');

@@ -171,7 +171,9 @@ describe('the API with a failing database', () => {
   it('keeps its connection after an error response', async () => {
     const app = appOn(runtimeUrl);
     const pid = async () => {
-      const { rows } = await pool.query("select pid from pg_stat_activity where application_name = 'trouble'");
+      const { rows } = await pool.query(
+        "select pid from pg_stat_activity where datname = current_database() and application_name = 'trouble'",
+      );
       return rows.map((row) => row.pid as number);
     };
     await askApp(app, '/admin/jobs');

@@ -109,7 +109,9 @@ describe('failed_jobs', () => {
 
     const second = pool.query('delete from millrace.failed_jobs where id = $1', [rows[0].id]);
     await eventually(async () => {
-      const waiting = await engine.pool.query("select from pg_stat_activity where wait_event_type = 'Lock'");
+      const waiting = await engine.pool.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
       expect(waiting.rows.length).toBeGreaterThan(0);
     });
     await first.query('commit');

@@ -166,7 +166,9 @@ describe('CLI-01: millrace', () => {
   it('exits with 130 when it is interrupted', async () => {
     const { process: child, ended } = startCli(['sql', 'select pg_sleep(30)'], { env: { DATABASE_URL: database.url } });
     await eventually(async () => {
-      const { rows } = await database.pool.query(`select from pg_stat_activity where query = 'select pg_sleep(30)'`);
+      const { rows } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and query = 'select pg_sleep(30)'`,
+      );
       expect(rows).toHaveLength(1);
     });
 

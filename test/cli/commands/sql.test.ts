@@ -115,7 +115,9 @@ describe('sql at Ctrl-C', () => {
     await holder.query('begin; lock table notes');
     const { process: child, ended } = startCli(['sql', text], { env: { DATABASE_URL: database.url } });
     await eventually(async () => {
-      const { rows } = await database.pool.query(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+      const { rows } = await database.pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
       expect(rows).toHaveLength(1);
     });
     child.kill('SIGINT');

@@ -159,7 +159,8 @@ describe('Ctrl-C', () => {
     child.kill('SIGINT');
     await eventually(async () => {
       const { rows } = await pool.query(
-        `select from pg_stat_activity where application_name = 'millrace-cli' and wait_event_type = 'Lock'`,
+        `select from pg_stat_activity
+           where datname = current_database() and application_name = 'millrace-cli' and wait_event_type = 'Lock'`,
       );
       expect(rows).toHaveLength(1);
     });

@@ -25,7 +25,8 @@ it.each([
   await eventually(async () => {
     // The session is also idle for a moment after its `begin`, before it has locked a row.
     const { rows } = await pool.query(`select from pg_stat_activity
-      where application_name = 'vanished' and state = 'idle in transaction' and query not like 'begin%'`);
+      where datname = current_database() and application_name = 'vanished'
+        and state = 'idle in transaction' and query not like 'begin%'`);
     expect(rows).toHaveLength(1);
   });
   const meanwhile = await claim(db, 10);

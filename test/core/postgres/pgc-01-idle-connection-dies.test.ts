@@ -17,9 +17,11 @@ describe('PGC-01', () => {
       const pid = async () => (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
       const before = await pid();
 
-      await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-        `pgc-01-${name}`,
-      ]);
+      await pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name = $1`,
+        [`pgc-01-${name}`],
+      );
       await eventually(() => expect(log.events('database_connection_lost')).toHaveLength(1));
       const after = await pid();
 
@@ -36,7 +38,8 @@ describe('PGC-01', () => {
     const busy = db.query('select pg_sleep(30)').catch((error: unknown) => error);
     await eventually(async () => {
       const { rows } = await pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pgc-01-busy' and query like '%sleep%'`,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and application_name = 'pgc-01-busy' and query like '%sleep%'`,
       );
       expect(rows).toHaveLength(1);
     });

@@ -76,7 +76,9 @@ describe('a login from a secret', () => {
     const db = open();
     await db.query(WHO);
     await changePassword('second');
-    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'runtime'`);
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'runtime'`,
+    );
     const rest = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
 
     const { rows } = await db.query(WHO);

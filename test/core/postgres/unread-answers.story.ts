@@ -79,7 +79,11 @@ it.skipIf(process.platform !== 'linux').each([
   const requests = claimed.map(({ id, claimNo }) => ({ epoch, jobId: id, claimNo, messageId: id, sentAt: 1 }));
   const vanished = openDatabase({ connectionString: url, max: 1, name: 'vanished', log });
   const sessions = async () =>
-    (await pool.query(`select wait_event from pg_stat_activity where application_name = 'vanished'`)).rows;
+    (
+      await pool.query(
+        `select wait_event from pg_stat_activity where datname = current_database() and application_name = 'vanished'`,
+      )
+    ).rows;
 
   void start(vanished, {
     jobType: 'mail',

@@ -29,7 +29,8 @@ it('a start ends a backend of the killed server that is too busy to notice', asy
   const first = await start(await newFolder());
   const client = await createClient(first.url);
   const busy = client.query('select count(*) from generate_series(1, 1e11::bigint)').catch((error: Error) => error);
-  const active = "select count(*) from pg_stat_activity where state = 'active' and query like '%generate_series%1e11%'";
+  const active = `select count(*) from pg_stat_activity
+    where datname = current_database() and state = 'active' and query like '%generate_series%1e11%'`;
   await eventually(async () => expect(await ask(first.url, `${active} and pid <> pg_backend_pid()`)).toBe('1'));
   process.kill(first.pid, 'SIGKILL');
   await first.exited;

@@ -6,6 +6,7 @@ import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra }
 import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
+import { ownSessions } from './own-sessions.ts';
 import { roomDirection } from './rooms.ts';
 import { RULES } from './rules.ts';
 import { fileLines, lineColumns } from './sizes.ts';
@@ -91,6 +92,8 @@ const PLANTED: Case[] = [
   [modeWords, 'core/local-queue.ts', ''],
   [elapsedTime, 'test/core/claim.test.ts', 'expect(performance.now() - begun).toBeLessThan(80);'],
   [elapsedTime, 'test/life/kill.story.ts', 'const took = Date.now() - begun;'],
+  [ownSessions, 'test/core/claim.test.ts', "f('select pid from pg_stat_activity where application_name = $1');"],
+  [ownSessions, 'test/core/claim.test.ts', 'f(`select pid from pg_stat_activity`, [`datname`]);'],
 ];
 
 it.each(PLANTED.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name" rejects $path: $text', (planted) => {
@@ -160,6 +163,7 @@ const RIGHT: Case[] = [
   [elapsedTime, 'test/core/claim.test.ts', 'const since = Date.now() - 3_600_000;'],
   [loopbackServers, 'local/sqs/server.ts', 'const server = await listenOnLoopback(0, answer);'],
   [elapsedTime, 'test/support/eventually.ts', 'const deadline = performance.now() + timeout;'],
+  [ownSessions, 'test/core/claim.test.ts', 'f(`select from pg_stat_activity\nwhere datname = current_database()`);'],
 ];
 
 it.each(RIGHT.map(([rule, path, text]) => ({ rule, path, text })))('"$rule.name" accepts $path: $text', (right) => {

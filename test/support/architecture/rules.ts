@@ -5,6 +5,7 @@ import { importDirection, importSuffix, keptApart, moduleOwner, noFetchInInfra }
 import { loopbackServers } from './listeners.ts';
 import { modeWords } from './mode-words.ts';
 import { bannedNames, kebabCase } from './names.ts';
+import { ownSessions } from './own-sessions.ts';
 import { roomDirection } from './rooms.ts';
 import { fileLines, lineColumns } from './sizes.ts';
 import type { Rule } from './source-file.ts';
@@ -33,4 +34,5 @@ export const RULES: readonly Rule[] = [
   terminalWriter,
   modeWords,
   elapsedTime,
+  ownSessions,
 ];
