@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { DURATION } from '../core/duration.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
+import { TARGET } from '../core/handler/definition.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
-import { type HandlerAddress, handlerName, toAddress } from '../core/handler/naming.ts';
+import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../core/handler/naming.ts';
 import { checkPayloadText } from '../core/handler/payload.ts';
 import { checkPayloadForAll, type NamedSchema } from '../core/handler/payload-for-all.ts';
 import { ALL_KEYS, checkOptions, type NewJob } from '../core/jobs/enqueue-options.ts';
@@ -13,6 +14,10 @@ import type { JsonBody } from './json-body.ts';
 import { type Fault, type Faults, faultAt, oneFault } from './problem.ts';
 import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from './schemas.ts';
 
+const HandlerName = z
+  .string()
+  .regex(TARGET, 'expected the name of a handler, such as report_failure, or an empty string for none')
+  .max(LONGEST_NAME, `expected at most ${LONGEST_NAME} characters`);
 const Key = Words.meta({ description: '1 to 500 characters.' });
 
 const EXAMPLE = {
@@ -44,6 +49,9 @@ export const NewJobBody = z
     }),
     group_key: Key.optional().meta({
       description: 'Jobs with different group keys share the handler fairly (the SQS message group).',
+    }),
+    on_dead_letter: HandlerName.optional().meta({
+      description: "Handler of the job that is enqueued if this one becomes a dead letter. Default: the handler's.",
     }),
   })
   .refine(({ run_at, delay }) => run_at === undefined || delay === undefined, {
@@ -166,6 +174,7 @@ function toNewJob(
     maxAttempts: body.max_attempts,
     uniqueKey: body.unique_key,
     groupKey: body.group_key,
+    onDeadLetter: body.on_dead_letter,
   };
 }
 

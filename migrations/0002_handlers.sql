@@ -11,6 +11,8 @@ create table millrace.handlers (
   visibility_seconds integer not null check (visibility_seconds between 1 and 43200),
   max_attempts smallint not null check (max_attempts between 1 and 1000),
   retry_policy jsonb not null,
+  -- The handler of the jobs that are enqueued when its jobs die.
+  on_dead_letter text,
   concurrency integer not null check (concurrency > 0),
   batch_size integer not null check (batch_size > 0),
   -- The most jobs in SQS or running. The dispatcher moves it between the two bounds below; deployments keep it.

@@ -49,6 +49,8 @@ create table millrace.jobs (
   -- What the running attempt last reported: {"fraction", "text", "at"}.
   progress jsonb,
   traceparent text,
+  -- The handler of the job that is enqueued when this one dies; empty for none, null for that of its handler.
+  on_dead_letter text,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   -- In the name of an environment variable, __ separates the job type from the routing key.
@@ -71,6 +73,8 @@ create table millrace.jobs (
     check (start_by >= timestamptz '0001-01-01 00:00:00+00' and start_by < timestamptz '10000-01-01 00:00:00+00'),
   constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
   constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),
+  constraint "on_dead_letter is the name of a handler, at most 61 characters, or empty"
+    check (on_dead_letter ~ '^([a-z](_?[a-z0-9])*_?(\.[a-z][a-z0-9_]*)?)?$' and char_length(on_dead_letter) <= 61),
   constraint "traceparent has at most 55 characters" check (char_length(traceparent) <= 55),
   constraint "failed has a finite next_retry_at"
     check (status <> 'failed' or (next_retry_at is not null and isfinite(next_retry_at))),
@@ -146,5 +150,5 @@ grant select, insert, update, delete on millrace.jobs, millrace.jobs_live, millr
 grant select on millrace.jobs, millrace.jobs_live, millrace.jobs_finished to millrace_operator;
 -- Applications set what they request, never what the engine decides.
 grant insert (job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key,
-              traceparent),
+              traceparent, on_dead_letter),
       select (id) on millrace.jobs to millrace_app;

@@ -51,7 +51,8 @@ create trigger count_enqueued after insert on millrace.jobs_live
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
-  group_key text default null, traceparent text default null, start_by timestamptz default null
+  group_key text default null, traceparent text default null, start_by timestamptz default null,
+  on_dead_letter text default null
 ) returns table (id bigint, deduplicated boolean)
   language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
@@ -66,7 +67,7 @@ begin
     loop
       return query select q.id, q.deduplicated
         from millrace.enqueue(enqueue.job_type, enqueue.payload, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
-          key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by) q;
+          key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by, enqueue.on_dead_letter) q;
     end loop;
     if not found then
       raise exception 'enqueue: no handler of the job type % is deployed: deploy one, or name a routing key',
@@ -81,11 +82,12 @@ begin
   end if;
   for attempt in 1..100 loop
     insert into millrace.jobs_live as j
-        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by)
+        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by,
+         on_dead_letter)
       values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
               -- Bounded, so that the constraint refuses a number that is out of range for the column too.
               least(greatest(coalesce(enqueue.priority, 5), -1), 10), enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
-              enqueue.traceparent, enqueue.start_by)
+              enqueue.traceparent, enqueue.start_by, enqueue.on_dead_letter)
       on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
       returning j.id into new_id;
     if found then
@@ -129,7 +131,7 @@ begin
     select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
-                      'group_key', 'traceparent', 'start_by') limit 1;
+                      'group_key', 'traceparent', 'start_by', 'on_dead_letter') limit 1;
   end if;
   if unknown is null then
     -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
@@ -138,7 +140,7 @@ begin
            lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
              from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
                ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
-               ('traceparent', 'string'), ('start_by', 'string')) as k(k, expected)) m
+               ('traceparent', 'string'), ('start_by', 'string'), ('on_dead_letter', 'string')) as k(k, expected)) m
       where m.got not in (m.expected, 'null') limit 1;
   end if;
   if unknown is null and enqueue_many.jobs @? '$[*] ? (@.routing_key == "*")' then
@@ -173,16 +175,17 @@ begin
       select e.ord - 1 as pos, nextval('millrace.job_ids') as new_id, e.value -> 'payload' as payload, k.key, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
              jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
-               routing_key text, group_key text, traceparent text, start_by timestamptz),
+               routing_key text, group_key text, traceparent text, start_by timestamptz, on_dead_letter text),
              unnest(case when r.routing_key = '*' then array(select jsonb_array_elements_text(deployed -> r.job_type))
                else array[coalesce(r.routing_key, '')] end) as k(key)
         where e.value ->> 'unique_key' is null
     ), inserted as (
       insert into millrace.jobs_live
-          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent, start_by)
+          (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent, start_by,
+           on_dead_letter)
         select w.new_id, w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
                least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), w.key,
-               w.group_key, w.traceparent, w.start_by
+               w.group_key, w.traceparent, w.start_by, w.on_dead_letter
           from wanted w
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = w.key
           order by w.new_id
@@ -198,14 +201,15 @@ begin
               where a.value ->> 'unique_key' is not null
               order by a.value ->> 'job_type', k.key, a.value ->> 'unique_key', a.ord) e,
            lateral (select * from jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer,
-             max_attempts integer, unique_key text, group_key text, traceparent text, start_by timestamptz)) r,
+             max_attempts integer, unique_key text, group_key text, traceparent text, start_by timestamptz,
+             on_dead_letter text)) r,
            lateral millrace.enqueue(r.job_type, coalesce(e.value -> 'payload', '{}'), r.run_at, coalesce(r.priority, 5),
              r.max_attempts, e.key, r.unique_key, r.group_key, r.traceparent,
-             r.start_by) q;
+             r.start_by, r.on_dead_letter) q;
 end $$;
 
 revoke execute on all functions in schema millrace from public;
 
 grant execute on function
-  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz),
+  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz, text),
   millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;

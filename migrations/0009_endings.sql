@@ -109,7 +109,8 @@ $$;
 -- Makes jobs dead letters. Every caller has locked the rows and checked their state. The arrays are parallel; a job
 -- whose error_name is null dies without an attempt and gets no row in job_attempts, and one without a fingerprint gets
 -- that of its message and handler. `suspects`: the attempts ended by rescue. `lost`: SQS lost the messages once more. Returns the
--- ids.
+-- ids. Each death enqueues a job for the handler that the job, or else its own handler, names in on_dead_letter; the
+-- death of that job enqueues none.
 create function millrace.die(
   job_ids bigint[], error_names text[], messages text[], stacks text[] default null, fingerprints text[] default null,
   suspects boolean default null, lost boolean default false
@@ -121,6 +122,9 @@ begin
   return query
   with dying as materialized (
     select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, e.error_name, e.message, e.stack, e.fingerprint,
+           coalesce(j.on_dead_letter,
+             (select h.on_dead_letter from millrace.handlers h
+                where h.job_type = j.job_type and h.routing_key = j.routing_key)) as on_dead_letter,
            case when j.status = 'running' then j.started_at end as started_at,
            case when j.status = 'running' then j.request_id end as request_id
       from unnest(job_ids, error_names, messages, stacks, fingerprints)
@@ -152,6 +156,13 @@ begin
       select e.event, d.job_type, 'dead_letter', count(*)
         from dying d, (values ('failed'), ('dead_lettered')) as e(event)
         group by 1, 2
+  ), announced as (
+    insert into millrace.jobs_live (job_type, routing_key, payload, on_dead_letter)
+      select split_part(d.on_dead_letter, '.', 1), split_part(d.on_dead_letter, '.', 2),
+             jsonb_build_object('job_id', d.id::text, 'job_type', d.job_type, 'routing_key', d.routing_key,
+               'attempts', d.attempts, 'error_name', d.error_name, 'error_message', left(d.message, 10000),
+               'died_at', to_char(millrace.clock() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), ''
+        from dying d where d.on_dead_letter <> '' order by d.id
   )
   select d.id from dying d;
 end $$;

@@ -27,6 +27,7 @@ interface EnqueueFlags {
   readonly routingKey?: string;
   readonly uniqueKey?: string;
   readonly groupKey?: string;
+  readonly onDeadLetter?: string;
   readonly watch?: boolean;
 }
 
@@ -56,6 +57,7 @@ export function addEnqueue(program: Command): void {
       'share the handler fairly between jobs with different keys (the SQS message group)',
       key,
     )
+    .option('--on-dead-letter <handler>', 'if the job becomes a dead letter, enqueue a job for this handler')
     .option(
       '--watch',
       "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped or cancelled, or is dead; not with --routing-key '*'",
@@ -104,8 +106,9 @@ async function runEnqueue(
   }
   const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
-  const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
-  const job: NewJob = { ...address, payload, runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey };
+  const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey, onDeadLetter } = options;
+  const limits = { priority, maxAttempts, uniqueKey, groupKey, onDeadLetter };
+  const job: NewJob = { ...address, payload, runAt, delay, startBy, ...limits };
   if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options).catch(rewordTooEarly));
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job).catch(rewordTooEarly);

@@ -1,6 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { claimSchedules } from '../handler/declared-schedules.ts';
 import { type HandlerAddress, handlerFile } from '../handler/naming.ts';
+import { closest } from '../text.ts';
 import { type CatalogFailure, describe } from './catalog-failure.ts';
 import { findMisplaced, listFiles, stemOf } from './handler-files.ts';
 import { type HandlerEntry, type ImportedHandler, importHandler } from './import-handler.ts';
@@ -66,10 +67,21 @@ export async function loadCatalog(folder: string, probe: Probe, compile = asItIs
   const { files, misplaced } = await beginCatalog(folder, probe, compile);
   const loaded = await Promise.all(files.map((file) => file.loaded));
   const found = refuseTaken(loaded.filter((result) => 'definition' in result));
-  return {
-    handlers: found.filter((result) => 'definition' in result),
-    failures: [...[...loaded, ...found].filter((result) => 'message' in result), ...misplaced],
-  };
+  const handlers = found.filter((result) => 'definition' in result);
+  const failures = [...[...loaded, ...found].filter((result) => 'message' in result), ...misplaced];
+  // A file without a handler may be the one that is named.
+  return { handlers, failures: failures.length > 0 ? failures : unknownTargets(handlers) };
+}
+
+/** Returns a failure for each handler whose dead letters go to a handler that does not exist. */
+function unknownTargets(handlers: readonly HandlerEntry[]): CatalogFailure[] {
+  const names = handlers.map(({ name }) => name);
+  return handlers.flatMap(({ file, definition: { onDeadLetter = '' } }) => {
+    if (onDeadLetter === '' || names.includes(onDeadLetter)) return [];
+    const similar = closest(onDeadLetter, names);
+    const hint = similar === undefined ? `the handlers are ${names.join(', ')}` : `did you mean ${similar}?`;
+    return [{ file, message: `onDeadLetter: no handler is named ${onDeadLetter}; ${hint}` }];
+  });
 }
 
 /**

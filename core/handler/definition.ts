@@ -1,6 +1,6 @@
 import { SettingError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { JOB_TYPE, JOB_TYPE_EXPECTED } from './naming.ts';
+import { JOB_TYPE, JOB_TYPE_EXPECTED, LONGEST_NAME } from './naming.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
 import { readSchedule, type ScheduleOptions } from './schedule.ts';
@@ -43,6 +43,8 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly batch: { readonly size: number; readonly windowSeconds: number };
   readonly maxInFlight: number;
   readonly nativeModules?: readonly string[];
+  /** Name of the handler that gets a job when a job of this one dies; `''` or absent: none does. */
+  readonly onDeadLetter?: string;
   /** The schedules that enqueue its jobs, by name. */
   readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
@@ -60,6 +62,8 @@ export const CONCURRENCY_BOUNDS = [2, 1000] as const;
 export const SIZE_BOUNDS = [1, 10_000] as const;
 export const WINDOW_BOUNDS = [0, 300] as const;
 const ROUTING_KEY = /^[a-z][a-z0-9_]*$/;
+/** The name of a handler, or empty. */
+export const TARGET = /^(?:[a-z](?:_?[a-z0-9])*_?(?:\.[a-z][a-z0-9_]*)?)?$/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
@@ -91,10 +95,17 @@ export function checkDefinition(definition: HandlerDefinition): void {
   if (!Array.isArray(nativeModules) || !nativeModules.every((name) => typeof name === 'string' && PACKAGE.test(name))) {
     throw new SettingError('nativeModules', "a list of package names, such as ['sharp']", nativeModules);
   }
+  checkTarget('onDeadLetter', definition.onDeadLetter);
   checkLease(definition);
   for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
     readSchedule(name, definition, options, `schedules.${name}.`);
   }
+}
+
+/** Rejects what is not the name of a handler, or empty. */
+export function checkTarget(field: string, name: unknown): void {
+  if (name === undefined || (typeof name === 'string' && name.length <= LONGEST_NAME && TARGET.test(name))) return;
+  throw new SettingError(field, "the name of a handler, such as 'report_failure' or 'report_failure.mail'", name);
 }
 
 function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {

@@ -40,6 +40,11 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   batch?: { size?: number; window?: Duration };
   /** Limit of jobs in SQS or running, 1 to 100000. Default 10 × concurrency × batch size, within these bounds. */
   maxInFlight?: number;
+  /**
+   * Name of the handler that gets a job when a job of this one becomes a dead letter, such as `report_failure`. Its
+   * payload has the job's id and its last error. Default: none.
+   */
+  onDeadLetter?: string;
   /** Packages with native code, such as `sharp`; installed for the function's architecture instead of bundled. */
   nativeModules?: readonly string[];
   /** The schedules that enqueue its jobs, by name. A name is unique in the deployment: never rename. */
@@ -71,7 +76,7 @@ export function defineHandler<Schema extends PayloadSchema>(
 }
 
 function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition<Schema> {
-  const { batch = {}, nativeModules, schedules } = options;
+  const { batch = {}, nativeModules, onDeadLetter, schedules } = options;
   checkKeys('batch', batch, BATCH_KEYS);
   const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
   const size = whole('batch.size', batch.size ?? 10, ...SIZE_BOUNDS);
@@ -87,6 +92,7 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
     batch: { size, windowSeconds: wholeSeconds('batch.window', batch.window ?? 0, WINDOW_BOUNDS) },
     maxInFlight: options.maxInFlight ?? Math.min(MOST_IN_FLIGHT, 10 * concurrency * size),
     ...(nativeModules !== undefined && { nativeModules }),
+    ...(onDeadLetter !== undefined && { onDeadLetter }),
     ...(schedules !== undefined && { schedules }),
     unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     run: options.run as HandlerDefinition['run'],
@@ -95,6 +101,6 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
-  ...['maxInFlight', 'nativeModules', 'schedules', 'run'],
+  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'run'],
 ];
 const BATCH_KEYS = ['size', 'window'];

@@ -27,6 +27,9 @@ export function keyedAddress(text: string): HandlerAddress | undefined {
   return /^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/.test(text) ? toAddress(text) : undefined;
 }
 
+/** The longest name of a handler, in characters: a job type and a routing key have 60 together, and a dot. */
+export const LONGEST_NAME = 61;
+
 /** Returns the name of the queue and the function: `millrace-dev-send_reminder`. AWS names have `-` for the dot. */
 export function queueName(stage: string, address: HandlerAddress): string {
   return `millrace-${stage}-${handlerName(address).replace('.', '-')}`;

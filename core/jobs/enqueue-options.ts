@@ -1,6 +1,6 @@
 import { DURATION, type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, type HandlerDefinition } from '../handler/definition.ts';
+import { ATTEMPTS_BOUNDS, checkTarget, type HandlerDefinition } from '../handler/definition.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import { otherWord } from '../handler/other-words.ts';
 import { whole } from '../handler/whole.ts';
@@ -25,6 +25,11 @@ export interface EnqueueOptions {
   readonly uniqueKey?: string | undefined;
   /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
   readonly groupKey?: string | undefined;
+  /**
+   * Name of the handler that gets a job if this one becomes a dead letter; `''`: none does. Default: that of its
+   * handler's definition.
+   */
+  readonly onDeadLetter?: string | undefined;
   /** W3C trace context of the producer; a malformed one is ignored. Default: the active OpenTelemetry trace, if any. */
   readonly traceparent?: string | undefined;
 }
@@ -59,6 +64,7 @@ export function checkOptions(options: EnqueueOptions, place: string): void {
   if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
   if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, ...ATTEMPTS_BOUNDS);
   for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
+  checkTarget(`${place}onDeadLetter`, options.onDeadLetter);
   if (options.traceparent !== undefined && typeof options.traceparent !== 'string') {
     throw new SettingError(`${place}traceparent`, 'text', options.traceparent);
   }
@@ -128,7 +134,9 @@ export function checkHandler(handler: unknown, place: string): void {
   );
 }
 
-const NAMES = ['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'traceparent'];
+const NAMES = [
+  ...['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'onDeadLetter', 'traceparent'],
+];
 
 /** Rejects a mistyped option, which JavaScript would ignore without an error. */
 export function checkNames(options: object, place: string): void {
@@ -161,6 +169,7 @@ export function recordText({ jobType, routingKey, payload, ...options }: NewJob)
     unique_key: options.uniqueKey,
     group_key: options.groupKey,
     traceparent: options.traceparent,
+    on_dead_letter: options.onDeadLetter,
   };
   return `${JSON.stringify(record).slice(0, -1)},"payload":${payload}}`;
 }

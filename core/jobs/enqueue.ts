@@ -60,7 +60,7 @@ const ENQUEUE_JOB = `
         coalesce($3::pg_catalog.timestamptz,
             millrace.clock()
               operator(pg_catalog.+) pg_catalog.make_interval(secs => coalesce($4::pg_catalog.float8, 0)))
-          operator(pg_catalog.+) pg_catalog.make_interval(secs => $12::pg_catalog.float8)))`;
+          operator(pg_catalog.+) pg_catalog.make_interval(secs => $12::pg_catalog.float8)), $13)`;
 
 /**
  * Enqueues one job.
@@ -83,11 +83,12 @@ export async function enqueue<Schema extends PayloadSchema>(
 /** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
 export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enqueued> {
   checkOptions(job, '');
-  const { runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey } = job;
+  const { runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey, onDeadLetter } = job;
   const times = [runAt?.toISOString() ?? null, delay === undefined ? null : seconds(delay, 'delay')];
   const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null, job.traceparent ?? null];
   const latest = startBy instanceof Date ? [startBy.toISOString(), null] : [null, startWithin(startBy) ?? null];
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys, ...latest];
+  values.push(onDeadLetter ?? null);
   const { rows } = await client.query(ENQUEUE_JOB, values);
   const [row] = rows as Enqueued[];
   if (row) return row;

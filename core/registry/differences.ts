@@ -19,13 +19,13 @@ import {
 import type { RegisteredSettings } from './read-registry.ts';
 import { type RegistryRow, registryRow } from './register-handlers.ts';
 
-type Value = string | number | boolean | undefined;
+type Value = string | number | boolean | null | undefined;
 
 /** Returns a sentence for each difference between the deployment and the code. */
 function differences(subject: string, pairs: readonly (readonly [what: string, is: Value, says: Value])[]): string[] {
   return pairs
     .filter(([, is, says]) => is !== says)
-    .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, but ${says} in the code`);
+    .map(([what, is, says]) => `${subject}: ${what} is ${is ?? 'not set'}, but ${says ?? 'not set'} in the code`);
 }
 
 export function queueDifferences(stage: string, definition: DefinitionData, found: FoundQueue | undefined): string[] {
@@ -150,7 +150,7 @@ function rowDifferences(stage: string, definition: DefinitionData, row: Register
 
 const COMPARED = [
   ...(['timeout_seconds', 'running_lease_seconds', 'dispatched_lease_seconds', 'visibility_seconds'] as const),
-  ...(['max_attempts', 'concurrency', 'batch_size', 'cap'] as const),
+  ...(['max_attempts', 'concurrency', 'batch_size', 'cap', 'on_dead_letter'] as const),
 ] as const;
 
 /** Returns equal text for equal policies, regardless of the order of their fields. */

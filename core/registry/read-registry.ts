@@ -11,7 +11,7 @@ export type RegisteredSettings = Omit<RegistryRow, 'floor'> & {
 const READ_REGISTRY = `
   select job_type, routing_key, queue_url, dead_letter_queue_url, function_name, timeout_seconds,
          running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts::integer, retry_policy,
-         concurrency, batch_size, max_in_flight_cap as cap
+         concurrency, batch_size, max_in_flight_cap as cap, on_dead_letter
     from millrace.handlers
     order by job_type, routing_key`;
 

@@ -27,14 +27,14 @@ const REGISTER_HANDLERS = `
     select * from jsonb_to_recordset($1::jsonb) as i(job_type text, routing_key text, queue_url text,
       dead_letter_queue_url text, function_name text, timeout_seconds integer, running_lease_seconds integer,
       dispatched_lease_seconds integer, visibility_seconds integer, max_attempts smallint, retry_policy jsonb,
-      concurrency integer, batch_size integer, floor integer, cap integer)
+      concurrency integer, batch_size integer, floor integer, cap integer, on_dead_letter text)
   ), written as (
     insert into millrace.handlers as h (job_type, routing_key, queue_url, dead_letter_queue_url, function_name,
         timeout_seconds, running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts,
-        retry_policy, concurrency, batch_size, max_in_flight, max_in_flight_floor, max_in_flight_cap)
+        retry_policy, concurrency, batch_size, max_in_flight, max_in_flight_floor, max_in_flight_cap, on_dead_letter)
       select job_type, routing_key, queue_url, dead_letter_queue_url, function_name, timeout_seconds,
              running_lease_seconds, dispatched_lease_seconds, visibility_seconds, max_attempts, retry_policy,
-             concurrency, batch_size, floor, floor, cap
+             concurrency, batch_size, floor, floor, cap, on_dead_letter
         from input order by job_type, routing_key
       on conflict (job_type, routing_key) do update set
         queue_url = excluded.queue_url, dead_letter_queue_url = excluded.dead_letter_queue_url,
@@ -47,7 +47,7 @@ const REGISTER_HANDLERS = `
         max_in_flight = greatest(excluded.max_in_flight_floor, least(excluded.max_in_flight_cap, h.max_in_flight)),
         held_until = case when h.queue_url = excluded.queue_url then h.held_until end,
         refusals = case when h.queue_url = excluded.queue_url then h.refusals else 0 end,
-        deployed_at = millrace.clock()
+        on_dead_letter = excluded.on_dead_letter, deployed_at = millrace.clock()
   ), starts as (
     insert into millrace.handler_starts (job_type, routing_key, claim_no)
       select job_type, routing_key, 0 from input
@@ -142,5 +142,6 @@ export function registryRow(definition: DefinitionData) {
     // Two batches for each concurrent invocation: one that runs and one that waits in SQS.
     floor: Math.min(maxInFlight, 2 * concurrency * batch.size),
     cap: maxInFlight,
+    on_dead_letter: definition.onDeadLetter ?? null,
   };
 }

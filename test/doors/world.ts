@@ -17,6 +17,7 @@ export interface Wish {
   readonly routingKey?: string;
   readonly priority?: number;
   readonly maxAttempts?: number;
+  readonly onDeadLetter?: string;
 }
 
 export type Answer = { readonly id: string } | { readonly refused: string };
@@ -136,6 +137,7 @@ function columnsOf(wish: Wish): [string, unknown][] {
     ['routing_key', wish.routingKey],
     ['priority', wish.priority],
     ['max_attempts', wish.maxAttempts],
+    ['on_dead_letter', wish.onDeadLetter],
   ];
   return all.filter(([, value]) => value !== undefined);
 }
