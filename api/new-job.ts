@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { DURATION } from '../core/duration.ts';
+import { ALL_KEYS, checkOptions, type NewJob } from '../core/enqueue/enqueue-options.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
 import { TARGET } from '../core/handler/definition.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
 import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../core/handler/naming.ts';
 import { checkPayloadText } from '../core/handler/payload.ts';
 import { checkPayloadForAll, type NamedSchema } from '../core/handler/payload-for-all.ts';
-import { ALL_KEYS, checkOptions, type NewJob } from '../core/jobs/enqueue-options.ts';
 import { jsonPointer } from '../core/json.ts';
 import type { Queryable } from '../core/postgres/database.ts';
 import { readAddresses } from '../core/registry/list-handlers.ts';

@@ -1,5 +1,9 @@
 /** The public API: an application defines handlers and enqueues their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
+export type { EnqueueItem, PayloadInput } from './enqueue/check-job.ts';
+export { enqueue, enqueueAll, enqueueMany } from './enqueue/enqueue.ts';
+export type { EnqueueOptions } from './enqueue/enqueue-options.ts';
+export type { EnqueueClient, Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler/handler.ts';
@@ -7,16 +11,5 @@ export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './h
 export { type Jitter, type RetryOptions, type RetryPolicy, type RetryPreview, retry } from './handler/retry-policy.ts';
 export type { CatchUp, Overlap, ScheduleOptions } from './handler/schedule.ts';
 export type { JobStatus } from './job.ts';
-export {
-  type EnqueueClient,
-  type Enqueued,
-  type EnqueuedForKey,
-  type EnqueueItem,
-  enqueue,
-  enqueueAll,
-  enqueueMany,
-  type PayloadInput,
-} from './jobs/enqueue.ts';
-export type { EnqueueOptions } from './jobs/enqueue-options.ts';
 export type { Log, LogFields } from './log.ts';
 export { type MigrateResult, migrate } from './postgres/migrate.ts';

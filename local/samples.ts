@@ -1,8 +1,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
+import { insertJob } from '../core/enqueue/insert-jobs.ts';
 import type { HandlerAddress } from '../core/handler/naming.ts';
-import { insertJob } from '../core/jobs/enqueue.ts';
 import { isUnused } from '../core/postgres/epoch.ts';
 import type { Stack } from './stack.ts';
 

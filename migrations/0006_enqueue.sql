@@ -1,4 +1,4 @@
--- How a job is enqueued: a plain insert, millrace.enqueue and millrace.enqueue_many. core/jobs/enqueue.ts calls the
+-- How a job is enqueued: a plain insert, millrace.enqueue and millrace.enqueue_many. core/enqueue/enqueue.ts calls the
 -- functions. SECURITY DEFINER functions pin their search path and qualify every name.
 
 -- Fills in max_attempts of a plain insert from the handler, or 5 if the handler is unknown.

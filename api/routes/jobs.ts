@@ -1,5 +1,5 @@
+import { insertJob } from '../../core/enqueue/insert-jobs.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
-import { insertJob } from '../../core/jobs/enqueue.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
 import { readLiveJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';

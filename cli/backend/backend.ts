@@ -6,13 +6,13 @@ import type { ListedDeadLetter, PinnedFilter } from '../../core/dead-letters/lis
 import type { NamedJob, PreviewedHandler } from '../../core/dead-letters/preview-redrive.ts';
 import type { RedriveOperation } from '../../core/dead-letters/redrive-operation.ts';
 import type { ShownDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
+import type { NewJob } from '../../core/enqueue/enqueue-options.ts';
+import type { Enqueued, EnqueuedForKey } from '../../core/enqueue/insert-jobs.ts';
 import type { HandlerAddress } from '../../core/handler/naming.ts';
 import type { ScheduleSpec } from '../../core/handler/schedule.ts';
 import type { Job } from '../../core/job.ts';
 import type { CancelAnswer } from '../../core/jobs/cancel.ts';
 import type { DeleteAnswer } from '../../core/jobs/delete.ts';
-import type { Enqueued, EnqueuedForKey } from '../../core/jobs/enqueue.ts';
-import type { NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { RetryAnswer } from '../../core/jobs/redrive.ts';
 import type { JobFilter, ListedJob } from '../../core/look/page-jobs.ts';
 import type { ShownAttempt } from '../../core/look/show-job.ts';

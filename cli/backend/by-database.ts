@@ -14,11 +14,11 @@ import {
 } from '../../core/dead-letters/redrive-operation.ts';
 import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
+import { checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { insertJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { messageOf } from '../../core/failure.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
-import { insertJob, insertJobs } from '../../core/jobs/enqueue.ts';
-import { checkOptions, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
 import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
+import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import type { Enqueued } from '../../core/enqueue/insert-jobs.ts';
 import { handlerName } from '../../core/handler/naming.ts';
-import type { Enqueued } from '../../core/jobs/enqueue.ts';
-import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';
 import type { Backend } from '../backend/backend.ts';

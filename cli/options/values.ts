@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from 'commander';
 import { GROUP, GROUP_EXPECTED } from '../../core/dead-letters/find-group.ts';
 import { DURATION, type Duration, seconds } from '../../core/duration.ts';
+import { ALL_KEYS } from '../../core/enqueue/enqueue-options.ts';
 import { JOB_TYPE, keyedAddress } from '../../core/handler/naming.ts';
 import { suggestStatus } from '../../core/handler/other-words.ts';
 import { SCHEDULE_NAME } from '../../core/handler/schedule.ts';
 import { isId, type JobStatus, STATUSES } from '../../core/job.ts';
-import { ALL_KEYS } from '../../core/jobs/enqueue-options.ts';
 import { isInYears } from '../../core/time.ts';
 
 /** A longer duration is a mistake, and Postgres has no time before 4713 BC. */

@@ -7,7 +7,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
+import { enqueue, enqueueMany } from '../../core/enqueue/enqueue.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
 import { exporter } from '../support/spans.ts';
 

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { enqueueAll } from '../../core/enqueue/enqueue.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
-import { enqueueAll } from '../../core/jobs/enqueue.ts';
 import { openApi } from '../api/world.ts';
 import { deploy } from '../support/runtime-engine.ts';
 

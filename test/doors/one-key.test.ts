@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { enqueue } from '../../core/enqueue/enqueue.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
-import { enqueue } from '../../core/jobs/enqueue.ts';
 import { openBothWays } from '../cli/backend/api-world.ts';
 import { deploy } from '../support/runtime-engine.ts';
 

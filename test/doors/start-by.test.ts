@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { enqueue, enqueueMany } from '../../core/enqueue/enqueue.ts';
 import { messageOf } from '../../core/failure.ts';
-import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
 import { QUEUE } from '../support/database-engine.ts';
 import { each, openDoors, same, type Wish } from './world.ts';
 

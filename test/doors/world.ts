@@ -1,4 +1,4 @@
-import { enqueue, enqueueMany } from '../../core/jobs/enqueue.ts';
+import { enqueue, enqueueMany } from '../../core/enqueue/enqueue.ts';
 import { appOf, type Reply } from '../api/world.ts';
 import { runCli } from '../cli/run-cli.ts';
 import { type Engine, openDatabaseEngine, QUEUE } from '../support/database-engine.ts';

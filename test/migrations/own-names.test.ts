@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { enqueue, enqueueMany } from '../../core/enqueue/enqueue.ts';
+import { insertJob } from '../../core/enqueue/insert-jobs.ts';
 import { defineHandler } from '../../core/handler/handler.ts';
-import { enqueue, enqueueMany, insertJob } from '../../core/jobs/enqueue.ts';
 import { createClient } from '../support/database.ts';
 import { type Engine, openEngine } from '../support/runtime-engine.ts';
 import { plantTwins } from './twins.ts';

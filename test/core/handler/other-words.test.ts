@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { checkNames } from '../../../core/enqueue/enqueue-options.ts';
 import { defineHandler } from '../../../core/handler/handler.ts';
 import { otherWord, suggestName, suggestStatus } from '../../../core/handler/other-words.ts';
 import { LIVE_STATUSES } from '../../../core/job.ts';
-import { checkNames } from '../../../core/jobs/enqueue-options.ts';
 import { openApi } from '../../api/world.ts';
 import { runCli } from '../../cli/run-cli.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordDead } from '../../../core/dead-letters/record-dead.ts';
 import { startRedrive, stepRedrive } from '../../../core/dead-letters/redrive-operation.ts';
+import { insertJobs } from '../../../core/enqueue/insert-jobs.ts';
 import { carryMissing } from '../../../core/jobs/carry.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
 import { dieUnhandled } from '../../../core/jobs/die-unhandled.ts';
-import { insertJobs } from '../../../core/jobs/enqueue.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { advance } from '../../../core/postgres/step.ts';
 import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';

@@ -121,7 +121,7 @@ const RIGHT: Case[] = [
   [moduleOwner, 'core/text.ts', "const text = `import pg from 'pg'`; // import 'pg'"],
   [keptApart, 'infra/plan/alarms.ts', "import { timingOf } from '../../core/handler/timing.ts';"],
   [roomDirection, 'core/dispatch/dispatch.ts', "import { claim } from '../jobs/claim.ts';"],
-  [roomDirection, 'core/index.ts', "export { enqueue } from './jobs/enqueue.ts';"],
+  [roomDirection, 'core/index.ts', "export { enqueue } from './enqueue/enqueue.ts';"],
   [
     sqlApart,
     'core/jobs/claim.ts',

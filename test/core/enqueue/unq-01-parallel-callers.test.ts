@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { enqueue } from '../../../core/enqueue/enqueue.ts';
 import { defineHandler } from '../../../core/handler/handler.ts';
-import { enqueue } from '../../../core/jobs/enqueue.ts';
 import { createClient } from '../../support/database.ts';
 import { createLogin, openEngine } from '../../support/runtime-engine.ts';
 

@@ -1,0 +1,48 @@
+import { PayloadInvalid } from '../errors.ts';
+import type { HandlerDefinition } from '../handler/handler.ts';
+import { handlerName } from '../handler/naming.ts';
+import { type PayloadSchema, parsePayload, payloadJson } from '../handler/payload.ts';
+import { readTraceparent } from '../tracing.ts';
+import { checkHandler, checkNames, checkOptions, type EnqueueOptions, type NewJob } from './enqueue-options.ts';
+
+/** The payload type that a producer passes; a handler receives the parsed type. Dates are ISO text in both. */
+export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~standard']['types']>['input'];
+
+/** One job of `enqueueMany`. */
+export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> extends EnqueueOptions {
+  readonly handler: HandlerDefinition<Schema>;
+  readonly payload: PayloadInput<Schema>;
+}
+
+/** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
+export async function newJob(
+  { handler, payload, ...options }: EnqueueItem,
+  place: string,
+  index = '',
+): Promise<NewJob> {
+  checkHandler(handler, place);
+  checkNames(options, place);
+  checkOptions(options, place);
+  const { jobType, routingKey } = handler;
+  try {
+    const json = payloadJson(payload);
+    await parsePayload(json, handler.payload);
+    return { ...options, jobType, routingKey, payload: json };
+  } catch (error) {
+    throw placed(error, index, handlerName(handler));
+  }
+}
+
+/** Returns the job with its own trace, or else the given one; a header in another format is omitted. */
+export function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
+  return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };
+}
+
+/** Returns the same error with the name of its handler and the index of its item. */
+function placed(error: unknown, index: string, handler: string): unknown {
+  if (!(error instanceof PayloadInvalid)) return error;
+  const faults = error.faults.map((fault) => ({ ...fault, field: `${index}${fault.field}` }));
+  const [first, ...others] = faults;
+  if (first === undefined) return error;
+  return new PayloadInvalid(first.field, first.message, { others, further: error.more, handler });
+}

@@ -1,0 +1,85 @@
+import { seconds } from '../duration.ts';
+import { checkOptions, type NewJob, recordText, startWithin } from './enqueue-options.ts';
+
+/**
+ * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted in the client's current
+ * transaction, and a rollback removes it.
+ */
+export interface EnqueueClient {
+  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+export interface Enqueued {
+  /** Job id, a decimal string. */
+  readonly id: string;
+  /** Whether an unfinished job has the `uniqueKey`: nothing was inserted, and the id is that job's. */
+  readonly deduplicated: boolean;
+}
+
+/** One of the jobs of `enqueueAll`. */
+export interface EnqueuedForKey extends Enqueued {
+  /** The routing key of its handler; `''` without one. */
+  readonly routingKey: string;
+}
+
+// Runs in the caller's session, so every name and operator has its schema: the search path may begin with any other.
+const ENQUEUE_JOB = `
+  select id::pg_catalog.text as id, deduplicated
+    from millrace.enqueue($1, $2::pg_catalog.text::pg_catalog.jsonb,
+      coalesce($3::pg_catalog.timestamptz,
+        millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(secs => $4::pg_catalog.float8)),
+      coalesce($5::integer, 5), $6::integer, $7, $8, $9, $10,
+      coalesce($11::pg_catalog.timestamptz,
+        coalesce($3::pg_catalog.timestamptz,
+            millrace.clock()
+              operator(pg_catalog.+) pg_catalog.make_interval(secs => coalesce($4::pg_catalog.float8, 0)))
+          operator(pg_catalog.+) pg_catalog.make_interval(secs => $12::pg_catalog.float8)), $13)`;
+
+/** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
+export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enqueued> {
+  checkOptions(job, '');
+  const { runAt, delay, startBy, priority, maxAttempts, uniqueKey, groupKey, onDeadLetter } = job;
+  const times = [runAt?.toISOString() ?? null, delay === undefined ? null : seconds(delay, 'delay')];
+  const keys = [job.routingKey, uniqueKey ?? null, groupKey ?? null, job.traceparent ?? null];
+  const latest = startBy instanceof Date ? [startBy.toISOString(), null] : [null, startWithin(startBy) ?? null];
+  const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys, ...latest];
+  values.push(onDeadLetter ?? null);
+  const { rows } = await client.query(ENQUEUE_JOB, values);
+  const [row] = rows as Enqueued[];
+  if (row) return row;
+  throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
+}
+
+const ENQUEUE_JOBS = `
+  with item as (
+    select item operator(pg_catalog.-) array['delay', 'start_within']
+             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'delay'
+               then pg_catalog.jsonb_build_object('run_at', t.run_at) else '{}' end
+             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'start_within'
+               then pg_catalog.jsonb_build_object('start_by', t.run_at operator(pg_catalog.+)
+                 pg_catalog.make_interval(secs => (item operator(pg_catalog.->>) 'start_within')::pg_catalog.float8))
+               else '{}' end as job, position
+      from pg_catalog.jsonb_array_elements($1::pg_catalog.text::pg_catalog.jsonb)
+        with ordinality as i(item, position),
+        lateral (select coalesce((item operator(pg_catalog.->>) 'run_at')::pg_catalog.timestamptz,
+          millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(
+            secs => coalesce((item operator(pg_catalog.->>) 'delay')::pg_catalog.float8, 0))) as run_at) t
+  )
+  select position::integer as index, id::pg_catalog.text as id, routing_key as "routingKey", deduplicated
+    from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item))
+    order by position, routing_key`;
+
+/** A job in the table, and the index of the given one that it belongs to. */
+export interface InsertedJob extends EnqueuedForKey {
+  readonly index: number;
+}
+
+/**
+ * Enqueues jobs that the caller has already checked: their options with `checkOptions`, their payloads if possible.
+ * Returns them in order; a job with the routing key `*` becomes several.
+ */
+export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
+  if (jobs.length === 0) return [];
+  const { rows } = await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`]);
+  return rows as InsertedJob[];
+}
