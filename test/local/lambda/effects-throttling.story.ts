@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   DeleteFunctionConcurrencyCommand,
   GetFunctionConcurrencyCommand,
@@ -5,7 +8,7 @@ import {
   LambdaClient,
   PutFunctionConcurrencyCommand,
 } from '@aws-sdk/client-lambda';
-import { expect, it } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type Effects, openEffects, VISIBILITY_SECONDS } from './effects-fixture.ts';
 
@@ -17,35 +20,44 @@ function openLambda({ endpoint }: Effects): LambdaClient {
   return new LambdaClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
 }
 
-/** Sends two messages to two pollers, with one slot that the first message occupies for `holdMs`. */
-async function contend(holdMs: number): Promise<Effects> {
+/** Sends two messages to two pollers, with one slot that the first message occupies until `release`. */
+async function contend({ onTestFinished }: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-slot-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const released = join(folder, 'released');
   const effects = await openEffects({
-    body: `if (first) await new Promise((r) => setTimeout(r, ${holdMs}));`,
-    spec: { reservedConcurrency: 1, timeoutSeconds: 20 },
+    body: `
+      const { existsSync } = await import('node:fs');
+      while (!existsSync('${released}')) await new Promise((r) => setTimeout(r, 20));`,
+    spec: { reservedConcurrency: 1, timeoutSeconds: 60 },
     mapping: { batchSize: 1, maximumConcurrency: 2 },
-    visibilitySeconds: 10,
+    visibilitySeconds: 60,
   });
   await effects.send(['x', 'y']);
   effects.map();
   await eventually(() => expect(effects.seen()).toHaveLength(1), PATIENT);
-  return effects;
+  return { effects, release: () => writeFile(released, '') };
 }
 
 // "Event source mappings don't account for reserved concurrency and can process more messages off your queue than can
 // be sent to your function." (How do I scale a function with an SQS event source)
-it.concurrent('a mapping receives more messages than the reserved concurrency allows to run', async () => {
-  const effects = await contend(1_500);
+it.concurrent('a mapping receives more messages than the reserved concurrency allows to run', async (context) => {
+  const { effects, release } = await contend(context);
 
   await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 2 }));
 
   expect(effects.environments()).toHaveLength(1);
+  await release();
   await effects.close();
 });
 
 // "If the invocation fails due to throttling […] Lambda continues to retry the message until the message's timestamp
 // exceeds your queue's visibility timeout" (Handling errors for an SQS event source)
-it.concurrent('a throttled batch runs in the same receive if a slot is free within its visibility', async () => {
-  const effects = await contend(800);
+it.concurrent('a throttled batch runs in the same receive if a slot is free within its visibility', async (context) => {
+  const { effects, release } = await contend(context);
+  await eventually(async () => expect(await effects.depth()).toEqual({ visible: 0, inFlight: 2 }));
+
+  await release();
 
   await eventually(() => expect(effects.seen()).toHaveLength(2), PATIENT);
 
@@ -77,8 +89,8 @@ it.concurrent('a batch throttled for its visibility timeout becomes visible with
 });
 
 // "TooManyRequestsException: The request throughput limit was exceeded." (Invoke; HTTP status code 429)
-it.concurrent('Invoke is refused above the reserved concurrency, and an event waits', async () => {
-  const effects = await contend(800);
+it.concurrent('Invoke is refused above the reserved concurrency, and an event waits', async (context) => {
+  const { effects, release } = await contend(context);
   const client = openLambda(effects);
   const record = (body: string) => ({ body, attributes: { ApproximateReceiveCount: '1' } });
   const invocation = (body: string) => ({
@@ -94,6 +106,7 @@ it.concurrent('Invoke is refused above the reserved concurrency, and an event wa
     $metadata: { httpStatusCode: 429 },
   });
   expect((await accepted).StatusCode).toBe(202);
+  await release();
   await eventually(() => expect(received(effects)).toContain('event1'), PATIENT);
   expect(received(effects)).not.toContain('sync1');
   client.destroy();
