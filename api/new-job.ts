@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { DURATION } from '../core/duration.ts';
 import { ALL_KEYS, checkOptions, type NewJob } from '../core/enqueue/enqueue-options.ts';
 import { PayloadInvalid, SettingError } from '../core/errors.ts';
-import { TARGET } from '../core/handler/definition.ts';
+import { TARGET } from '../core/handler/check-definition.ts';
 import type { HandlerDefinition } from '../core/handler/handler.ts';
 import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../core/handler/naming.ts';
 import { checkPayloadText } from '../core/handler/payload.ts';

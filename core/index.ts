@@ -1,12 +1,17 @@
 /** The public API: an application defines handlers and enqueues their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
-export type { EnqueueItem, PayloadInput } from './enqueue/check-job.ts';
 export { enqueue, enqueueAll, enqueueMany } from './enqueue/enqueue.ts';
-export type { EnqueueOptions } from './enqueue/enqueue-options.ts';
 export type { EnqueueClient, Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
-export { defineHandler, type HandlerDefinition, type HandlerOptions, type RunContext } from './handler/handler.ts';
+export type { EnqueueItem, EnqueueOptions, PayloadInput } from './handler/definition.ts';
+export {
+  type ChildrenOptions,
+  defineHandler,
+  type HandlerDefinition,
+  type HandlerOptions,
+  type RunContext,
+} from './handler/handler.ts';
 export type { InferPayload, PayloadSchema, SchemaIssue, SchemaResult } from './handler/payload.ts';
 export { type Jitter, type RetryOptions, type RetryPolicy, type RetryPreview, retry } from './handler/retry-policy.ts';
 export type { CatchUp, Overlap, ScheduleOptions } from './handler/schedule.ts';

@@ -110,6 +110,7 @@ export const LOG_EVENTS = {
   send_refused: ['queue', 'dispatch_id', 'reason'],
   rescued: ['attempts', 'releases', 'unconfirmed'],
   jobs_skipped: ['jobs'],
+  children_finished: ['job_id'],
   redriven: [...REDRIVE, 'jobs', 'of'],
   redrive_done: [...REDRIVE, 'jobs', 'skipped'],
   redrive_failed: [...REDRIVE, 'error'],

@@ -4,7 +4,7 @@ import type { JobStatus } from './job.ts';
 /** How an attempt ended. The attempts left and open cancel requests decide the status of the job. */
 export type Outcome =
   /** The handler returned; `result` is JSON text, or null without a result. */
-  | { readonly kind: 'succeeded'; readonly result: string | null }
+  | { readonly kind: 'succeeded'; readonly result: string | null; readonly enqueued?: EnqueuedWithSuccess }
   /** The attempt failed and counts, and the job is due again after the delay. */
   | { readonly kind: 'failed'; readonly error: StoredError; readonly delaySeconds: number }
   /** The attempt failed, and the job becomes a dead letter without another attempt. */
@@ -15,6 +15,16 @@ export type Outcome =
   | { readonly kind: 'cancelled'; readonly error: StoredError }
   /** The handler postponed the job: the attempt does not count, and the job is due again after the delay. */
   | { readonly kind: 'snoozed'; readonly error: StoredError; readonly delaySeconds: number };
+
+/** Jobs that are inserted in the transaction of a success. */
+export interface EnqueuedWithSuccess {
+  /** The members of JSON objects, as `millrace.enqueue_follow_ups` reads them, without the braces and the parent. */
+  readonly groups: readonly string[];
+  /** Number of the jobs. */
+  readonly jobs: number;
+  /** If the database refuses them, the attempt has failed, and the job is due again after this delay, in seconds. */
+  readonly delaySeconds: number;
+}
 
 /** An outcome to store, with the claim that it belongs to. */
 export interface Settlement {

@@ -208,8 +208,23 @@ begin
              r.start_by, r.on_dead_letter) q;
 end $$;
 
+-- Returns jobs for enqueue_many with a time in place of the seconds of `delay`, from now, and of `start_within`, from the
+-- run time.
+create function millrace.with_times(jobs jsonb) returns jsonb
+  language sql stable set search_path = pg_catalog, pg_temp
+  as $$
+  select coalesce(jsonb_agg(i.job - array['delay', 'start_within']
+             || case when i.job ? 'delay' then jsonb_build_object('run_at', t.run_at) else '{}' end
+             || case when i.job ? 'start_within' then jsonb_build_object('start_by',
+                  t.run_at + make_interval(secs => (i.job ->> 'start_within')::float8)) else '{}' end
+           order by i.place), '[]')
+    from jsonb_array_elements(jobs) with ordinality as i(job, place),
+         lateral (select coalesce((i.job ->> 'run_at')::timestamptz,
+           millrace.clock() + make_interval(secs => coalesce((i.job ->> 'delay')::float8, 0))) as run_at) t
+$$;
+
 revoke execute on all functions in schema millrace from public;
 
 grant execute on function
   millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz, text),
-  millrace.enqueue_many(jsonb) to millrace_app, millrace_runtime;
+  millrace.enqueue_many(jsonb), millrace.with_times(jsonb) to millrace_app, millrace_runtime;

@@ -1,16 +1,22 @@
 -- How a job is cancelled, and how a dead one is discarded.
 
 -- Cancels a job. Returns 'cancelled' (it waited or was dead), 'requested' (it is in flight: start, settle or rescue
--- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a lock on the row of the job.
+-- will apply the request), 'finished' (too late) or 'not_found'. Never waits for a lock on the row of the job. With a job
+-- that waits for children, the dispatcher cancels those that have not started; the id of the finished job that enqueued
+-- the children means the job that waits for them.
 create function millrace.cancel(id bigint) returns text
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_mergejoin = off set jit = off
   as $$
+declare
+  answers text[];
 begin
   perform from millrace.jobs_live j
     where j.id = cancel.id and j.status in ('pending', 'failed', 'dead_letter') for update skip locked;
   if found then
     perform millrace.finish_cancelled(array[cancel.id], 'cancelled by ' || millrace.actor());
+    update millrace.job_joins j set cancelled_at = millrace.clock(), cancelled_by = millrace.actor()
+      where j.job_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
     insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
     return 'cancelled';
   end if;
@@ -23,7 +29,10 @@ begin
     return 'requested';
   end if;
   if exists (select from millrace.jobs_finished j where j.id = cancel.id) then
-    return 'finished';
+    select array_agg(millrace.cancel(j.job_id)) into answers from millrace.job_joins j
+      where j.parent_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
+    return case when 'requested' = any(answers) then 'requested' when 'cancelled' = any(answers) then 'cancelled'
+      else 'finished' end;
   end if;
   return 'not_found';
 end $$;

@@ -6,8 +6,9 @@ test('greets by name', async () => {
   const attempt = { number: 1, max: 5, isLast: false };
   const { signal } = new AbortController();
   const context = { jobId: '1', attempt, signal, log: console as never, progress: () => undefined };
+  const enqueue = async () => undefined;
 
-  const result = await sayHello.run({ ...context, payload: { name: 'Ada' } });
+  const result = await sayHello.run({ ...context, enqueue, enqueueChildren: enqueue, payload: { name: 'Ada' } });
 
   assert.deepEqual(result, { greeting: 'Hello Ada' });
 });

@@ -1,8 +1,9 @@
 import { basename, extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { SettingError } from '../errors.ts';
+import { checkDefinition } from '../handler/check-definition.ts';
 import { scheduleFault } from '../handler/declared-schedules.ts';
-import { checkDefinition, type DefinitionData, type HandlerDefinition } from '../handler/definition.ts';
+import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
 import { handlerFile, handlerName } from '../handler/naming.ts';
 import { type CatalogFailure, describe } from './catalog-failure.ts';
 import { stemOf } from './handler-files.ts';

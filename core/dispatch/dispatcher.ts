@@ -1,5 +1,6 @@
 import type { Dispatched } from '../aws/functions.ts';
 import type { Queues } from '../aws/queues.ts';
+import { advanceJoins, type JoinPosition } from '../jobs/advance-joins.ts';
 import { openFloors } from '../jobs/claim-floors.ts';
 import { releaseUnconfirmed } from '../jobs/release.ts';
 import { skipLate } from '../jobs/skip-late.ts';
@@ -58,6 +59,8 @@ interface Run extends DispatchDeps, MaintainDeps {
   readonly rounds: Rounds;
   /** Where the next look at queued ticks of schedules continues. */
   readonly queued: { position: string };
+  /** Where the next look at jobs that wait for children continues. */
+  readonly joins: JoinPosition;
   maintainedAt: number;
 }
 
@@ -130,6 +133,7 @@ function openRun(deps: DispatcherDeps): Run {
     ...{ db, queues, log, random, ...(metrics && { metrics }) },
     rounds: openRounds(),
     queued: { position: '' },
+    joins: { position: '0' },
     reported: new Set(),
     floors: openFloors(deps.time),
     maintainedAt: Number.NEGATIVE_INFINITY,
@@ -148,10 +152,11 @@ async function round(
   if (rescued.attempts + rescued.releases + unconfirmed > 0) run.log.warn('rescued', { ...rescued, unconfirmed });
   const redriven = await workOffRedrives({ ...run, time: deps.time });
   const scheduled = await promoteSchedules({ ...run, time: deps.time });
+  const continued = await advanceJoins({ ...run, time: deps.time }, run.joins);
   await skipLate({ ...run, time: deps.time });
   const dispatched = limit === undefined ? await drain(deps, run) : await dispatch(run, limit);
   run.rounds.seconds.push((deps.time.now() - begun) / 1000);
-  return { worked: dispatched.sent + redriven + scheduled + rescued.attempts > 0, dispatched };
+  return { worked: dispatched.sent + redriven + scheduled + continued + rescued.attempts > 0, dispatched };
 }
 
 /** Does the upkeep, whose failure must not stop the dispatch of jobs. */

@@ -1,18 +1,9 @@
 import { PayloadInvalid } from '../errors.ts';
-import type { HandlerDefinition } from '../handler/handler.ts';
+import type { EnqueueItem } from '../handler/definition.ts';
 import { handlerName } from '../handler/naming.ts';
-import { type PayloadSchema, parsePayload, payloadJson } from '../handler/payload.ts';
+import { parsePayload, payloadJson } from '../handler/payload.ts';
 import { readTraceparent } from '../tracing.ts';
-import { checkHandler, checkNames, checkOptions, type EnqueueOptions, type NewJob } from './enqueue-options.ts';
-
-/** The payload type that a producer passes; a handler receives the parsed type. Dates are ISO text in both. */
-export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~standard']['types']>['input'];
-
-/** One job of `enqueueMany`. */
-export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> extends EnqueueOptions {
-  readonly handler: HandlerDefinition<Schema>;
-  readonly payload: PayloadInput<Schema>;
-}
+import { checkHandler, checkNames, checkOptions, type NewJob } from './enqueue-options.ts';
 
 /** Validates the payload in the form that the handler receives: after JSON, which converts a Date to text. */
 export async function newJob(

@@ -1,38 +1,12 @@
 import { DURATION, type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, checkTarget, type HandlerDefinition } from '../handler/definition.ts';
+import { ATTEMPTS_BOUNDS, checkTarget } from '../handler/check-definition.ts';
+import type { EnqueueOptions, HandlerDefinition } from '../handler/definition.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import { otherWord } from '../handler/other-words.ts';
 import { whole } from '../handler/whole.ts';
 import { isStorable } from '../text.ts';
 import { isInYears } from '../time.ts';
-
-export interface EnqueueOptions {
-  /** Earliest time of the first attempt. Default now; excludes `delay`. */
-  readonly runAt?: Date | undefined;
-  /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
-  readonly delay?: Duration | undefined;
-  /**
-   * Latest start of the first attempt: a time, or a duration after the run time. If no attempt that counts
-   * has started by then, the job becomes `skipped`. Default: none.
-   */
-  readonly startBy?: Date | Duration | undefined;
-  /** Priority from 0 to 9; lower numbers run first. Default 5. */
-  readonly priority?: number | undefined;
-  /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
-  readonly maxAttempts?: number | undefined;
-  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
-  readonly uniqueKey?: string | undefined;
-  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
-  readonly groupKey?: string | undefined;
-  /**
-   * Name of the handler that gets a job if this one becomes a dead letter; `''`: none does. Default: that of its
-   * handler's definition.
-   */
-  readonly onDeadLetter?: string | undefined;
-  /** W3C trace context of the producer; a malformed one is ignored. Default: the active OpenTelemetry trace, if any. */
-  readonly traceparent?: string | undefined;
-}
 
 /** A job in the form that the database's functions accept; the payload is JSON text, so that every digit is kept. */
 export interface NewJob extends HandlerAddress, EnqueueOptions {

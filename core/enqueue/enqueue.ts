@@ -1,15 +1,9 @@
+import type { EnqueueItem, EnqueueOptions, PayloadInput } from '../handler/definition.ts';
 import type { HandlerDefinition } from '../handler/handler.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { traceCreate } from '../tracing.ts';
-import { type EnqueueItem, newJob, type PayloadInput, withTrace } from './check-job.ts';
-import {
-  ALL_KEYS,
-  checkClient,
-  checkItems,
-  type EnqueueOptions,
-  type NewJob,
-  renameTooEarly,
-} from './enqueue-options.ts';
+import { newJob, withTrace } from './check-job.ts';
+import { ALL_KEYS, checkClient, checkItems, type NewJob, renameTooEarly } from './enqueue-options.ts';
 import { type EnqueueClient, type Enqueued, type EnqueuedForKey, insertJob, insertJobs } from './insert-jobs.ts';
 
 /**

@@ -51,22 +51,8 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
 }
 
 const ENQUEUE_JOBS = `
-  with item as (
-    select item operator(pg_catalog.-) array['delay', 'start_within']
-             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'delay'
-               then pg_catalog.jsonb_build_object('run_at', t.run_at) else '{}' end
-             operator(pg_catalog.||) case when item operator(pg_catalog.?) 'start_within'
-               then pg_catalog.jsonb_build_object('start_by', t.run_at operator(pg_catalog.+)
-                 pg_catalog.make_interval(secs => (item operator(pg_catalog.->>) 'start_within')::pg_catalog.float8))
-               else '{}' end as job, position
-      from pg_catalog.jsonb_array_elements($1::pg_catalog.text::pg_catalog.jsonb)
-        with ordinality as i(item, position),
-        lateral (select coalesce((item operator(pg_catalog.->>) 'run_at')::pg_catalog.timestamptz,
-          millrace.clock() operator(pg_catalog.+) pg_catalog.make_interval(
-            secs => coalesce((item operator(pg_catalog.->>) 'delay')::pg_catalog.float8, 0))) as run_at) t
-  )
   select position::integer as index, id::pg_catalog.text as id, routing_key as "routingKey", deduplicated
-    from millrace.enqueue_many((select pg_catalog.jsonb_agg(job order by position) from item))
+    from millrace.enqueue_many(millrace.with_times($1::pg_catalog.text::pg_catalog.jsonb))
     order by position, routing_key`;
 
 /** A job in the table, and the index of the given one that it belongs to. */

@@ -1,29 +1,8 @@
-import { SettingError } from '../errors.ts';
+import type { Duration } from '../duration.ts';
 import type { Log } from '../log.ts';
-import { JOB_TYPE, JOB_TYPE_EXPECTED, LONGEST_NAME } from './naming.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
-import { asObject, checkPolicy, type RetryPolicy } from './policy-fields.ts';
-import { readSchedule, type ScheduleOptions } from './schedule.ts';
-import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';
-import { whole } from './whole.ts';
-
-/** The argument of a handler's `run`. */
-export interface RunContext<Payload> {
-  readonly payload: Payload;
-  /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
-  readonly jobId: string;
-  /** Number of this attempt and maximum number of attempts: attempt 2 of 3. If the last attempt fails, the job dies. */
-  readonly attempt: { readonly number: number; readonly max: number; readonly isLast: boolean };
-  /** Aborts at the handler's timeout; pass it to every call that waits. */
-  readonly signal: AbortSignal;
-  readonly log: Log<string>;
-  /**
-   * Reports how far the attempt is, for `jobs show` and the API: a fraction from 0 to 1, and what it does. Call it as
-   * often as you like: the newest report is stored once a second, and a report never fails or delays the attempt. A
-   * fraction outside these bounds is moved to them, and one that is not a number is stored as unknown.
-   */
-  progress(fraction: number, text?: string): void;
-}
+import type { RetryPolicy } from './policy-fields.ts';
+import type { ScheduleOptions } from './schedule.ts';
 
 /** An option whose default the environment may set. */
 export const UNSET_OPTIONS = ['timeout', 'maxAttempts', 'retry'] as const;
@@ -55,84 +34,86 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
 /** A definition without its code: plain data, which the registry and AWS receive. */
 export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run'>;
 
-export const MOST_IN_FLIGHT = 100_000;
-export const ATTEMPTS_BOUNDS = [1, 1000] as const;
-export const TIMEOUT_BOUNDS = [1, 880] as const;
-export const CONCURRENCY_BOUNDS = [2, 1000] as const;
-export const SIZE_BOUNDS = [1, 10_000] as const;
-export const WINDOW_BOUNDS = [0, 300] as const;
-const ROUTING_KEY = /^[a-z][a-z0-9_]*$/;
-/** The name of a handler, or empty. */
-export const TARGET = /^(?:[a-z](?:_?[a-z0-9])*_?(?:\.[a-z][a-z0-9_]*)?)?$/;
-const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
-
-/**
- * Checks every field, so that nothing passes that AWS or the database refuses later: a file may change what
- * `defineHandler` returned before it exports it.
- * @throws SettingError that names the field as the option of `defineHandler`.
- */
-export function checkDefinition(definition: HandlerDefinition): void {
-  const { jobType, routingKey, batch, nativeModules = [] } = definition;
-  checkName('jobType', jobType, JOB_TYPE, JOB_TYPE_EXPECTED);
-  if (routingKey !== '') {
-    checkName('routingKey', routingKey, ROUTING_KEY, 'lower-case letters, digits and _, a letter first');
-  }
-  if (jobType.length + routingKey.length > 60) {
-    throw new SettingError('jobType and routingKey', 'at most 60 characters together', `${jobType}.${routingKey}`);
-  }
-  checkCode(definition);
-  whole('timeout', definition.timeoutSeconds, ...TIMEOUT_BOUNDS);
-  whole('memory', definition.memoryMb, 128, 10_240);
-  whole('maxAttempts', definition.maxAttempts, ...ATTEMPTS_BOUNDS);
-  checkPolicy(definition.retry);
-  whole('concurrency', definition.concurrency, ...CONCURRENCY_BOUNDS);
-  whole('batch.size', batch?.size, ...SIZE_BOUNDS);
-  whole('batch.window', batch.windowSeconds, ...WINDOW_BOUNDS);
-  if (batch.size > 10 && batch.windowSeconds === 0) {
-    throw new SettingError('batch.window', 'at least 1s when batch.size is over 10', batch.windowSeconds);
-  }
-  whole('maxInFlight', definition.maxInFlight, 1, MOST_IN_FLIGHT);
-  if (!Array.isArray(nativeModules) || !nativeModules.every((name) => typeof name === 'string' && PACKAGE.test(name))) {
-    throw new SettingError('nativeModules', "a list of package names, such as ['sharp']", nativeModules);
-  }
-  checkTarget('onDeadLetter', definition.onDeadLetter);
-  checkLease(definition);
-  for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
-    readSchedule(name, definition, options, `schedules.${name}.`);
-  }
+/** The argument of a handler's `run`. */
+export interface RunContext<Payload> {
+  readonly payload: Payload;
+  /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
+  readonly jobId: string;
+  /** Number of this attempt and maximum number of attempts: attempt 2 of 3. If the last attempt fails, the job dies. */
+  readonly attempt: { readonly number: number; readonly max: number; readonly isLast: boolean };
+  /** Aborts at the handler's timeout; pass it to every call that waits. */
+  readonly signal: AbortSignal;
+  readonly log: Log<string>;
+  /**
+   * Reports how far the attempt is, for `jobs show` and the API: a fraction from 0 to 1, and what it does. Call it as
+   * often as you like: the newest report is stored once a second, and a report never fails or delays the attempt. A
+   * fraction outside these bounds is moved to them, and one that is not a number is stored as unknown.
+   */
+  progress(fraction: number, text?: string): void;
+  /**
+   * Enqueues a job with the success of this one: in the same transaction, and only if `run` returns. A failed attempt
+   * enqueues nothing, and a retry nothing twice. At most 10,000 jobs and 8 MB in one attempt.
+   * @throws PayloadInvalid and SettingError as `enqueue` does, at once.
+   */
+  enqueue<Schema extends PayloadSchema>(
+    handler: HandlerDefinition<Schema>,
+    payload: PayloadInput<Schema>,
+    options?: EnqueueOptions,
+  ): Promise<void>;
+  /**
+   * Enqueues jobs, as `enqueue` does, and one more that waits until all of them have finished. To cancel that one, or
+   * this job, cancels the children that have not started.
+   */
+  enqueueChildren<Schemas extends readonly PayloadSchema[], Next extends PayloadSchema>(
+    children: readonly [...{ [Index in keyof Schemas]: EnqueueItem<Schemas[Index]> }],
+    options: ChildrenOptions<Next>,
+  ): Promise<void>;
 }
 
-/** Rejects what is not the name of a handler, or empty. */
-export function checkTarget(field: string, name: unknown): void {
-  if (name === undefined || (typeof name === 'string' && name.length <= LONGEST_NAME && TARGET.test(name))) return;
-  throw new SettingError(field, "the name of a handler, such as 'report_failure' or 'report_failure.mail'", name);
+/** What happens when all children have finished. */
+export interface ChildrenOptions<Schema extends PayloadSchema = PayloadSchema> {
+  /** The job that waits for the children. It cannot have a `uniqueKey`. */
+  readonly onAllFinished: EnqueueItem<Schema>;
+  /**
+   * With `wait`, the default, the job waits while a child is a dead letter, until that child is redriven or discarded.
+   * With `continue`, a dead child counts as finished.
+   */
+  readonly onDeadChild?: 'wait' | 'continue';
 }
 
-function checkCode({ payload, run }: { payload: PayloadSchema; run: unknown }): void {
-  if (typeof payload?.['~standard']?.validate !== 'function') {
-    throw new SettingError('payload', 'a schema such as z.object({ … })', payload);
-  }
-  if (typeof run !== 'function') throw new SettingError('run', 'a function', run);
+/** The options of one job. */
+export interface EnqueueOptions {
+  /** Earliest time of the first attempt. Default now; excludes `delay`. */
+  readonly runAt?: Date | undefined;
+  /** Time until the first attempt, by the database's clock: `30s`, `5m`, or seconds. Excludes `runAt`. */
+  readonly delay?: Duration | undefined;
+  /**
+   * Latest start of the first attempt: a time, or a duration after the run time. If no attempt that counts
+   * has started by then, the job becomes `skipped`. Default: none.
+   */
+  readonly startBy?: Date | Duration | undefined;
+  /** Priority from 0 to 9; lower numbers run first. Default 5. */
+  readonly priority?: number | undefined;
+  /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
+  readonly maxAttempts?: number | undefined;
+  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
+  readonly uniqueKey?: string | undefined;
+  /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
+  readonly groupKey?: string | undefined;
+  /**
+   * Name of the handler that gets a job if this one becomes a dead letter; `''`: none does. Default: that of its
+   * handler's definition.
+   */
+  readonly onDeadLetter?: string | undefined;
+  /** W3C trace context of the producer; a malformed one is ignored. Default: the active OpenTelemetry trace, if any. */
+  readonly traceparent?: string | undefined;
 }
 
-function checkName(field: string, name: string, form: RegExp, expected: string): void {
-  if (typeof name === 'string' && form.test(name)) return;
-  throw new SettingError(field, expected, name);
-}
+/** The payload type that a producer passes; a handler receives the parsed type. Dates are ISO text in both. */
+export type PayloadInput<Schema extends PayloadSchema> = NonNullable<Schema['~standard']['types']>['input'];
 
-/** Rejects a definition whose dispatched lease is longer than SQS keeps a message. */
-function checkLease(definition: HandlerDefinition): void {
-  const { dispatchedLease, functionTimeout } = timingOf(definition);
-  if (dispatchedLease < SOURCE_RETENTION_SECONDS) return;
-  const { maxInFlight, concurrency, batch } = definition;
-  const atOnce = concurrency * batch.size;
-  // The part of the lease that does not depend on maxInFlight.
-  const rest = dispatchedLease - Math.ceil(maxInFlight / atOnce) * functionTimeout;
-  const most = Math.floor((SOURCE_RETENTION_SECONDS - 1 - rest) / functionTimeout) * atOnce;
-  throw new SettingError(
-    'maxInFlight',
-    `at most ${most} with concurrency ${concurrency}, or a higher concurrency, because the last job may wait ` +
-      `${dispatchedLease} s and SQS keeps a message for ${SOURCE_RETENTION_SECONDS} s`,
-    maxInFlight,
-  );
+/** One job of `enqueueMany`. */
+export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> extends EnqueueOptions {
+  readonly handler: HandlerDefinition<Schema>;
+  readonly payload: PayloadInput<Schema>;
 }

@@ -3,21 +3,19 @@ import { SettingError } from '../errors.ts';
 import {
   CONCURRENCY_BOUNDS,
   checkDefinition,
-  type HandlerDefinition,
   MOST_IN_FLIGHT,
-  type RunContext,
   SIZE_BOUNDS,
   TIMEOUT_BOUNDS,
-  UNSET_OPTIONS,
   WINDOW_BOUNDS,
-} from './definition.ts';
+} from './check-definition.ts';
+import { type HandlerDefinition, type RunContext, UNSET_OPTIONS } from './definition.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import { checkKeys, type RetryPolicy } from './policy-fields.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 import type { ScheduleOptions } from './schedule.ts';
 import { whole, wholeSeconds } from './whole.ts';
 
-export type { HandlerDefinition, RunContext } from './definition.ts';
+export type { ChildrenOptions, HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema> {

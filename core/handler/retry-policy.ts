@@ -1,6 +1,6 @@
 import { type Duration, seconds } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS } from './definition.ts';
+import { ATTEMPTS_BOUNDS } from './check-definition.ts';
 import {
   asObject,
   checkExtras,

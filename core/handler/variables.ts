@@ -1,6 +1,7 @@
 import { secondsOfText } from '../duration.ts';
 import { SettingError } from '../errors.ts';
-import { ATTEMPTS_BOUNDS, type DefinitionData, TIMEOUT_BOUNDS } from './definition.ts';
+import { ATTEMPTS_BOUNDS, TIMEOUT_BOUNDS } from './check-definition.ts';
+import type { DefinitionData } from './definition.ts';
 import { type HandlerAddress, handlerName } from './naming.ts';
 import { LONGEST_DELAY_SECONDS, type RetryPolicy, retry } from './retry-policy.ts';
 import { SOURCE_RETENTION_SECONDS, timingOf } from './timing.ts';

@@ -1,7 +1,7 @@
-import { jobsFields, type Log, processLog } from '../log.ts';
-import type { Outcome, Settled, Settlement } from '../outcome.ts';
+import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
+import { isStatementError } from '../postgres/statement-errors.ts';
+import { type SettleOptions, settleEach } from './settle-each.ts';
 
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
 // dies.
@@ -15,40 +15,85 @@ const SETTLE_ATTEMPTS = `
     from millrace.settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
                          $8::text[], $9::float8[], $10::boolean[], $11)`;
 
-export interface SettleOptions {
-  /** Settles only attempts of this Lambda request; null for a rescue. */
-  readonly requestId: string | null;
-  /** Receives one event for all outcomes that the database refused. Default: the log of the process. */
-  readonly log?: Log;
-  /** Called with the error of every outcome that the database refused. */
-  readonly onRefused?: (error: unknown) => void;
-}
+// Attempts that enqueued jobs with their success. The second function is in migrations/0015_follow_ups.sql.
+const SETTLE_WITH_JOBS = `
+  with ended as materialized (
+    select id, status, due_at
+      from millrace.settle($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                           $8::text[], $9::float8[], $10::boolean[], $11)
+  ), enqueued as materialized (
+    select millrace.enqueue_follow_ups(array_agg(id), $12::text::jsonb) from ended
+      where status = 'succeeded' having count(*) > 0
+  )
+  select id as "jobId", status, due_at as "dueAt" from ended, (select count(*) from enqueued) called`;
+
+/** Jobs that one statement enqueues with successes; an attempt with more has a statement of its own. */
+const MOST_ENQUEUED = 1_000;
 
 /**
  * Ends attempts; no other function does. Settles all attempts in one statement, or row by row when one row makes the
- * statement fail. Returns results in the order of the input.
+ * statement fail; attempts that enqueued jobs have statements of their own. Returns results in the order of the input.
  */
 export async function settle(
   db: Database,
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<Settled[]> {
-  if (settlements.length === 0) return [];
-  const done = await settleAll(db, settlements, options).catch((error: unknown) => {
-    if (!isStatementError(error)) throw error;
-    return settleOneByOne(db, settlements, options);
-  });
+  const done: Settled[] = [];
+  for (const part of partsOf(settlements)) {
+    try {
+      done.push(...(await settlePart(db, part, options)));
+    } catch (error) {
+      if (done.length === 0) throw error;
+      // The caller must learn what is stored; it settles the others again.
+      options.onRefused?.(error);
+      break;
+    }
+  }
   const byId = new Map(done.map((row) => [row.jobId, row]));
   return settlements.map(({ jobId }) => byId.get(jobId) ?? { jobId, status: null });
 }
 
-async function settleAll(db: Database, settlements: readonly Settlement[], { requestId }: SettleOptions) {
+/** Returns the settlements of each statement: first those that enqueue nothing. */
+function partsOf(settlements: readonly Settlement[]): Settlement[][] {
+  const parts = [settlements.filter((one) => jobsOf(one) === 0)];
+  let room = 0;
+  for (const one of settlements) {
+    const jobs = jobsOf(one);
+    if (jobs === 0) continue;
+    if (jobs > room) {
+      parts.push([]);
+      room = MOST_ENQUEUED;
+    }
+    room -= jobs;
+    parts.at(-1)?.push(one);
+  }
+  return parts.filter((part) => part.length > 0);
+}
+
+function jobsOf({ outcome }: Settlement): number {
+  return outcome.kind === 'succeeded' ? (outcome.enqueued?.jobs ?? 0) : 0;
+}
+
+function settlePart(db: Database, settlements: readonly Settlement[], options: SettleOptions): Promise<Settled[]> {
+  return settleAll(db, settlements, options).catch((error: unknown) => {
+    if (!isStatementError(error)) throw error;
+    return settleEach(settlements, options, (one) => settleAll(db, [one], options));
+  });
+}
+
+async function settleAll(
+  db: Database,
+  settlements: readonly Settlement[],
+  { requestId }: SettleOptions,
+): Promise<Settled[]> {
   const outcomes = settlements.map(({ outcome }) => outcome);
-  if (requestId !== null && outcomes.every(({ kind }) => kind === 'succeeded')) {
+  const enqueued = settlements.flatMap(enqueuedText);
+  if (requestId !== null && enqueued.length === 0 && outcomes.every(({ kind }) => kind === 'succeeded')) {
     return finishSuccesses(db, settlements, requestId);
   }
   const errors = outcomes.map((outcome) => ('error' in outcome ? outcome.error : null));
-  const { rows } = await db.query<Settled>(SETTLE_ATTEMPTS, [
+  const values = [
     settlements.map(({ jobId }) => jobId),
     settlements.map(({ claimNo }) => claimNo),
     outcomes.map(({ kind }) => kind),
@@ -60,8 +105,15 @@ async function settleAll(db: Database, settlements: readonly Settlement[], { req
     outcomes.map((outcome) => ('delaySeconds' in outcome ? outcome.delaySeconds : 0)),
     settlements.map(({ suspect }) => suspect ?? false),
     requestId,
-  ]);
-  return rows;
+  ];
+  if (enqueued.length === 0) return (await db.query<Settled>(SETTLE_ATTEMPTS, values)).rows;
+  return (await db.query<Settled>(SETTLE_WITH_JOBS, [...values, `[${enqueued.join()}]`])).rows;
+}
+
+/** Returns the groups of jobs of a success as JSON objects. */
+function enqueuedText({ jobId, outcome }: Settlement): string[] {
+  const groups = outcome.kind === 'succeeded' ? (outcome.enqueued?.groups ?? []) : [];
+  return groups.map((members) => `{"parent":"${jobId}",${members}}`);
 }
 
 async function finishSuccesses(db: Database, settlements: readonly Settlement[], requestId: string) {
@@ -73,59 +125,4 @@ async function finishSuccesses(db: Database, settlements: readonly Settlement[],
     requestId,
   ]);
   return rows;
-}
-
-/** A job whose outcome the database refused, and the error. */
-interface Refusal {
-  readonly jobId: string;
-  readonly error: unknown;
-}
-
-/**
- * Logs one event for all refusals: with a full disk or a failing trigger, every row is refused for the same reason.
- */
-async function settleOneByOne(db: Database, settlements: readonly Settlement[], options: SettleOptions) {
-  const { log = processLog } = options;
-  const done: Settled[] = [];
-  const refusals: Refusal[] = [];
-  try {
-    for (const settlement of settlements) done.push(...(await settleOne(db, settlement, options, refusals)));
-  } finally {
-    const [first] = refusals;
-    if (first) {
-      const sqlstate = [...new Set(refusals.map(({ error }) => errorCode(error)))].join(' ');
-      const fields = jobsFields([...new Set(refusals.map(({ jobId }) => jobId))]);
-      log.error('settle_refused', { ...fields, sqlstate, error: first.error });
-    }
-  }
-  return done;
-}
-
-/**
- * Stores the outcome even if its result or stack cannot be stored. If the database refuses this too, the row stays
- * unchanged and the other rows are not affected. Adds every refusal to `refusals`.
- */
-async function settleOne(db: Database, settlement: Settlement, options: SettleOptions, refusals: Refusal[]) {
-  for (const outcome of [settlement.outcome, plain(settlement.outcome)]) {
-    try {
-      return await settleAll(db, [{ ...settlement, outcome }], options);
-    } catch (error) {
-      if (!isStatementError(error)) throw error;
-      refusals.push({ jobId: settlement.jobId, error });
-      options.onRefused?.(error);
-      if (!isUnstorable(error)) return [];
-    }
-  }
-  return [];
-}
-
-/** Returns whether Postgres refused a value (classes 22, 23, 54) rather than a lock or the statement. */
-function isUnstorable(error: unknown): boolean {
-  return /^(22|23|54)/.test(errorCode(error) ?? '');
-}
-
-function plain(outcome: Outcome): Outcome {
-  if (outcome.kind === 'succeeded') return { kind: 'succeeded', result: null };
-  const error = { ...outcome.error, message: 'the error could not be stored', stack: null };
-  return { ...outcome, error };
 }

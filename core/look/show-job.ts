@@ -46,11 +46,21 @@ const SHOW_JOB = `
          millrace.clock() as now, h.job_type is not null as handled, h.paused_at, h.held_until, h.hold_reason,
          h.max_in_flight, c.job_id is not null as cancel_requested,
          (select max(r.last_round_at) from millrace.dispatcher_runs r) as last_round_at,
+         w.children, w.unfinished_children, w.first_unfinished, w.first_unfinished_status,
          (select count(*)::integer from millrace.jobs_live f
             where f.job_type = j.job_type and f.routing_key = j.routing_key and f.in_flight) as in_flight
     from found j
     left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key
-    left join millrace.cancel_requests c on c.job_id = j.id`;
+    left join millrace.cancel_requests c on c.job_id = j.id
+    left join lateral (
+      select cardinality(g.children) as children, count(l.id)::integer as unfinished_children,
+             min(l.id) as first_unfinished, (array_agg(l.status order by l.id))[1] as first_unfinished_status
+        from millrace.job_joins g
+        left join lateral unnest(g.children[g.finished + 1 :]) as k(id) on true
+        left join millrace.jobs_live l on l.id = k.id and not (g.past_dead and l.status = 'dead_letter')
+        where g.job_id = j.id and g.ended_at is null
+        group by g.job_id
+    ) w on true`;
 
 /** The largest number of entries of a history that are shown: a job can be snoozed without limit. */
 const MOST_ATTEMPTS = 100;

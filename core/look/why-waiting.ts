@@ -15,6 +15,11 @@ export interface Surroundings {
   readonly in_flight: number;
   readonly cancel_requested: boolean;
   readonly last_round_at: Date | null;
+  /** Number of the children that it waits for; null unless it waits for any. */
+  readonly children: number | null;
+  readonly unfinished_children: number | null;
+  readonly first_unfinished: string | null;
+  readonly first_unfinished_status: string | null;
 }
 
 /** Returns why a job is not running or not finished, in one sentence; null when it is finished. */
@@ -40,6 +45,7 @@ export function whyWaiting(job: Job, around: Surroundings): string | null {
 
 function whyNotClaimed(job: Job, around: Surroundings): string {
   const name = handlerName(job);
+  if (around.children !== null) return whyHeld(around);
   if (!around.handled) return `no handler for ${name} is registered; the job dies after being due for 24 hours`;
   const { now, paused_at, held_until, last_round_at, in_flight, max_in_flight } = around;
   if (paused_at !== null) return `its handler ${name} has been paused since ${iso(paused_at)}`;
@@ -55,6 +61,13 @@ function whyNotClaimed(job: Job, around: Surroundings): string {
     return `it is due, but ${in_flight} jobs of ${name} are in flight, which is the maximum`;
   }
   return 'it is due, and the dispatcher claims it when its turn comes';
+}
+
+function whyHeld({ children, unfinished_children, first_unfinished, first_unfinished_status }: Surroundings): string {
+  if (!unfinished_children) return `all of its ${children} children have finished; the dispatcher makes it due`;
+  const what = first_unfinished_status === 'dead_letter' ? 'a dead letter' : first_unfinished_status;
+  const first = `the first is job ${first_unfinished}, ${what}`;
+  return `it waits for ${unfinished_children} of its ${children} children; ${first}`;
 }
 
 function whyNotDue(job: Job, dueAt: Date): string {

@@ -1,3 +1,4 @@
+import { FollowUps } from '../enqueue/follow-ups.ts';
 import { PayloadInvalid, TimedOut } from '../errors.ts';
 import { describeFailure, failureLabels } from '../failure.ts';
 import { fingerprintInHandler } from '../fingerprint.ts';
@@ -66,14 +67,17 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
     called = true;
-    const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal }));
+    const followUps = new FollowUps();
+    const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal, followUps }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
     const value = isThenable(returned) ? await returned : returned;
     const outcome = chosen(deps, attempt, value);
     if (outcome !== undefined) return outcome;
     // A handler does not return an error to report success.
     if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
-    return { kind: 'succeeded', result: resultJson(value) };
+    const collected = await followUps.close();
+    const enqueued = collected && { ...collected, delaySeconds: policyDelay(deps, attempt) };
+    return { kind: 'succeeded', result: resultJson(value), ...(enqueued && { enqueued }) };
   } catch (thrown) {
     if (!called && isInstance(thrown, PayloadInvalid)) return refusedOutcome(deps, thrown);
     // An error after the signal is usually a consequence of the signal.
@@ -92,8 +96,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 function contextOf(
   deps: AttemptDeps,
   attempt: Attempt,
-  given: { payload: unknown; signal: AbortSignal },
+  given: { payload: unknown; signal: AbortSignal; followUps: FollowUps },
 ): RunContext<never> {
+  const { followUps } = given;
   return {
     payload: given.payload as never,
     jobId: attempt.jobId,
@@ -101,6 +106,8 @@ function contextOf(
     signal: given.signal,
     log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
     progress: (fraction, text) => attempt.progress.report(fraction, text),
+    enqueue: (handler, payload, options) => followUps.enqueue(handler, payload, options),
+    enqueueChildren: (children, options) => followUps.enqueueChildren(children, options),
   };
 }
 

@@ -114,6 +114,14 @@ const PRUNE_SCHEDULE_TICKS = `
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+const PRUNE_JOINS = `
+  with gone as (
+    delete from millrace.job_joins g where g.job_id = any(array(
+      select j.job_id from millrace.job_joins j
+        where j.ended_at < millrace.clock() - make_interval(secs => $2) order by j.ended_at limit $3))
+      returning 1
+  )
+  select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
 const PRUNE_EVENT_MINUTES = `
   with gone as (
     delete from millrace.job_event_minutes m where m.ctid = any(array(
@@ -131,10 +139,11 @@ function prune(text: string, retentionSeconds: number) {
   };
 }
 
-/** Returns the prune of each table of history. Attempts have the retention of finished jobs. */
+/** Returns the prune of each table of history. Attempts and joins have the retention of finished jobs. */
 export function historyPrunes(retentionSeconds: number) {
   return {
     attempts: prune(PRUNE_ATTEMPTS, retentionSeconds),
+    joins: prune(PRUNE_JOINS, retentionSeconds),
     dispatches: prune(PRUNE_DISPATCHES, DAY),
     dead_letters: prune(PRUNE_DEAD_LETTERS, 90 * DAY),
     audit: prune(PRUNE_AUDIT, 400 * DAY),

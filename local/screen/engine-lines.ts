@@ -36,6 +36,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   send_refused: (log) => `claim ${log.dispatch_id}: ${unsent(log)}: ${reason(log)}`,
   rescued: (log) => `${count(log.attempts, 'lost attempt')} ended, ${count(log.releases, 'lost message')} sent again`,
   jobs_skipped: (log) => `${jobs(log)}${ofHandler(log)} skipped: not started in time`,
+  children_finished: (log) => `all children of job ${log.job_id} have finished, and it is due`,
   redriven: (log) => `redrive ${log.redrive_id}: moved ${log.jobs} of ${log.of}`,
   redrive_done: (log) => `redrive ${log.redrive_id} is done: moved ${log.jobs}`,
   redrive_failed: (log) => `redrive ${log.redrive_id} cannot move jobs yet: ${error(log)}`,

@@ -106,7 +106,7 @@ const EMPTY = `
   delete from millrace.job_attempts; delete from millrace.operations; delete from millrace.dead_letter_queues;
   delete from millrace.job_timings; delete from millrace.job_timing_totals; delete from millrace.job_event_minutes;
   delete from millrace.job_counts; delete from millrace.upkeep; delete from millrace.cancel_requests;
-  delete from millrace.job_events; delete from millrace.job_event_totals;
+  delete from millrace.job_events; delete from millrace.job_event_totals; delete from millrace.job_joins;
   update millrace.handlers set max_in_flight = max_in_flight_floor, paused_at = null, held_until = null;
   update public.test_clock set shift = '0'`;
 

@@ -86,7 +86,7 @@ async function measure(): Promise<number[]> {
   return pages;
 }
 
-it('reads as many pages in one part with three times as many rows', async () => {
+it('reads at most twice the pages in one part with three times as many rows', async () => {
   await grow(ROWS);
   const few = await measure();
   await grow(2 * ROWS);
@@ -95,5 +95,5 @@ it('reads as many pages in one part with three times as many rows', async () => 
 
   const growths = PARTS.map(([name], n) => ({ name, few: few[n] ?? 0, many: many[n] ?? 0 }));
   expect(growths.filter((one) => one.few === 0)).toEqual([]);
-  expect(growths.filter((one) => one.many > 1.5 * one.few + 50)).toEqual([]);
+  expect(growths.filter((one) => one.many > 2 * one.few + 50)).toEqual([]);
 });

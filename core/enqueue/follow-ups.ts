@@ -1,0 +1,95 @@
+import { SettingError } from '../errors.ts';
+import type { ChildrenOptions, EnqueueItem, EnqueueOptions, HandlerDefinition } from '../handler/definition.ts';
+import { checkKeys } from '../handler/policy-fields.ts';
+import { traceCreate } from '../tracing.ts';
+import { newJob, withTrace } from './check-job.ts';
+import { checkItems, type NewJob, recordText } from './enqueue-options.ts';
+
+/** Jobs that one attempt may enqueue, and characters of their JSON text. */
+const MOST_JOBS = 10_000;
+const MOST_TEXT = 8 * 1024 * 1024;
+
+/** Jobs that the success of an attempt enqueues, as `millrace.enqueue_follow_ups` reads them. */
+export interface CollectedJobs {
+  /** The members of JSON objects, without the braces and without the parent. */
+  readonly groups: readonly string[];
+  /** Their number. */
+  readonly jobs: number;
+}
+
+/** Collects what one attempt enqueues, until it has ended. */
+export class FollowUps {
+  private readonly groups: string[] = [];
+  private jobs = 0;
+  private text = 0;
+  /** Calls that check a job at the moment. */
+  private checking = 0;
+  private readonly idle: (() => void)[] = [];
+  private isClosed = false;
+
+  async enqueue(handler: HandlerDefinition, payload: unknown, options: EnqueueOptions = {}): Promise<void> {
+    return this.check(async () => {
+      const [job = ''] = await recordsOf([{ ...options, handler, payload }], () => '');
+      this.add(`"jobs":[${job}]`, 1);
+    });
+  }
+
+  async enqueueChildren(children: readonly EnqueueItem[], options: ChildrenOptions): Promise<void> {
+    return this.check(async () => {
+      checkItems(children);
+      checkKeys('enqueueChildren(options)', options, ['onAllFinished', 'onDeadChild']);
+      const { onAllFinished: next, onDeadChild = 'wait' } = options;
+      if (onDeadChild !== 'wait' && onDeadChild !== 'continue') {
+        throw new SettingError('onDeadChild', "'wait' or 'continue'", onDeadChild);
+      }
+      if (next?.uniqueKey !== undefined) {
+        throw new SettingError('onAllFinished.uniqueKey', 'no key: a job with the key may run already', next.uniqueKey);
+      }
+      const [waiting] = await recordsOf([next], () => 'onAllFinished.');
+      const jobs = await recordsOf(children, (index) => `items[${index}].`);
+      const pastDead = onDeadChild === 'continue';
+      this.add(`"jobs":[${jobs.join()}],"then":${waiting},"past_dead":${pastDead}`, jobs.length + 1);
+    });
+  }
+
+  /** Waits for calls that were not awaited, and returns the jobs; undefined without any. */
+  async close(): Promise<CollectedJobs | undefined> {
+    while (this.checking > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    this.isClosed = true;
+    return this.jobs === 0 ? undefined : { groups: this.groups, jobs: this.jobs };
+  }
+
+  /** Returns the promise of the call itself: an error that no code awaits is then reported like any other. */
+  private async check(work: () => Promise<void>): Promise<void> {
+    if (this.isClosed) throw new Error('the attempt has ended: await enqueue before run returns');
+    this.checking++;
+    try {
+      await work();
+    } finally {
+      this.checking--;
+      if (this.checking === 0) for (const resolve of this.idle.splice(0)) resolve();
+    }
+  }
+
+  private add(group: string, jobs: number): void {
+    if (this.jobs + jobs > MOST_JOBS) {
+      throw new SettingError('enqueue', `at most ${MOST_JOBS} jobs in one attempt`, this.jobs + jobs);
+    }
+    if (this.text + group.length > MOST_TEXT) {
+      throw new SettingError('enqueue', `payloads of at most 8 MB together in one attempt`, this.text + group.length);
+    }
+    this.groups.push(group);
+    this.jobs += jobs;
+    this.text += group.length;
+  }
+}
+
+async function recordsOf(items: readonly EnqueueItem[], placeOf: (index: number) => string): Promise<string[]> {
+  const checked: NewJob[] = [];
+  for (const [index, item] of items.entries()) {
+    const place = placeOf(index);
+    checked.push(await newJob(item ?? {}, place, place.startsWith('items') ? `[${index}]` : ''));
+  }
+  const types = checked.map(({ jobType }) => jobType);
+  return traceCreate(types, async (traceparent) => checked.map((job) => recordText(withTrace(job, traceparent))));
+}

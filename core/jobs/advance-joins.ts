@@ -1,0 +1,59 @@
+import type { Log } from '../log.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Time } from '../time.ts';
+
+// The functions are in migrations/0015_follow_ups.sql.
+const OPEN_JOINS = `
+  select job_id as "jobId" from millrace.job_joins
+    where ended_at is null and job_id > $1::bigint order by job_id limit $2`;
+const ADVANCE_JOIN = `select millrace.advance_join($1::bigint) as answer`;
+
+/** Joins that one statement reads. */
+const PAGE = 100;
+const LONGEST_MS = 500;
+
+interface JoinDeps {
+  readonly db: Database;
+  readonly log: Log;
+  readonly time: Pick<Time, 'now'>;
+}
+
+/** Where the next round continues: the last join that a round looked at, or `0`. */
+export interface JoinPosition {
+  position: string;
+}
+
+/**
+ * Looks for half a second, in turn, which jobs have waited for all their children, and makes them due. Cancels the
+ * children of cancelled jobs. Returns the number of jobs that became due. A failure is only logged: the next round
+ * tries the join again after the others.
+ */
+export async function advanceJoins({ db, log, time }: JoinDeps, place: JoinPosition): Promise<number> {
+  const end = time.now() + LONGEST_MS;
+  let continued = 0;
+  try {
+    for (;;) {
+      const { rows } = await db.keyed.query<{ jobId: string }>(OPEN_JOINS, [place.position, PAGE]);
+      for (const { jobId } of rows) {
+        place.position = jobId;
+        continued += await advanceOne({ db, log, time }, jobId, end);
+        if (time.now() >= end) return continued;
+      }
+      if (rows.length < PAGE) break;
+    }
+    place.position = '0';
+    return continued;
+  } catch (error) {
+    log.error('maintain_failed', { error });
+    return continued;
+  }
+}
+
+async function advanceOne({ db, log, time }: JoinDeps, jobId: string, end: number): Promise<number> {
+  for (;;) {
+    const { rows } = await db.keyed.query<{ answer: 'continued' | 'more' | null }>(ADVANCE_JOIN, [jobId]);
+    const answer = rows[0]?.answer ?? null;
+    if (answer === 'continued') log.info('children_finished', { job_id: jobId });
+    if (answer !== 'more' || time.now() >= end) return answer === 'continued' ? 1 : 0;
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { decodeMessage } from '../../../core/aws/message.ts';
+import { cancel } from '../../../core/jobs/cancel.ts';
+import { createClient } from '../../support/database.ts';
+import { openDatabaseEngine } from '../../support/database-engine.ts';
+import { fanOut, look } from './family.ts';
+
+const engine = await openDatabaseEngine({ maxAttempts: 1 });
+
+describe('a request to cancel', () => {
+  it.each(['waiting', 'parent'] as const)('the %s job cancels the children that have not started', async (which) => {
+    const family = await fanOut(engine, 4);
+    await engine.dispatch();
+    const running = engine.queues.receive('memory://work', 1);
+    const started = decodeMessage(running[0]!.body)!.jobId;
+    await engine.sql(
+      `update millrace.jobs_live set status = 'running', attempts = 1, started_at = millrace.clock() where id = $1`,
+      [started],
+    );
+    await engine.sql(
+      `update millrace.jobs_live set status = 'pending', claim_no = null, lease_expires_at = null where id = $1`,
+      [family.children.at(-1)],
+    );
+
+    expect(await cancel(engine.db, family[which])).toBe('cancelled');
+    await look(engine);
+
+    expect(await engine.state(family.waiting)).toMatchObject({ status: 'cancelled' });
+    expect(await engine.state(family.children.at(-1)!)).toMatchObject({
+      status: 'cancelled',
+      last_error: expect.stringMatching(/^cancelled by .*, with the job \d+ that waited for it$/),
+    });
+    expect(await engine.state(started)).toMatchObject({ status: 'running' });
+    const requests = await engine.sql<{ job_id: string }>('select job_id::text from millrace.cancel_requests');
+    const others = family.children.slice(0, -1).filter((id) => id !== started);
+    expect(requests.map(({ job_id }) => job_id).toSorted()).toEqual(others.toSorted());
+    expect(await engine.sql('select from millrace.job_joins where ended_at is null')).toEqual([]);
+  });
+
+  it('2,500 children ends them all, also one whose row is locked', async () => {
+    const { children, waiting } = await fanOut(engine, 2_500);
+    const other = await createClient(engine.database.url);
+    await other.query('begin');
+    await other.query('select from millrace.jobs_live where id = $1 for update', [children[7]]);
+
+    await cancel(engine.db, waiting);
+    await look(engine);
+    await other.query('rollback');
+
+    expect(await engine.sql(`select count(*)::int as n, min(id)::text as id from millrace.jobs_live`)).toEqual([
+      { n: 1, id: children[7] },
+    ]);
+    expect(await engine.sql('select job_id::text as id from millrace.cancel_requests')).toEqual([{ id: children[7] }]);
+  });
+
+  it('a parent whose children have all finished is too late', async () => {
+    const { parent } = await fanOut(engine, 0);
+    await look(engine);
+
+    expect(await cancel(engine.db, parent)).toBe('finished');
+  });
+});
