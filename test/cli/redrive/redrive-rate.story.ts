@@ -3,17 +3,17 @@ import { backendByDatabase } from '../../../cli/backend/by-database.ts';
 import { workOffRedrive } from '../../../cli/redrive/run-redrive.ts';
 import { startRedrive } from '../../../core/dead-letters/redrive-operation.ts';
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
-import { systemTime } from '../../../core/time.ts';
 import { createClient } from '../../support/database.ts';
 import { eventually as tryFor } from '../../support/eventually.ts';
 import { recordLog } from '../../support/runtime-engine.ts';
+import { stillTime } from '../../support/still-time.ts';
 import { openDeadLetters } from '../commands/dead-letters.ts';
 import { startCli } from '../start-cli.ts';
 
 const { bury, pool, db, env } = await openDeadLetters();
 
 const start = (...args: string[]) => startCli(['redrive', '--all', '--yes', '--json', ...args], { env });
-const dispatch = () => workOffRedrives({ db, log: recordLog(), time: systemTime });
+const dispatch = () => workOffRedrives({ db, log: recordLog(), time: stillTime() });
 
 /** Retries for longer than usual, since a command starts slowly on a busy machine. */
 function eventually<T>(assert: () => Promise<T>): Promise<T> {

@@ -9,8 +9,8 @@ import {
 import { workOffRedrives } from '../../../core/dispatch/work-off-redrives.ts';
 import { openLog } from '../../../core/log.ts';
 import { registerHandlers } from '../../../core/registry/register-handlers.ts';
-import { systemTime } from '../../../core/time.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
+import { stillTime } from '../../support/still-time.ts';
 import { type DeadLetterWorld, openDeadLetterWorld } from './dead-letter-world.ts';
 
 const engine = await openDatabaseEngine({ maxAttempts: 1 });
@@ -21,7 +21,7 @@ const EMPTY = { visible: 0, hidden: 0 };
 /** Advances the clock and then the redrives, like the dispatcher. */
 async function redriveAfter(world: DeadLetterWorld, seconds: number): Promise<void> {
   await world.advance(seconds);
-  await workOffRedrives({ db, log, time: systemTime });
+  await workOffRedrives({ db, log, time: stillTime() });
 }
 
 async function redriveToEnd(world: DeadLetterWorld): Promise<void> {
@@ -52,7 +52,7 @@ it('a redrive that starts during another of the same jobs moves the rest, and bo
   const half = await readRedrive(db, first);
 
   const second = await startRedrive(db, {});
-  await workOffRedrives({ db, log, time: systemTime });
+  await workOffRedrives({ db, log, time: stillTime() });
   await redriveToEnd(world);
   await world.workOff();
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DispatcherDeps, type DispatcherSettings, runDispatcher } from '../../../core/dispatch/dispatcher.ts';
 import { deploy, insertJobs, memoryQueues, openEngine, shiftClock } from '../../support/runtime-engine.ts';
-import { stillTime } from '../jobs/still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { type DispatcherDeps, runOnce } from '../../../core/dispatch/dispatcher.ts';
 import { deploy, insertJobs, memoryQueues, openEngine } from '../../support/runtime-engine.ts';
-import { stillTime } from '../jobs/still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { type DispatcherSettings, runDispatcher } from '../../../core/dispatch/dispatcher.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { deploy, insertJobs, memoryQueues, openEngine } from '../../support/runtime-engine.ts';
-import { stillTime } from '../jobs/still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const { pool, db, log, close } = await openEngine();
 afterAll(() => close());

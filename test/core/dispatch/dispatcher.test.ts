@@ -7,7 +7,7 @@ import {
 } from '../../../core/dispatch/dispatcher.ts';
 import { registerRun } from '../../../core/dispatch/dispatcher-run.ts';
 import { deploy, insertJobs, memoryQueues, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
-import { stillTime } from '../jobs/still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;

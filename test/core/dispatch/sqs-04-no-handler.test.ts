@@ -9,7 +9,7 @@ import {
   queueOf,
   shiftClock,
 } from '../../support/runtime-engine.ts';
-import { stillTime } from '../jobs/still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;

@@ -11,7 +11,7 @@ import {
   queueOf,
   shiftClock,
 } from '../../support/runtime-engine.ts';
-import { stillTime } from './still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;

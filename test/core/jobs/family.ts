@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type ChildrenOptions, defineHandler } from '../../../core/handler/handler.ts';
 import { advanceJoins } from '../../../core/jobs/advance-joins.ts';
 import { openLog } from '../../../core/log.ts';
-import { systemTime } from '../../../core/time.ts';
 import type { Engine } from '../../support/database-engine.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 export const merge = defineHandler({ jobType: 'merge', payload: z.unknown(), run: async () => undefined });
 
@@ -37,5 +37,5 @@ export async function fanOut(
 
 /** Looks at the joins as a round of a dispatcher does; returns how many jobs became due. */
 export function look({ db }: Engine): Promise<number> {
-  return advanceJoins({ db, log: openLog(() => undefined), time: systemTime }, { position: '0' });
+  return advanceJoins({ db, log: openLog(() => undefined), time: stillTime() }, { position: '0' });
 }

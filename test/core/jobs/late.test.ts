@@ -4,7 +4,7 @@ import { Snooze } from '../../../core/handler/chosen-outcome.ts';
 import { skipLate } from '../../../core/jobs/skip-late.ts';
 import { openLog } from '../../../core/log.ts';
 import { openDatabaseEngine, QUEUE } from '../../support/database-engine.ts';
-import { stillTime } from './still-time.ts';
+import { stillTime } from '../../support/still-time.ts';
 
 const engine = await openDatabaseEngine();
 const log = openLog(() => undefined);

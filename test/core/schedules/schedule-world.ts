@@ -2,7 +2,6 @@ import { afterAll, beforeEach } from 'vitest';
 import { promoteSchedules } from '../../../core/dispatch/promote-schedules.ts';
 import type { ScheduleOptions } from '../../../core/handler/schedule.ts';
 import type { Database } from '../../../core/postgres/database.ts';
-import { systemTime } from '../../../core/time.ts';
 import { deploy, type Engine, openEngine } from '../../support/runtime-engine.ts';
 
 /** A database whose clock the tests set, and a dispatcher that only makes ticks. */
@@ -43,8 +42,7 @@ export async function openScheduleWorld(): Promise<ScheduleWorld> {
     ...engine,
     setClock: async (time) => void (await pool.query('update public.still_clock set at = $1', [time])),
     declare: (schedules) => deploy(db, { jobType: 'report', schedules }),
-    round: ({ db: other = db, now = systemTime.now } = {}) =>
-      promoteSchedules({ db: other, log, time: { now }, queued }),
+    round: ({ db: other = db, now = () => 0 } = {}) => promoteSchedules({ db: other, log, time: { now }, queued }),
     runTimes: async () => {
       const { rows } = await pool.query(
         `select to_char(run_at at time zone 'UTC', 'MM-DD"T"HH24:MI') as at from millrace.jobs order by run_at, id`,
