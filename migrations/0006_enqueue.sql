@@ -70,7 +70,7 @@ begin
     end loop;
     if not found then
       raise exception 'enqueue: no handler of the job type % is deployed: deploy one, or name a routing key',
-        enqueue.job_type using errcode = 'invalid_parameter_value';
+        enqueue.job_type using errcode = 'invalid_parameter_value', constraint = 'a handler of the job type is deployed';
     end if;
     return;
   end if;
@@ -154,6 +154,10 @@ begin
         e.ord - 1, e.value ->> 'job_type') into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
       where e.value ->> 'routing_key' = '*' and not deployed ? (e.value ->> 'job_type') limit 1;
+    if unknown is not null then
+      raise exception '%', unknown
+        using errcode = 'invalid_parameter_value', constraint = 'a handler of the job type is deployed';
+    end if;
   end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EnqueueClient } from '../../core/jobs/enqueue.ts';
 import { type InsertedJob, insertJobs } from '../../core/jobs/enqueue.ts';
-import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
+import { ALL_KEYS, isUnhandled, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { JsonBody } from '../json-body.ts';
 import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { namesOf, toFaults } from '../parse-request.ts';
@@ -108,6 +108,11 @@ function refuseTooMany({ byType }: KnownHandlers, jobs: readonly unknown[]): voi
   );
 }
 
+/** The last handler of a job with `*` was removed after the check. Its SQLSTATE makes the transaction run again. */
+class HandlersRemoved extends Error {
+  readonly code = '40001';
+}
+
 /** Inserts the valid jobs in one statement; returns the items of each job, in order. */
 async function insertAll(
   db: EnqueueClient,
@@ -115,7 +120,10 @@ async function insertAll(
   traceparent: string | undefined,
 ): Promise<z.output<typeof Item>[]> {
   const valid = checked.flatMap((one) => ('job' in one ? [{ ...one.job, traceparent }] : []));
-  const inserted = Map.groupBy(await insertJobs(db, valid), (job) => job.index);
+  const rows = await insertJobs(db, valid).catch((cause: unknown) => {
+    throw isUnhandled(cause) ? new HandlersRemoved('a handler was removed during the request', { cause }) : cause;
+  });
+  const inserted = Map.groupBy(rows, (job) => job.index);
   let next = 0;
   let room = MOST_ERRORS;
   return checked.flatMap((one, index) => {

@@ -18,7 +18,7 @@ import { messageOf } from '../../core/failure.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';
 import { insertJob, insertJobs } from '../../core/jobs/enqueue.ts';
-import { checkOptions, type NewJob } from '../../core/jobs/enqueue-options.ts';
+import { checkOptions, isUnhandled, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import { retryJob } from '../../core/jobs/redrive.ts';
 import { listJobs } from '../../core/look/page-jobs.ts';
 import { showJob } from '../../core/look/show-job.ts';
@@ -81,7 +81,7 @@ async function enqueueAll(db: Database, job: NewJob) {
   try {
     return await insertJobs({ query: (text, values) => db.query(text, values) }, [job]);
   } catch (error) {
-    const [sentence] = /no handler of the job type .*/.exec(messageOf(error)) ?? [];
+    const [sentence] = (isUnhandled(error) && /no handler of .*/.exec(messageOf(error))) || [];
     throw sentence === undefined ? error : new CommandFailure(EXIT.usage, sentence, { cause: error });
   }
 }

@@ -15,7 +15,7 @@ import {
   type EnqueueOptions,
   type NewJob,
   recordText,
-  renameTooEarly,
+  renameRefusal,
   startWithin,
 } from './enqueue-options.ts';
 
@@ -77,7 +77,7 @@ export async function enqueue<Schema extends PayloadSchema>(
   checkClient(client);
   const job = await newJob({ ...options, handler, payload }, '');
   const insert = (traceparent: string | undefined) => insertJob(client, withTrace(job, traceparent));
-  return traceCreate([job.jobType], insert).catch(renameTooEarly);
+  return traceCreate([job.jobType], insert).catch(renameRefusal);
 }
 
 /** Enqueues a job without its handler's definition: the payload is validated when an attempt starts. */
@@ -139,7 +139,7 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
  * Enqueues one job for each deployed handler of a job type, all or none, and returns them in the order of their routing
  * keys. Each job has its own attempts and its own unique key. Any definition of the job type can be `handler`: its
  * schema checks the payload, and its routing key does not matter.
- * @throws PayloadInvalid and SettingError like `enqueue`; an error of the database if no handler is deployed.
+ * @throws PayloadInvalid and SettingError like `enqueue`; SettingError of the field `handler` if none is deployed.
  */
 export async function enqueueAll<Schema extends PayloadSchema>(
   client: EnqueueClient,
@@ -152,7 +152,7 @@ export async function enqueueAll<Schema extends PayloadSchema>(
   return traceCreate([job.jobType], async (traceparent) => {
     const inserted = await insertJobs(client, [withTrace(job, traceparent)]);
     return inserted.map(({ id, routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
-  });
+  }).catch(renameRefusal);
 }
 
 /** A job in the table, and the index of the given one that it belongs to. */
