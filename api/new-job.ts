@@ -67,7 +67,10 @@ const KeyOrAll = z
     'expected *, an empty string, or lower-case letters, digits and _, a letter first',
   )
   .max(60, 'expected at most 60 characters')
-  .meta({ description: 'With *, one job for each deployed handler of the job type.' });
+  .meta({
+    description:
+      'With *, one job for each deployed handler of the job type. A request inserts at most 10,000 jobs in all.',
+  });
 
 /** One job in the body of a request to enqueue many. */
 export const BulkJob = NewJobBody.safeExtend({ routing_key: KeyOrAll.optional() }).meta({

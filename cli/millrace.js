@@ -73,9 +73,20 @@ async function runMain() {
   try {
     await import(await findMain());
   } catch (error) {
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^Cannot find package/.test(error.message)) throw error;
-    refuse(`The packages that Millrace requires are not installed: run npm ci (${error.message}).`);
+    const reason = String(error?.message).split('\n')[0];
+    if (error?.code === 'ERR_MODULE_NOT_FOUND' && /^Cannot find package '[^/']/.test(reason)) {
+      refuse(`The packages that Millrace requires are not installed: run npm ci (${reason}).`);
+    } else if (isHalfInstalled(error)) {
+      const todo = 'wait until npm has ended, or run npm ci';
+      refuse(`The packages that Millrace requires are not installed completely: ${todo} (${reason}).`);
+    } else throw error;
   }
+}
+
+/** Returns whether a package lacks a file, or its manifest ends early: npm may be installing it. */
+function isHalfInstalled(error) {
+  const codes = ['ERR_MODULE_NOT_FOUND', 'ERR_INVALID_PACKAGE_CONFIG'];
+  return codes.includes(error?.code) && /\/node_modules\//.test(error.message);
 }
 
 /** The package contains a bundle. A clone builds one at the first call, and again when a source changes. */

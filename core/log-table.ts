@@ -77,7 +77,8 @@ export const LOG_FIELDS = {
   problem: { type: 'string', help: 'Last path segment of the problem type.' },
 } as const satisfies Record<string, LogField>;
 
-const ENDING = ['job_id', 'job_type', 'queue', 'attempt', 'attempt_number', 'max_attempts', 'status', 'duration_ms'];
+const ATTEMPT = ['job_id', 'job_type', 'queue', 'attempt', 'attempt_number', 'max_attempts'];
+const ENDING = [...ATTEMPT, 'status', 'duration_ms'];
 const FAILING = [...ENDING, 'error', 'error_fingerprint'];
 const LOST = ['job_id', 'job_type', 'dispatch_id', 'attempt_request_id'];
 const MESSAGE = ['job_type', 'queue', 'sqs_message_id', 'receive_count'];
@@ -100,6 +101,7 @@ export const LOG_EVENTS = {
   batch_blocked: ['job_type', 'queue', 'reason'],
   watchdog_failed: ['error'],
   start_failed: ['job_type', 'queue', 'error', 'jobs'],
+  progress_invalid: [...ATTEMPT, 'reason'],
   progress_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_failed: ['job_type', 'queue', 'error', 'jobs'],
   settle_refused: ['jobs', 'job_ids', 'sqlstate', 'error'],

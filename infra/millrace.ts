@@ -5,6 +5,7 @@ import { Construct } from 'constructs';
 import type { HandlerEntry } from '../core/catalog/import-handler.ts';
 import { scheduleGroupName } from '../core/handler/naming.ts';
 import { unreadVariables } from '../core/handler/unread-variables.ts';
+import { checkVariables } from '../core/handler/variables.ts';
 import { ownVersion } from '../core/own-files.ts';
 import { Api } from './constructs/api.ts';
 import { type DatabaseAccess, existingDatabase, newDatabase } from './constructs/database.ts';
@@ -87,6 +88,8 @@ export class Millrace extends Construct {
     this.stage = checkStage(props.stage);
     const { handlers = usualHandlers() } = given;
     const entries = typeof handlers === 'string' ? readHandlers(handlers) : handlers;
+    const addresses = entries.map(({ definition }) => definition);
+    checkVariables(addresses, props.variables);
     const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
@@ -109,7 +112,6 @@ export class Millrace extends Construct {
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
     this.addMonitoring(plans, props);
-    const addresses = entries.map(({ definition }) => definition);
     for (const line of unreadVariables(props.variables, addresses)) {
       Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
     }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 import { messageOf } from '../core/failure.ts';
+import { oneLine } from '../core/text.ts';
 import { isBusy } from './lock-holder.ts';
 import { endLeftovers } from './postgres/leftovers.ts';
 
@@ -49,14 +50,26 @@ function tryLock(file: string): FolderLock | undefined {
   }
 }
 
-/** Deletes everything in the data folder except the files whose name begins with `keep`. */
-export async function emptyFolder(data: string, keep: string): Promise<void> {
+/** Entries of a folder that one line names. */
+const MOST_NAMES = 10;
+
+/**
+ * Deletes everything in the data folder except the files whose name begins with `keep`, and prints what it deletes
+ * before it does so.
+ */
+export async function emptyFolder(data: string, keep: string, printLine: (line: string) => void): Promise<void> {
+  const list = async () => (await readdir(data)).filter((name) => !name.startsWith(keep)).sort();
+  const names = await list();
+  const shown = names.slice(0, MOST_NAMES).map((name) => oneLine(name, 100));
+  const more = names.length - shown.length;
+  if (names.length > 0) {
+    printLine(
+      `deleting the data of earlier starts in ${data}: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+    );
+  }
   // A Postgres whose parent was killed a moment ago may still write.
   await endLeftovers(join(data, 'postgres')).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
-  const entries = await readdir(data);
-  for (const entry of entries.filter((name) => !name.startsWith(keep))) {
-    await rm(join(data, entry), { recursive: true, force: true });
-  }
+  for (const name of await list()) await rm(join(data, name), { recursive: true, force: true });
 }

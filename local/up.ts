@@ -57,7 +57,7 @@ export async function up(options: UpOptions): Promise<number> {
   const children = openChildren();
   surviveUncaughtErrors();
   try {
-    if (options.fresh) await emptyFolder(dataPath(project), basename(lockPath(project)));
+    if (options.fresh) await emptyFolder(dataPath(project), basename(lockPath(project)), printLine);
     await closeContents(dataPath(project));
     const killed = fired(requests.halt).then(() => EXIT_INTERRUPTED);
     const code = await Promise.race([live({ ...options, ...place }, children, requests), killed]);

@@ -14,26 +14,41 @@ create trigger fill_in_max_attempts before insert on millrace.jobs_live
   for each row when (new.max_attempts is null) execute function millrace.fill_in_max_attempts();
 
 -- Counts the jobs of an insert. Refuses ids that the insert names, if the sequence has not issued them or a finished job
--- has one: two jobs with one id could not both finish. Finished jobs are read only if the newest id is not the one that
--- this session was issued last. The functions below name jobs_live, and only ids of the sequence.
+-- has one: two jobs with one id could not both finish. Finished jobs are read only if the ids may not be new: if the
+-- newest is not the one that this session was issued last, or the oldest is not newer than those that the session has
+-- inserted before. Refuses a status other than pending: a dead letter by insert would have no row in dead_letters. The
+-- functions below name jobs_live, and only ids of the sequence.
 create function millrace.count_enqueued() returns trigger
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
 declare
   issued bigint;
+  lowest bigint;
+  highest bigint;
+  is_new boolean;
 begin
+  select min(i.id), max(i.id), bool_and(i.status = 'pending') into lowest, highest, is_new from inserted i;
+  if highest is null then
+    return null;
+  end if;
   if tg_table_name = 'jobs' then
+    if not is_new then
+      raise exception 'status: a new job is pending: omit the column' using errcode = 'invalid_parameter_value';
+    end if;
     begin
       issued := currval('millrace.job_ids');
     exception when object_not_in_prerequisite_state then
       issued := null;
     end;
-    if (select max(i.id) from inserted i) is distinct from issued
+    -- The first insert of a session knows no earlier one: a single new id is the one that it was issued.
+    if (highest is distinct from issued
+          or lowest <= coalesce(nullif(current_setting('millrace.newest_id', true), '')::bigint, highest - 1))
         and exists (select from inserted i where i.id > (select s.last_value from millrace.job_ids s)
           or exists (select from millrace.jobs_finished f where f.id = i.id)) then
       raise exception 'id: the id of a job is assigned: omit the column' using errcode = 'invalid_parameter_value';
     end if;
   end if;
+  perform set_config('millrace.newest_id', highest::text, false);
   insert into millrace.job_events (event, job_type, status, count)
     select 'enqueued', i.job_type, 'pending', count(*) from inserted i group by i.job_type;
   return null;
@@ -71,7 +86,7 @@ begin
     end loop;
     if not found then
       raise exception 'enqueue: no handler of the job type % is deployed: deploy one, or name a routing key',
-        enqueue.job_type using errcode = 'invalid_parameter_value';
+        enqueue.job_type using errcode = 'invalid_parameter_value', constraint = 'a handler of the job type is deployed';
     end if;
     return;
   end if;
@@ -156,6 +171,10 @@ begin
         e.ord - 1, e.value ->> 'job_type') into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
       where e.value ->> 'routing_key' = '*' and not deployed ? (e.value ->> 'job_type') limit 1;
+    if unknown is not null then
+      raise exception '%', unknown
+        using errcode = 'invalid_parameter_value', constraint = 'a handler of the job type is deployed';
+    end if;
   end if;
   if unknown is not null then
     raise exception '%', unknown using errcode = 'invalid_parameter_value';

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
-import type { EnqueueClient } from '../../core/enqueue/insert-jobs.ts';
-import { type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
+import { ALL_KEYS, isUnhandled, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { type EnqueueClient, type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import type { JsonBody } from '../json-body.ts';
 import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { namesOf, toFaults } from '../parse-request.ts';
@@ -108,6 +107,11 @@ function refuseTooMany({ byType }: KnownHandlers, jobs: readonly unknown[]): voi
   );
 }
 
+/** The last handler of a job with `*` was removed after the check. Its SQLSTATE makes the transaction run again. */
+class HandlersRemoved extends Error {
+  readonly code = '40001';
+}
+
 /** Inserts the valid jobs in one statement; returns the items of each job, in order. */
 async function insertAll(
   db: EnqueueClient,
@@ -115,7 +119,10 @@ async function insertAll(
   traceparent: string | undefined,
 ): Promise<z.output<typeof Item>[]> {
   const valid = checked.flatMap((one) => ('job' in one ? [{ ...one.job, traceparent }] : []));
-  const inserted = Map.groupBy(await insertJobs(db, valid), (job) => job.index);
+  const rows = await insertJobs(db, valid).catch((cause: unknown) => {
+    throw isUnhandled(cause) ? new HandlersRemoved('a handler was removed during the request', { cause }) : cause;
+  });
+  const inserted = Map.groupBy(rows, (job) => job.index);
   let next = 0;
   let room = MOST_ERRORS;
   return checked.flatMap((one, index) => {

@@ -14,7 +14,7 @@ import {
 } from '../../core/dead-letters/redrive-operation.ts';
 import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
-import { checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { checkOptions, isUnhandled, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { insertJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { messageOf } from '../../core/failure.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
@@ -81,7 +81,7 @@ async function enqueueAll(db: Database, job: NewJob) {
   try {
     return await insertJobs({ query: (text, values) => db.query(text, values) }, [job]);
   } catch (error) {
-    const [sentence] = /no handler of the job type .*/.exec(messageOf(error)) ?? [];
+    const [sentence] = (isUnhandled(error) && /no handler of .*/.exec(messageOf(error))) || [];
     throw sentence === undefined ? error : new CommandFailure(EXIT.usage, sentence, { cause: error });
   }
 }

@@ -25,6 +25,7 @@ interface Details {
   readonly position?: string;
   readonly detail?: string;
   readonly hint?: string;
+  readonly constraint?: string;
 }
 
 /** `millrace sql`: runs SQL without psql. */
@@ -55,7 +56,10 @@ async function runSql(options: GlobalOptions, given: string | undefined): Promis
       if (cancelled.aborted && errorCode(error) === CANCELED)
         throw new CommandFailure(EXIT.interrupted, 'the statement was canceled, and its transaction was rolled back');
       const failure = isSchemaMissing(error) ? error : databaseFailure(error, address);
-      if (failure !== error) throw failure;
+      if (failure instanceof CommandFailure && failure !== error) {
+        const lines = [failure.message, ...hintOnNewJob(error, text)];
+        throw new CommandFailure(failure.exitCode, lines.join('\n'), { cause: error });
+      }
       // A mistyped name causes the same errors as a database without the schema.
       const isMissing = isSchemaMissing(error) && (await lacksSchema({ ...ask, cancelled, onNotice: printMessage }));
       throw sqlFailure(error, text, isMissing);
@@ -137,9 +141,28 @@ function sqlFailure(error: unknown, text: string, isMissing: boolean): unknown {
     ...(position === undefined ? [] : placeOf(text, Number(position))),
     ...(detail === undefined ? [] : [`detail: ${detail}`]),
     ...(hint === undefined ? [] : [`hint: ${hint}`]),
+    ...hintOnNewJob(error, text),
     ...(isMissing ? [`the database has no Millrace schema: run ${MIGRATE}`] : []),
   ];
   return new CommandFailure(EXIT.failed, lines.join('\n'), { cause: error });
+}
+
+/** The columns that the role `millrace_app` can set. */
+const OF_A_NEW_JOB =
+  'job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key, traceparent';
+/** The constraints that connect the status with other columns. */
+const OF_A_STATUS =
+  /^(status is one of|failed has a|dispatched and running have|running has a|finished has|a job that was tried)/;
+
+/** Postgres names the table or the constraint, but not what an insert can contain. */
+function hintOnNewJob(error: unknown, text: string): string[] {
+  if (!(error instanceof Error) || !/\binsert\s+into\s+millrace\.jobs\b/i.test(text)) return [];
+  if (errorCode(error) === '42501' && / jobs\b/.test(error.message)) {
+    return [`hint: an application can set ${OF_A_NEW_JOB}`];
+  }
+  const { constraint } = error as Details;
+  const isStatus = constraint !== undefined && OF_A_STATUS.test(constraint);
+  return isStatus ? ['hint: a new job is pending: omit status and the columns of attempts'] : [];
 }
 
 /** Returns the line of the error and a mark below it. `position` counts code points from 1. */

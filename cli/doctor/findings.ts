@@ -2,6 +2,7 @@ import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
 import type { LateHandler } from '../../core/look/check-up.ts';
 import type { SchedulesIn } from '../../core/numbers/count-schedules.ts';
 import type { Throughput } from '../../core/numbers/stats.ts';
+import { oneLine } from '../../core/text.ts';
 
 /** The result of one check. `next`: what to do when it failed. */
 export interface Finding {
@@ -74,17 +75,29 @@ export function failuresOf(throughput: readonly Throughput[]): Finding {
 }
 
 const BAD = { late: 'late', failed: 'without ticks', no_handler: 'without a handler' } as const;
+/** Longest reason that one line shows, in characters; the list of schedules shows all of it. */
+const MOST_REASON = 200;
 
 /** Fails when schedules enqueue nothing, or jobs that no handler runs. */
 export function schedulesOf(found: readonly SchedulesIn[]): Finding {
-  const count = (wanted: string) => found.find(({ state }) => state === wanted)?.count ?? 0;
+  const of = (wanted: string) => found.find(({ state }) => state === wanted);
   const wrong = Object.entries(BAD).flatMap(([state, words]) => {
-    const { names = [], count: all = 0 } = found.find((one) => one.state === state) ?? {};
-    const others = all - names.length;
-    return all === 0 ? [] : [`${words}: ${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`];
+    const some = of(state);
+    return some === undefined ? [] : [`${words}: ${namesAndReasons(some)}`];
   });
-  const fine = found.length === 0 ? 'none' : `${count('active')} active, ${count('paused')} paused`;
-  return listed('schedules', wrong, 'npx millrace schedules', fine);
+  const fine = found.length === 0 ? 'none' : `${of('active')?.count ?? 0} active, ${of('paused')?.count ?? 0} paused`;
+  const faulty = of('failed')?.names[0];
+  const again = `npx millrace schedules delete ${faulty}, and create it again`;
+  return listed('schedules', wrong, faulty === undefined ? 'npx millrace schedules' : again, fine);
+}
+
+function namesAndReasons({ names, faults, count }: SchedulesIn): string {
+  const shown = names.map((name, index) => {
+    const fault = faults[index] ?? null;
+    return fault === null ? name : `${name} (${oneLine(fault, MOST_REASON)})`;
+  });
+  const others = count - names.length;
+  return `${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 export function unhandledOf(unhandled: readonly string[]): Finding {

@@ -25,18 +25,31 @@ export class SourceError extends Error {
   }
 }
 
-/** Describes an error that the import of a file raised. */
-export async function describe(file: string, error: unknown): Promise<CatalogFailure> {
+/**
+ * Describes an error that the import of a file raised.
+ * @param handler the name of the handler that the file must define.
+ */
+export async function describe(file: string, error: unknown, handler?: string): Promise<CatalogFailure> {
   if (error instanceof SourceError) {
     const { line, message } = error;
     return { file, message, ...(line !== undefined && { line }) };
   }
   if (!(error instanceof Error)) return { file, message: `threw ${String(error)}` };
-  const message = `${error.name}: ${error.message}`;
+  const owner = handler !== undefined && isUnnamed(error) ? `${handler}: ` : '';
+  const message = `${error.name}: ${owner}${error.message}`;
   const line = lineInStack(error.stack ?? '', file) ?? (await lineOfMissingImport(error.message, file));
   if (line !== undefined) return { file, line, message };
   const elsewhere = /(?:file:\/\/)?(\/[^\s():?]+)(?:\?[^:]*)?:(\d+)/.exec(error.stack ?? '');
   return { file, message: elsewhere ? `${message} (at ${elsewhere[1]}:${elsewhere[2]})` : message };
+}
+
+/**
+ * Returns whether this is the error of a setting, such as those of `retry.fixed`, that does not name its handler.
+ * `defineHandler` names it. The package of the project can be another copy, with a class of its own.
+ */
+function isUnnamed(error: Error & { code?: unknown; field?: unknown }): boolean {
+  if (error.code !== 'MILLRACE_SETTING') return false;
+  return !/^\w+: /.test(error.message) || error.message.startsWith(`${error.field}: `);
 }
 
 /** Returns the first line of `file` in the stack, which names it by its path or by its URL with the query. */

@@ -60,6 +60,11 @@ export function stemOf(file: string): string {
   return basename(file).replace(IS_SOURCE, '');
 }
 
+/** Returns the name of the handler that a file must define, such as `send_reminder`. */
+export function nameOfFile(file: string): string {
+  return stemOf(file).replaceAll('-', '_');
+}
+
 /**
  * Returns whether the author of a handler did not choose the name of a file or folder: installed packages, and
  * hidden files such as the locks of Emacs (`.#a.ts`) and the attributes that macOS writes (`._a.ts`).

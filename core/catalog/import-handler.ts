@@ -6,7 +6,7 @@ import { scheduleFault } from '../handler/declared-schedules.ts';
 import type { DefinitionData, HandlerDefinition } from '../handler/definition.ts';
 import { handlerFile, handlerName } from '../handler/naming.ts';
 import { type CatalogFailure, describe } from './catalog-failure.ts';
-import { stemOf } from './handler-files.ts';
+import { nameOfFile, stemOf } from './handler-files.ts';
 
 /** A handler as a deployment needs it: without its code. */
 export interface HandlerEntry {
@@ -38,7 +38,7 @@ export async function importHandler(
     const imported: { default?: unknown } = await import(pathToFileURL(module).href);
     return await checkHandler(file, imported.default, siblings);
   } catch (error) {
-    return describe(file, error);
+    return describe(file, error, nameOfFile(file));
   }
 }
 

@@ -63,8 +63,18 @@ export function isTooEarly(error: unknown): boolean {
   return (error as { constraint?: unknown } | null)?.constraint === 'start_by is not before run_at';
 }
 
-/** Throws the error of `enqueue` with the names of its options. With `runAt`, they are refused before the insert. */
-export function renameTooEarly(error: unknown): never {
+/** Returns whether no handler of the job type is deployed, for a job with the routing key `*`. */
+export function isUnhandled(error: unknown): boolean {
+  return (error as { constraint?: unknown } | null)?.constraint === 'a handler of the job type is deployed';
+}
+
+/** Throws the error of `enqueue` with the names of its arguments. With `runAt`, they are refused before the insert. */
+export function renameRefusal(error: unknown): never {
+  if (isUnhandled(error)) {
+    const { message } = error as Error;
+    const sentence = message.slice(Math.max(0, message.indexOf('no handler of')));
+    throw new SettingError('handler', '', undefined, `handler: ${sentence} with enqueue`);
+  }
   if (!isTooEarly(error)) throw error;
   const message = 'startBy: expected a time that is not before the run time that delay sets';
   throw new SettingError('startBy', '', undefined, message);

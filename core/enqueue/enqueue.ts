@@ -3,7 +3,7 @@ import type { HandlerDefinition } from '../handler/handler.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { traceCreate } from '../tracing.ts';
 import { newJob, withTrace } from './check-job.ts';
-import { ALL_KEYS, checkClient, checkItems, type NewJob, renameTooEarly } from './enqueue-options.ts';
+import { ALL_KEYS, checkClient, checkItems, type NewJob, renameRefusal } from './enqueue-options.ts';
 import { type EnqueueClient, type Enqueued, type EnqueuedForKey, insertJob, insertJobs } from './insert-jobs.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function enqueue<Schema extends PayloadSchema>(
   checkClient(client);
   const job = await newJob({ ...options, handler, payload }, '');
   const insert = (traceparent: string | undefined) => insertJob(client, withTrace(job, traceparent));
-  return traceCreate([job.jobType], insert).catch(renameTooEarly);
+  return traceCreate([job.jobType], insert).catch(renameRefusal);
 }
 
 /**
@@ -50,7 +50,7 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
  * Enqueues one job for each deployed handler of a job type, all or none, and returns them in the order of their routing
  * keys. Each job has its own attempts and its own unique key. Any definition of the job type can be `handler`: its
  * schema checks the payload, and its routing key does not matter.
- * @throws PayloadInvalid and SettingError like `enqueue`; an error of the database if no handler is deployed.
+ * @throws PayloadInvalid and SettingError like `enqueue`; SettingError of the field `handler` if none is deployed.
  */
 export async function enqueueAll<Schema extends PayloadSchema>(
   client: EnqueueClient,
@@ -63,5 +63,5 @@ export async function enqueueAll<Schema extends PayloadSchema>(
   return traceCreate([job.jobType], async (traceparent) => {
     const inserted = await insertJobs(client, [withTrace(job, traceparent)]);
     return inserted.map(({ id, routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
-  });
+  }).catch(renameRefusal);
 }

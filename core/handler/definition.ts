@@ -47,7 +47,8 @@ export interface RunContext<Payload> {
   /**
    * Reports how far the attempt is, for `jobs show` and the API: a fraction from 0 to 1, and what it does. Call it as
    * often as you like: the newest report is stored once a second, and a report never fails or delays the attempt. A
-   * fraction outside these bounds is moved to them, and one that is not a number is stored as unknown.
+   * fraction outside these bounds is moved to them, and one that is not a number is stored as unknown; the
+   * log names the first such report of an attempt.
    */
   progress(fraction: number, text?: string): void;
   /**

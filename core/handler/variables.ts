@@ -1,5 +1,5 @@
 import { secondsOfText } from '../duration.ts';
-import { SettingError } from '../errors.ts';
+import { MOST_FAULTS, SettingError } from '../errors.ts';
 import { ATTEMPTS_BOUNDS, TIMEOUT_BOUNDS } from './check-definition.ts';
 import type { DefinitionData } from './definition.ts';
 import { type HandlerAddress, handlerName } from './naming.ts';
@@ -57,8 +57,7 @@ export function withVariables<Definition extends DefinitionData>(
   variables: Variables,
 ): Definition {
   // Both are read, and so checked, even if the definition does not use them.
-  const all = readLevel(variables, '');
-  const own = readLevel(variables, suffixOf(definition));
+  const [all, own] = readLevels(variables, ['', suffixOf(definition)]);
   const unset = definition.unset ?? [];
   const defaults = {
     maxAttempts: unset.includes('maxAttempts') ? all.maxAttempts : undefined,
@@ -75,19 +74,41 @@ export function withVariables<Definition extends DefinitionData>(
   return next;
 }
 
-/** @throws SettingError that names the variable, for an invalid value of a variable that these handlers read. */
+/** @throws SettingError that names every variable that these handlers read and whose value is invalid. */
 export function checkVariables(handlers: readonly HandlerAddress[], variables: Variables): void {
-  for (const suffix of ['', ...handlers.map(suffixOf)]) readLevel(variables, suffix);
+  readLevels(variables, ['', ...handlers.map(suffixOf)]);
 }
 
 /** The values of the variables with one suffix, durations in seconds. */
 type Level = { readonly [Key in keyof typeof VARIABLES]?: number };
 
-function readLevel(variables: Variables, suffix: string): Level {
+/** @throws SettingError that names every variable whose value is invalid. */
+function readLevels<Suffixes extends readonly string[]>(
+  variables: Variables,
+  suffixes: readonly [...Suffixes],
+): { [Index in keyof Suffixes]: Level } {
+  const faults: SettingError[] = [];
+  const levels = suffixes.map((suffix) => readLevel(variables, suffix, faults));
+  const [first] = faults;
+  if (first === undefined) return levels as { [Index in keyof Suffixes]: Level };
+  const more = faults.length - MOST_FAULTS;
+  const messages = faults.slice(0, MOST_FAULTS).map(({ message }) => message);
+  throw new SettingError(first.field, '', '', [...messages, ...(more > 0 ? [`and ${more} more`] : [])].join('; '));
+}
+
+/** Adds a fault for each invalid value, and leaves the value out. */
+function readLevel(variables: Variables, suffix: string, faults: SettingError[]): Level {
   const name = (key: keyof typeof VARIABLES) => `${VARIABLES[key]}${suffix}`;
+  const isSet = (key: keyof typeof VARIABLES) => !!variables[name(key)]?.trim();
   const read = (key: keyof typeof VARIABLES, parse: (text: string, field: string) => number) => {
-    const text = variables[name(key)]?.trim();
-    return text ? { [key]: parse(text, name(key)) } : {};
+    try {
+      const text = variables[name(key)]?.trim();
+      return text ? { [key]: parse(text, name(key)) } : {};
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error;
+      faults.push(error);
+      return {};
+    }
   };
   const level: Level = {
     ...read('maxAttempts', attemptsOfText),
@@ -96,10 +117,12 @@ function readLevel(variables: Variables, suffix: string): Level {
     ...read('base', delayOfText),
     ...read('max', delayOfText),
   };
-  const other = (['base', 'max'] as const).find((key) => level[key] !== undefined);
-  if (level.delay === undefined || other === undefined) return level;
-  const expected = `no value, since ${name(other)} is set: a policy is either fixed or exponential`;
-  throw new SettingError(name('delay'), expected, variables[name('delay')]);
+  const other = (['base', 'max'] as const).find(isSet);
+  if (isSet('delay') && other !== undefined) {
+    const expected = `no value, since ${name(other)} is set: a policy is either fixed or exponential`;
+    faults.push(new SettingError(name('delay'), expected, variables[name('delay')]));
+  }
+  return level;
 }
 
 function attemptsOfText(text: string, field: string): number {

@@ -10,11 +10,14 @@ export interface SchedulesIn {
   readonly count: number;
   /** The first names. */
   readonly names: readonly string[];
+  /** Why those schedules have no ticks; null for each that has some. */
+  readonly faults: readonly (string | null)[];
 }
 
 const COUNT_SCHEDULES = `
-  with judged as (select s.name, millrace.state_of(s, $1) as state from millrace.schedules s)
-  select state, count(*)::integer as count, (array_agg(name order by name))[:5] as names
+  with judged as (select s.name, s.fault, millrace.state_of(s, $1) as state from millrace.schedules s)
+  select state, count(*)::integer as count, (array_agg(name order by name))[:5] as names,
+         (array_agg(fault order by name))[:5] as faults
     from judged group by state order by state`;
 
 export async function countSchedules(db: Queryable): Promise<SchedulesIn[]> {

@@ -36,8 +36,8 @@ export interface Holder {
 
 export interface LockWait {
   readonly patience: Patience;
-  /** The tables on which, or on whose rows, the transaction waits for locks. */
-  readonly tables: readonly string[];
+  /** Returns the tables on which, or on whose rows, the transaction waited for a lock. */
+  readonly tables: () => readonly string[];
   /** Called after each wait. */
   readonly onWait: (holder: Holder) => void;
   /** Returns the error after the last wait. */
@@ -59,7 +59,7 @@ export async function repeatWhileLocked<T>(
   for (let turn = 1; ; turn++) {
     const done = await db.transaction(async (tx) => ({ value: await work(tx) })).catch(unlessBusy);
     if (done !== undefined) return done.value;
-    const [holder = { pid: null, user: null, application: null }] = (await db.query<Holder>(FIND_HOLDER, [tables]))
+    const [holder = { pid: null, user: null, application: null }] = (await db.query<Holder>(FIND_HOLDER, [tables()]))
       .rows;
     onWait(holder);
     if (turn >= patience.tries) throw refuse(holder);

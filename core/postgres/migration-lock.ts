@@ -38,7 +38,7 @@ export function withLedger<T>(
 ): Promise<T> {
   const onWait = (holder: Holder) =>
     log.warn('migration_waiting', { reason: `${sessionText(holder)} has the migration lock` });
-  return repeatWhileLocked(db, { patience, tables: ['millrace.migrations'], onWait, refuse }, async (tx) => {
+  return repeatWhileLocked(db, { patience, tables: () => ['millrace.migrations'], onWait, refuse }, async (tx) => {
     await tx.query(BECOME_OWNER);
     await waitingForLocks(tx, patience, () => tx.query(LOCK_LEDGER));
     await tx.query(LIMIT_WAITING);

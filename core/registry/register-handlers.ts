@@ -63,10 +63,17 @@ const REGISTER_HANDLERS = `
   insert into millrace.removed_handlers (job_type, routing_key) select job_type, routing_key from removed
     on conflict (job_type, routing_key) do update set removed_at = excluded.removed_at`;
 
-const TABLES = [
-  ...['millrace.installation', 'millrace.handlers', 'millrace.handler_starts', 'millrace.removed_handlers'],
-  'millrace.schedules',
-];
+/** What a registration locks, in this order. `such`: what a session that keeps such a lock has usually done. */
+const HANDLERS = {
+  tables: ['millrace.installation', 'millrace.handlers', 'millrace.handler_starts', 'millrace.removed_handlers'],
+  what: 'the registry',
+  such: 'that on a handler that it pauses',
+};
+const SCHEDULES = {
+  tables: ['millrace.schedules'],
+  what: 'a declared schedule',
+  such: 'one that it creates or pauses',
+};
 
 /**
  * The dispatcher claims nothing for the handlers whose rows the transaction has locked, so a wait is short, and a pause
@@ -96,20 +103,27 @@ export async function registerHandlers(
   handlers: readonly Registration[],
 ): Promise<ScheduleChange[]> {
   const schedules = declaredSchedules(handlers.map(({ definition }) => definition));
-  const onWait = (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock on the registry`);
-  return repeatWhileLocked(db, { patience, tables: TABLES, onWait, refuse }, (tx) =>
+  let step = HANDLERS;
+  const wait = {
+    ...{ patience, tables: () => step.tables },
+    onWait: (holder: Holder) => onWaiting?.(`${sessionText(holder)} has a lock on ${step.what}`),
+    refuse: (holder: Holder) => refusal(holder, step),
+  };
+  return repeatWhileLocked(db, wait, (tx) =>
     waitingForLocks(tx, patience, async () => {
+      step = HANDLERS;
       await assignStage(tx, stage);
       await tx.query(REGISTER_HANDLERS, [JSON.stringify(handlers.map(toRecord))]);
+      step = SCHEDULES;
       return registerSchedules(tx, schedules, isPartial);
     }),
   );
 }
 
-function refuse(holder: Holder): RegistryError {
+function refusal(holder: Holder, { what, such }: typeof HANDLERS): RegistryError {
   return new RegistryError(
-    `${sessionText(holder)} keeps a lock on the registry, such as that on a handler that it pauses: commit its ` +
-      `transaction, or ${endingText(holder)}, then deploy again`,
+    `${sessionText(holder)} keeps a lock on ${what}, such as ${such}: commit its transaction, or ` +
+      `${endingText(holder)}, then deploy again`,
   );
 }
 

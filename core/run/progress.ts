@@ -11,16 +11,29 @@ export interface ProgressReport {
   readonly text: string | null;
 }
 
+/** A sum of parts of 1, such as ten times 0.1, differs from 1 by less. */
+const ROUNDING = 1e-9;
+
 /** The newest report of one attempt, until it is stored. JavaScript can pass values of any type. */
 export class LatestProgress {
   private latest: ProgressReport | undefined;
+  private hasFaulted = false;
 
-  report(fraction: unknown, text?: unknown): void {
+  /**
+   * Keeps a report in its nearest valid form. Returns what is wrong with it; undefined if nothing is, or if an earlier
+   * report of this attempt was invalid, too.
+   */
+  report(fraction: unknown, text?: unknown): string | undefined {
     const known = typeof fraction === 'number' && Number.isFinite(fraction);
-    this.latest = {
+    const report = {
       fraction: known ? Math.min(1, Math.max(0, fraction)) : null,
       text: typeof text === 'string' ? storable(text, MOST_TEXT) : null,
     };
+    this.latest = report;
+    if (this.hasFaulted) return undefined;
+    const faults = [...fractionFault(fraction, report.fraction), ...textFault(text)].join('; ');
+    this.hasFaulted = faults !== '';
+    return this.hasFaulted ? faults : undefined;
   }
 
   /** Returns the newest report once; undefined when none came since the last call. */
@@ -29,6 +42,20 @@ export class LatestProgress {
     this.latest = undefined;
     return report;
   }
+}
+
+function fractionFault(fraction: unknown, stored: number | null): string[] {
+  const isNear = typeof fraction === 'number' && stored !== null && Math.abs(fraction - stored) <= ROUNDING;
+  if (isNear) return [];
+  const words = stored === null ? 'without a percentage' : `as ${stored}`;
+  // Only a number is shown: another value may be a part of the payload, which no log contains.
+  const got = typeof fraction === 'number' || fraction === null ? String(fraction) : typeof fraction;
+  return [`fraction: expected a number from 0 to 1, got ${got} (stored ${words})`];
+}
+
+function textFault(text: unknown): string[] {
+  if (typeof text === 'string' || text === undefined || text === null) return [];
+  return [`text: expected a string, got ${typeof text} (stored without a text)`];
 }
 
 /** A report and the claim under which its attempt runs. */

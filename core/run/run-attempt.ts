@@ -99,13 +99,17 @@ function contextOf(
   given: { payload: unknown; signal: AbortSignal; followUps: FollowUps },
 ): RunContext<never> {
   const { followUps } = given;
+  const log = deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) });
   return {
     payload: given.payload as never,
     jobId: attempt.jobId,
     attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
-    log: openHandlerLog(deps.log.child({ job_id: attempt.jobId, ...attemptFields(attempt) })),
-    progress: (fraction, text) => attempt.progress.report(fraction, text),
+    log: openHandlerLog(log),
+    progress: (fraction, text) => {
+      const reason = attempt.progress.report(fraction, text);
+      if (reason !== undefined) log.warn('progress_invalid', { reason });
+    },
     enqueue: (handler, payload, options) => followUps.enqueue(handler, payload, options),
     enqueueChildren: (children, options) => followUps.enqueueChildren(children, options),
   };

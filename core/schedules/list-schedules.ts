@@ -18,7 +18,7 @@ export interface Schedule extends HandlerAddress, Times {
   readonly priority: number;
   readonly pausedAt: Date | null;
   readonly fault: string | null;
-  /** Null while paused, before the dispatcher has computed it, and without a further tick. */
+  /** Null while paused, and without a further tick. */
   readonly nextTickAt: Date | null;
   readonly lastTickAt: Date | null;
   /** The newest job of its ticks and of people who ran it; null before the first. Its status is null when pruned. */
@@ -33,6 +33,8 @@ const LIST_SCHEDULES = `
          s.every_seconds as "everySeconds", s.zone, s.catch_up as "catchUp", s.overlap,
          s.spread_seconds as "spreadSeconds", s.priority, s.paused_at as "pausedAt", s.fault,
          case when s.paused_at is null and isfinite(s.next_tick_at) then s.next_tick_at end as "nextTickAt",
+         case when s.paused_at is null and s.fault is null and s.next_tick_at = '-infinity'
+           then floor(extract(epoch from least(s.since, millrace.clock())) * 1000)::float8 end as "computeAfter",
          (select max(t.tick_at) from millrace.schedule_ticks t
             where t.schedule = s.name and t.tick_at <= millrace.clock()) as "lastTickAt",
          last.job_id::text as "lastJobId",
@@ -55,12 +57,23 @@ export async function listSchedules(
   db: Queryable,
   { limit, after = '' }: { readonly limit: number; readonly after?: string },
 ): Promise<Schedule[]> {
-  return (await db.query<Schedule>(LIST_SCHEDULES, [null, after, limit, DISPATCHER_SILENT_SECONDS])).rows;
+  const { rows } = await db.query<Row>(LIST_SCHEDULES, [null, after, limit, DISPATCHER_SILENT_SECONDS]);
+  return rows.map(toSchedule);
 }
 
 /** Returns a schedule; undefined if the name is unknown. */
 export async function findSchedule(db: Queryable, schedule: string): Promise<Schedule | undefined> {
-  return (await db.query<Schedule>(LIST_SCHEDULES, [schedule, '', 1, DISPATCHER_SILENT_SECONDS])).rows[0];
+  const { rows } = await db.query<Row>(LIST_SCHEDULES, [schedule, '', 1, DISPATCHER_SILENT_SECONDS]);
+  return rows[0] && toSchedule(rows[0]);
+}
+
+/** `computeAfter`: milliseconds since 1970, for a schedule whose next tick the dispatcher has not yet computed. */
+type Row = Schedule & { readonly computeAfter: number | null };
+
+/** The dispatcher computes the next tick of a new or resumed schedule in its next round. A list shows it before. */
+function toSchedule({ computeAfter, ...schedule }: Row): Schedule {
+  if (computeAfter === null) return schedule;
+  return { ...schedule, nextTickAt: nextTicks(schedule, computeAfter, 1)[0] ?? null };
 }
 
 /** A schedule with its payload, and the ticks after now that it has while it is not paused. */

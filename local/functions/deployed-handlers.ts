@@ -61,7 +61,7 @@ export interface DeployedHandlers {
    * Brings queues, functions, mappings and registry in line with the handler folder, or with `reading` if given.
    * Deploys each file as soon as it is read, and resolves when all are deployed, or when the stack stops.
    * @param onDeployed called after every change of the deployed handlers.
-   * @throws SettingError, and changes nothing, when a variable has an invalid value.
+   * @throws SettingError that names each variable with an invalid value, and changes nothing.
    */
   sync(onDeployed?: () => Promise<void>, reading?: ReadingHandlers): Promise<void>;
 }
@@ -94,10 +94,10 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
         await readSettings(deps, state, [...reading.files.keys()].map(toAddress));
         return reading;
       });
-      lastRead = read.catch(() => undefined);
+      // The files that this sync drops may be new, so the next one updates the API.
+      lastRead = read.catch(() => Object.assign(state, { inApi: new Set() }));
       const { files, misplaced } = await read;
-      readings += 1;
-      const number = readings;
+      const number = ++readings;
       const deployReady = () => {
         last = last.catch(() => undefined).then(() => syncReady(deps, state, onDeployed));
         return last;
@@ -123,10 +123,11 @@ export function openHandlers(deps: HandlersDeps): DeployedHandlers {
 /** Reads and checks the settings before any change, because all handlers can read the same variable. */
 async function readSettings(deps: HandlersDeps, state: State, handlers: readonly HandlerAddress[]): Promise<void> {
   const settings = await deps.settings();
-  checkVariables(handlers, settings.variables);
   const unread = unreadVariables(settings.variables, handlers);
   for (const line of unread) if (!state.unread.has(line)) deps.printLine(line);
-  Object.assign(state, { settings, unread: new Set(unread) });
+  state.unread = new Set(unread);
+  checkVariables(handlers, settings.variables);
+  state.settings = settings;
 }
 
 /** Deploys what was read, removes what was deleted, and registers the rest. */

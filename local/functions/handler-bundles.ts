@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { beginCatalog, type LoadingHandler } from '../../core/catalog/catalog.ts';
 import { failureLine } from '../../core/catalog/catalog-failure.ts';
-import { stemOf } from '../../core/catalog/handler-files.ts';
+import { nameOfFile } from '../../core/catalog/handler-files.ts';
 import type { HandlerEntry } from '../../core/catalog/import-handler.ts';
 import { openProbe } from '../../core/catalog/probe.ts';
 import { messageOf } from '../../core/failure.ts';
@@ -125,8 +125,4 @@ function openLanes(): Lane {
     );
     return built;
   };
-}
-
-function nameOfFile(file: string): string {
-  return stemOf(file).replaceAll('-', '_');
 }

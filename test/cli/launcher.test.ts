@@ -153,6 +153,24 @@ it('the launcher prints npm ci as the remedy for a missing package', async () =>
   expect(output).toMatch(/^The packages that Millrace requires are not installed: run npm ci \(.*not-there.*\)\.\n$/);
 });
 
+it.each<[string, Record<string, string>, string]>([
+  ['without its main file', { 'package.json': '{"main": "gone.js"}' }, 'half'],
+  ['with the beginning of its package.json', { 'package.json': '{"mai', 'index.js': '' }, 'package.json'],
+])('the launcher prints what to do about a package %s, as while npm installs it', async (_what, files, detail) => {
+  const { folder, run } = await project({ withNode: false });
+  await mkdir(join(folder, 'node_modules/half'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'node_modules/half', name), text);
+  await writeFile(join(folder, 'cli/main.ts'), "import 'half';");
+
+  const { code, output } = await run(['url']).ended;
+
+  expect(code).toBe(2);
+  expect(output).toMatch(
+    /^The packages that Millrace requires are not installed completely: wait until npm has ended, or run npm ci \(.*\)\.\n$/,
+  );
+  expect(output).toContain(detail);
+});
+
 it('the launcher passes on other errors in main', async () => {
   const { folder, run } = await project({ withNode: false });
   await writeFile(join(folder, 'cli/main.ts'), "throw new Error('broken in main');");

@@ -90,3 +90,13 @@ it('a synth warns of each variable without effect', async () => {
     'MILLRACE_RETRY_DELAY_send_remindr has no effect; did you mean MILLRACE_RETRY_DELAY_send_reminder?',
   ]);
 });
+
+it('a synth names every variable whose value is invalid', async () => {
+  const environment = { MILLRACE_MAX_ATTEMPTS: '0', MILLRACE_RETRY_DELAY_send_reminder: 'soon' };
+
+  const made = synthesise(PROD, environment);
+
+  await expect(made).rejects.toThrow(
+    /MILLRACE_MAX_ATTEMPTS: expected .+; MILLRACE_RETRY_DELAY_send_reminder: expected a duration/,
+  );
+});

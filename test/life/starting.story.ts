@@ -93,6 +93,7 @@ it(
 
     stack = await startUp(project, ['--fresh']);
 
+    expect(stack.output()).toMatch(/^deleting the data of earlier starts in \S+\.millrace: .*\bpostgres\b/);
     expect(stack.output()).toContain('none; add a file to functions/handlers');
     expect(await stack.query('select id from millrace.jobs')).toEqual([]);
     await project.writeHandler('quick.ts', handlerSource('quick', 'return 2;'));

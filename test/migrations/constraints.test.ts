@@ -24,7 +24,9 @@ const STATUSES: Record<string, { needs: Record<string, unknown>; bars: Record<st
 async function insert(status: string, values: Record<string, unknown>): Promise<string> {
   const all: Record<string, unknown> = { job_type: 'mail', status, max_attempts: 5, ...TIMES, ...values };
   const columns = Object.keys(all);
-  const sql = `insert into millrace.jobs (${columns}) values (${columns.map((_, n) => `$${n + 1}`)})`;
+  // An insert into millrace.jobs has no status.
+  const table = 'slot' in all ? 'jobs_finished' : 'jobs_live';
+  const sql = `insert into millrace.${table} (${columns}) values (${columns.map((_, n) => `$${n + 1}`)})`;
   return pool.query(sql, Object.values(all)).then(
     () => 'ok',
     (error: { code: string }) => error.code,

@@ -124,6 +124,19 @@ it('the public can execute no function of the schema and not use the schema', as
   expect(schema).toEqual([{ usage: false, make: false }]);
 });
 
+it('an application learns the routing keys of a job type with *, and cannot read the handlers', async () => {
+  await deploy(db, { jobType: 'mail' }, { jobType: 'index', routingKey: 'a' }, { jobType: 'index', routingKey: 'b' });
+  const app = await createClient(logins.app.url);
+  const jobs = JSON.stringify([{ job_type: 'index', routing_key: '*' }]);
+
+  const { rows } = await app.query('select routing_key from millrace.enqueue_many($1)', [jobs]);
+  const refused = await tryAs(app, 'select from millrace.handlers');
+  await app.end();
+
+  expect(rows.map((row) => row.routing_key)).toEqual(['a', 'b']);
+  expect(refused).toBe(REFUSED);
+});
+
 it('every function that runs with its owner’s rights pins the search path', async () => {
   const { rows } = await pool.query(FUNCTIONS);
   const definers = rows.filter((row) => row.definer);

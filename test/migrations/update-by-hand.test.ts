@@ -62,22 +62,6 @@ it.each(['pending', 'dead_letter', 'succeeded'])('a delete by hand of a %s job i
   });
 });
 
-it.each([
-  ['an id that the sequence has not issued', (id: string) => `${BigInt(id) + 2n}`],
-  ['a distant id', () => '9000000000'],
-  ['the id of a finished job', (id: string) => id],
-])('an insert with %s is refused, also for a superuser', async (_what, idOf) => {
-  const id = await engine.enqueue();
-  await engine.sql('select millrace.cancel($1)', [id]);
-  await engine.enqueue();
-  const before = await engine.sql('select id, status from millrace.jobs order by 1, 2');
-
-  const refused = engine.sql(`insert into millrace.jobs (id, job_type) values (${idOf(id)}, 'work')`);
-
-  await expect(refused).rejects.toMatchObject({ code: '22023', message: expect.stringContaining('omit the column') });
-  expect(await engine.sql('select id, status from millrace.jobs order by 1, 2')).toEqual(before);
-});
-
 it('a plain insert of many jobs is accepted, also in a session that has issued no id', async () => {
   await engine.sql(`insert into millrace.jobs (job_type) select 'work' from generate_series(1, 1000)`);
 

@@ -73,6 +73,7 @@ async function examineSchedules(client: Client): Promise<Finding> {
       state,
       count: some.length,
       names: some.slice(0, 5).map(({ schedule }) => schedule),
+      faults: some.slice(0, 5).map(({ fault }) => fault),
     })),
   );
 }

@@ -51,7 +51,6 @@ it.each([
     'late: nightly',
     'late 1',
   ],
-  ['a schedule without ticks', `update millrace.schedules set fault = 'no'`, 'without ticks: nightly', 'failed 1'],
   [
     'a schedule without a handler',
     `update millrace.schedules set job_type = 'gone'`,
@@ -75,4 +74,32 @@ it('doctor names the first five of many', async () => {
 
   const names = 'tenant-1, tenant-2, tenant-3, tenant-4, tenant-5 and 2 more';
   expect(lines).toEqual(Array(2).fill(`FAIL\tschedules\twithout a handler: ${names}: npx millrace schedules`));
+});
+
+it('doctor states why schedules have no ticks, and names the next command', async () => {
+  for (const name of ['hourly', 'nightly', 'weekly']) await create(name);
+  const zone = 'zone: expected an IANA time zone, got "Mars"';
+  await pool.query(
+    `update millrace.schedules set fault = case name when 'hourly' then $1 else $2 end
+    where name <> 'weekly'`,
+    [zone, `cron:\nno${'o'.repeat(900)}`],
+  );
+
+  const lines = await diagnose();
+
+  const next = 'npx millrace schedules delete hourly, and create it again';
+  const reasons = `hourly (${zone}), nightly (cron: no${'o'.repeat(191)}…)`;
+  expect(lines).toEqual(Array(2).fill(`FAIL\tschedules\twithout ticks: ${reasons}: ${next}`));
+  expect(await states()).toEqual(['active 1', 'failed 2']);
+});
+
+it('doctor states the reasons of the first five of many schedules without ticks', async () => {
+  for (let n = 1; n <= 7; n++) await create(`tenant-${n}`);
+  await pool.query(`update millrace.schedules set fault = 'bad ' || name`);
+
+  const lines = await diagnose();
+
+  const reasons = [1, 2, 3, 4, 5].map((n) => `tenant-${n} (bad tenant-${n})`).join(', ');
+  const detail = `without ticks: ${reasons} and 2 more: npx millrace schedules delete tenant-1, and create it again`;
+  expect(lines).toEqual(Array(2).fill(`FAIL\tschedules\t${detail}`));
 });

@@ -11,8 +11,9 @@ const COLUMNS = ['recorded', 'unrecorded', 'other id', 'other time', 'old', 'new
 type Column = (typeof COLUMNS)[number];
 
 /** Creates a job in a status, under claim 7, with the recorded delivery m-1 or none. */
-const PLACE = `
-  insert into millrace.jobs (slot, job_type, status, attempts, max_attempts, claim_no, lease_expires_at, started_at,
+// An insert into millrace.jobs has no status.
+const placeIn = (table: string) => `
+  insert into millrace.${table} (slot, job_type, status, attempts, max_attempts, claim_no, lease_expires_at, started_at,
       next_retry_at, finished_at, message_id, message_sent_at, request_id)
     select case when $1 in ('succeeded', 'skipped', 'cancelled') then 3 else 0 end, $2, $1, 1, 5, 7,
            case when $1 in ('dispatched', 'running') then millrace.clock() + interval '1 hour' end,
@@ -24,7 +25,8 @@ const PLACE = `
 
 async function place(status: string, { jobType = 'work', recorded = true } = {}): Promise<string> {
   const known = recorded && status !== 'dispatched';
-  const [row] = await engine.sql<{ id: string }>(PLACE, [status, jobType, known, SENT_AT]);
+  const table = ['succeeded', 'skipped', 'cancelled'].includes(status) ? 'jobs_finished' : 'jobs_live';
+  const [row] = await engine.sql<{ id: string }>(placeIn(table), [status, jobType, known, SENT_AT]);
   if (status === 'dead_letter') {
     await engine.sql('insert into millrace.dead_letters (job_id, claim_no) values ($1, 7)', [row!.id]);
   }

@@ -11,3 +11,10 @@ it.each([
 
   expect(log && engineSentence(log)).toBe(expected);
 });
+
+it('an invalid progress is described with its attempt and its reason', () => {
+  const fields = { attempt: '1/5', reason: 'fraction: expected a number from 0 to 1, got 40 (stored as 1)' };
+  const log = parseLogLine(JSON.stringify({ level: 'warn', event: 'progress_invalid', ...fields }));
+
+  expect(log && engineSentence(log)).toBe(`invalid progress of attempt 1/5: ${fields.reason}`);
+});
