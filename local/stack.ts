@@ -180,5 +180,7 @@ async function runtimeUrl(db: Database, ownerUrl: string, { project, databaseUrl
   const url = new URL(ownerUrl);
   url.username = name;
   url.password = password;
+  // In an address, parameters take precedence.
+  for (const name of ['user', 'password']) if (url.searchParams.has(name)) url.searchParams.delete(name);
   return url.href;
 }
