@@ -23,8 +23,8 @@ export async function signatureOf(
 }
 
 /**
- * Returns a signature of sources that also differs when their imports may be resolved otherwise: when a settings file of
- * the project was saved, or when a source was added to one of their folders or to a folder above, up to the project.
+ * Returns a signature of sources that also differs when their imports may be resolved otherwise: when a settings file
+ * of the project was saved, or when a source was added to one of their folders or to one above, up to the project.
  */
 export async function signatureWithImports(sources: readonly string[], begun?: number): Promise<string | undefined> {
   const beside = (await Promise.all(foldersOf(sources).map(sourcesIn))).flat();

@@ -114,13 +114,6 @@ it.each(Object.keys(LOG_EVENTS).filter((event) => event.startsWith('job_')))(
   },
 );
 
-it('a start is not shown, but an event of this name that a handler logs is', () => {
-  const log = { level: 'info', event: 'job_started', ...ATTEMPT };
-
-  expect(lineOf(JSON.stringify({ ...log, ...DELIVERY }))).toBe('');
-  expect(lineOf(JSON.stringify(log))).toMatch(/job started {2}attempt 1\/2$/);
-});
-
 it.each([
   [{ order: 'A-1' }, 'charging  attempt 1/2  order=A-1'],
   [{ order: 'A-1', attempt: 1 }, 'charging  attempt=1  order=A-1'],
