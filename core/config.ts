@@ -71,6 +71,11 @@ export function metricSettings(): { byJobType: boolean; stage: string | undefine
   };
 }
 
+/** Returns whether handlers log the start of each attempt. */
+export function logsJobStarts(): boolean {
+  return choiceSetting('MILLRACE_LOG_JOB_STARTS', ['on', 'off']) === 'on';
+}
+
 /**
  * Returns the address of a service outside AWS; undefined for AWS itself, whose client reads the region, credentials
  * and endpoint from the environment.

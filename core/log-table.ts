@@ -81,12 +81,14 @@ const ATTEMPT = ['job_id', 'job_type', 'queue', 'attempt', 'attempt_number', 'ma
 const ENDING = [...ATTEMPT, 'status', 'duration_ms'];
 const FAILING = [...ENDING, 'error', 'error_fingerprint'];
 const LOST = ['job_id', 'job_type', 'dispatch_id', 'attempt_request_id'];
+const DELIVERY = ['dispatch_id', 'sqs_message_id', 'receive_count', 'wait_ms'];
 const MESSAGE = ['job_type', 'queue', 'sqs_message_id', 'receive_count'];
 const REDRIVE = ['redrive_id', 'actor'];
 
 /** The fields of every line of an event, besides the first five. */
 export const LOG_EVENTS = {
-  job_succeeded: [...ENDING, 'dispatch_id', 'sqs_message_id', 'receive_count', 'wait_ms'],
+  job_started: [...ATTEMPT, ...DELIVERY],
+  job_succeeded: [...ENDING, ...DELIVERY],
   job_failed: [...FAILING, 'retry_delay_s', 'next_retry_at'],
   job_dead_letter: FAILING,
   job_snoozed: [...ENDING, 'retry_delay_s'],

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import stated from '#handler';
 import { openQueues } from '../core/aws/queues.ts';
-import { allSettings, metricSettings, serviceAddress, setting } from '../core/config.ts';
+import { allSettings, logsJobStarts, metricSettings, serviceAddress, setting } from '../core/config.ts';
 import { HANDLER_WAIT_MS, OVERRUN_SECONDS } from '../core/handler/timing.ts';
 import { withVariables } from '../core/handler/variables.ts';
 import { type LambdaContext, nameInvocation, openLog, processLog } from '../core/log.ts';
@@ -28,6 +28,7 @@ const deps = {
   log: processLog,
   random: Math.random,
   metrics: openMetrics(processLog, metricSettings()),
+  logJobStarts: logsJobStarts(),
   uncaught: openUncaughtErrors(process),
   watchdog: openWatchdog({
     file: import.meta.url,

@@ -51,6 +51,7 @@ const DEFAULTS = {
   alarms: {},
   dashboard: true,
   metricsByJobType: true,
+  logJobStarts: true,
 } as const satisfies Partial<MillraceProps>;
 
 type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
@@ -96,8 +97,9 @@ export class Millrace extends Construct {
     this.database = surroundings.database;
     this.place = surroundings.place;
     const group = new Construct(this, 'Handlers');
+    const { settings: environment, logJobStarts } = props;
     this.handlers = plans.map((plan) => {
-      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment: props.settings });
+      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment, logJobStarts });
     });
     const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
     const scheduled = { ...surroundings, scheduleGroup, handlers: this.handlers };

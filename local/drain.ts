@@ -13,6 +13,7 @@ import { isUnattended, type StopRequests } from './stop-requests.ts';
  */
 const DRAIN_MS = 35_000;
 const REPEAT_MS = 5_000;
+const END_AGAIN_MS = 1_000;
 /** The database may be gone; the line then shows less. */
 const LONGEST_READ_MS = 1_000;
 const MOST_READ = 10;
@@ -22,6 +23,8 @@ interface DrainDeps extends StopRequests {
   /** The data folder. */
   readonly data: string;
   readonly printLine: (line: string) => void;
+  /** Makes the registered run of the dispatcher stop after its current round; never rejects. */
+  readonly endDispatcher?: () => Promise<void>;
 }
 
 type Draining = Pick<Runner, 'runningJobs' | 'close'>;
@@ -38,7 +41,9 @@ export function recordAtStop<R extends Draining>(runner: R, { data, stop, halt }
 export async function drain(runner: Draining, deps: DrainDeps): Promise<void> {
   const closed = new AbortController();
   const reporting = report(runner, deps, AbortSignal.any([closed.signal, deps.halt]));
-  await runner.close({ graceMs: DRAIN_MS, finishJobs: !isUnattended(deps.stop) });
+  // A dispatcher that was invoked just before registers its run only now, and would run until the end of its window.
+  const ending = setInterval(() => void deps.endDispatcher?.(), END_AGAIN_MS);
+  await runner.close({ graceMs: DRAIN_MS, finishJobs: !isUnattended(deps.stop) }).finally(() => clearInterval(ending));
   closed.abort();
   await reporting;
 }

@@ -89,7 +89,9 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const databaseUrl = services.postgres.current().url;
   await during('migrating the database', migrate({ connectionString: databaseUrl, log: silent }));
   const db = open.adopt(await openOwner(databaseUrl, data), (pool) => pool.close());
-  const draining = { ...options, data, db };
+  // A newer run registered here makes the dispatcher stop after its current round.
+  const endDispatcher = () => registerRun(db).then(noted, noted);
+  const draining = { ...options, data, db, endDispatcher };
   const sqsEndpoint = services.sqs.endpoint;
   const sqs = open.adopt(openSqsClient(sqsEndpoint, REGION), (client) => client.destroy());
   const lambdaAccessKeyId = randomBytes(16).toString('hex');
@@ -108,8 +110,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
-  // A newer run registered here makes the dispatcher stop after its current round.
-  open.defer(() => registerRun(db).then(undefined, () => undefined));
+  open.defer(endDispatcher);
   open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
@@ -122,6 +123,8 @@ function disposal(open: AsyncDisposableStack): () => Promise<void> {
   const all = open.move();
   return () => all.disposeAsync();
 }
+
+const noted = (): void => undefined;
 
 const pass: StartProgress['during'] = (_step, work) => work;
 
@@ -180,5 +183,7 @@ async function runtimeUrl(db: Database, ownerUrl: string, { project, databaseUrl
   const url = new URL(ownerUrl);
   url.username = name;
   url.password = password;
+  // In an address, parameters take precedence.
+  for (const name of ['user', 'password']) if (url.searchParams.has(name)) url.searchParams.delete(name);
   return url.href;
 }

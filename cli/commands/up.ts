@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
+import { CommandFailure, EXIT } from '../command-failure.ts';
 import type { GlobalOptions } from '../global-options.ts';
 import { action, examples } from '../options/action.ts';
+import { readAddress } from '../target/database-address.ts';
+
+const NOT_BOTH =
+  'use --fresh or --database-url, not both: --fresh deletes only what this folder contains. To start from scratch on ' +
+  'your database, run drop schema millrace cascade on it';
 
 interface UpFlags {
   readonly fresh?: boolean;
@@ -21,10 +27,14 @@ export function addUp(program: Command): void {
       examples('dev', 'dev --fresh --fast-retries', 'dev --database-url postgres://postgres@127.0.0.1/app'),
     )
     .action(
-      action(async ({ fresh = false, fastRetries = false, ...rest }: UpFlags & GlobalOptions) => {
+      action(async ({ fresh = false, fastRetries = false, databaseUrl, ...rest }: UpFlags & GlobalOptions) => {
+        if (databaseUrl !== undefined) {
+          if (fresh) throw new CommandFailure(EXIT.usage, NOT_BOTH);
+          readAddress(databaseUrl, '--database-url');
+        }
         // Loaded here: it imports esbuild and the servers.
         const { up } = await import('../../local/up.ts');
-        return up({ fresh, fastRetries, cwd: process.cwd(), ...rest });
+        return up({ fresh, fastRetries, databaseUrl, cwd: process.cwd(), ...rest });
       }),
     );
 }

@@ -2,6 +2,7 @@ import { handlerName } from '../handler/naming.ts';
 import { applyCancelRequests } from '../jobs/cancel.ts';
 import { dieUnhandled } from '../jobs/die-unhandled.ts';
 import type { Log } from '../log.ts';
+import { countLate } from '../numbers/count-schedules.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { CloudWatchName } from '../numbers/metric-table.ts';
 import { readOldestDue } from '../numbers/stats.ts';
@@ -30,6 +31,7 @@ export async function maintain(deps: MaintainDeps): Promise<void> {
   const steps: readonly (() => Promise<unknown>)[] = [
     () => applyCancelRequests(deps.db, CANCEL_LIMIT),
     async () => publish(deps, await foldEvents(deps.db)),
+    () => publishLate(deps),
     () => foldTimings(deps.db),
     () => reportUnhandled(deps),
   ];
@@ -59,6 +61,12 @@ async function publish({ db, metrics }: MaintainDeps, folded: readonly FoldedEve
   const oldest = await readOldestDue(db);
   // Published even if no job is due, because an alarm reads the absence of this metric as a silent dispatcher.
   metrics.put({ OldestDueAge: Math.max(0, ...oldest.map(({ seconds }) => seconds)) });
+}
+
+/** Publishes how many schedules are late; nothing without schedules, because each published metric costs money. */
+async function publishLate({ db, metrics }: MaintainDeps): Promise<void> {
+  const late = metrics && (await countLate(db));
+  if (late !== undefined) metrics?.put({ LateSchedules: late });
 }
 
 async function reportUnhandled({ db, log, reported }: MaintainDeps): Promise<void> {

@@ -104,6 +104,7 @@ export const CLOUDWATCH_METRICS = {
   DueJobs: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },
   OldestDueAge: { unit: 'Seconds', dimensions: OF_ALL, from: 'dispatcher' },
   DispatchErrors: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
+  LateSchedules: { unit: 'Count', dimensions: OF_ALL, from: 'dispatcher' },
   WaitTime: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
   Duration: { unit: 'Milliseconds', dimensions: BY_JOB_TYPE, from: 'handler' },
   DeadLetterMessages: { unit: 'Count', dimensions: BY_JOB_TYPE, from: 'mirror' },

@@ -19,6 +19,8 @@ export interface BatchDeps {
   readonly log: Log;
   readonly random: () => number;
   readonly metrics?: Metrics;
+  /** Whether the start of each attempt is logged. */
+  readonly logJobStarts?: boolean;
   /** The errors of this process that no code awaits or catches; absent: they end it at once. */
   readonly uncaught?: UncaughtErrors;
   /** The thread that stores outcomes if this thread is blocked. */

@@ -29,6 +29,26 @@ export function attemptFields({ number, max }: { number: number; max: number }) 
   return { attempt: `${number}/${max}`, attempt_number: number, max_attempts: max };
 }
 
+function waitField(waitSeconds: number | null): LogFields {
+  return waitSeconds === null ? {} : { wait_ms: Math.round(waitSeconds * 1000) };
+}
+
+/** A job that begins an attempt. */
+interface Starting {
+  readonly job: { readonly delivery: Delivery; readonly answer: { readonly waitSeconds: number | null } };
+  readonly attempt: { readonly number: number; readonly max: number };
+}
+
+/** Logs that an attempt starts. */
+export function logStart({ log, definition }: BatchDeps, { job, attempt }: Starting): void {
+  log.info('job_started', {
+    message: `${handlerName(definition)} started attempt ${attempt.number}/${attempt.max}.`,
+    ...deliveryFields(job.delivery),
+    ...attemptFields(attempt),
+    ...waitField(job.answer.waitSeconds),
+  });
+}
+
 /** A completed attempt and its delivery. */
 export interface SettledRun {
   readonly delivery: Delivery;
@@ -58,7 +78,7 @@ export function logOutcome(
     ...attemptFields(result),
     status,
     duration_ms: Math.round(durationMs),
-    ...(waitSeconds !== null && { wait_ms: Math.round(waitSeconds * 1000) }),
+    ...waitField(waitSeconds),
     ...(error && { error: errorField(error), error_fingerprint: error.fingerprint }),
     ...(delay !== undefined && { retry_delay_s: delay }),
     ...(status === 'failed' && dueAt && { next_retry_at: dueAt }),

@@ -4,7 +4,7 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../handler/retry-policy.
 import { type BatchDeps, type Disposal, fits, type Invocation } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { endEarly, type OpenJob, postpone, type StartedJob } from './end-early.ts';
-import type { SettledRun } from './log-fields.ts';
+import { logStart, type SettledRun } from './log-fields.ts';
 import { LatestProgress, storeProgress } from './progress.ts';
 import { type AttemptDeps, runAttempt } from './run-attempt.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
@@ -98,6 +98,7 @@ async function runInTurn(
 async function enter(deps: AttemptDeps & BatchDeps, run: WaveRun, one: OpenJob, durations: number[]): Promise<void> {
   one.entered = true;
   one.begun = deps.time.now();
+  if (deps.logJobStarts) logStart(deps, one);
   one.result = await owned(one.attempt, () => runAttempt(deps, one.attempt));
   run.overstayed ||= one.result.overstayed;
   durations.push(one.result.durationMs);

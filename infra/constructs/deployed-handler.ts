@@ -10,6 +10,7 @@ import { DeployedFunction, type FunctionSurroundings } from './deployed-function
 export interface DeployedHandlerProps extends FunctionSurroundings {
   readonly plan: HandlerPlan;
   readonly environment: Readonly<Record<string, string>>;
+  readonly logJobStarts: boolean;
 }
 
 /** One handler: a queue, a dead-letter queue, a function, and the event source mapping. */
@@ -19,7 +20,11 @@ export class DeployedHandler extends Construct {
   readonly deadLetterQueue: Queue;
   readonly function: DeployedFunction;
 
-  constructor(scope: Construct, id: string, { plan, environment, ...surroundings }: DeployedHandlerProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { plan, environment, logJobStarts, ...surroundings }: DeployedHandlerProps,
+  ) {
     super(scope, id);
     this.plan = plan;
     this.deadLetterQueue = this.makeDeadLetterQueue();
@@ -33,6 +38,7 @@ export class DeployedHandler extends Construct {
       login: surroundings.database.runtime,
       environment: {
         ...checkBytes(`settings of ${plan.name}`, { ...environment, ...plan.variables }),
+        ...(!logJobStarts && { MILLRACE_LOG_JOB_STARTS: 'off' }),
         MILLRACE_QUEUE_URL: this.queue.queueUrl,
       },
     });

@@ -93,6 +93,13 @@ function jobAlarms(stage: string): AlarmSpec[] {
       ...{ command: 'npx millrace stats', anchor: 'jobs-are-late' },
     },
     {
+      // A round of the dispatcher makes every due tick, so a schedule is late only if each try fails.
+      ...{ ...ONCE, name: `millrace-${stage}-schedules-late`, severity: 'page', datapoints: 3, periods: 5 },
+      metrics: own('LateSchedules', 'Maximum', MINUTE),
+      meaning: 'A tick of a schedule has been due for about 5 minutes, and the dispatcher does not enqueue its job.',
+      ...{ command: 'npx millrace schedules', anchor: 'a-schedule-runs-late' },
+    },
+    {
       ...{ ...ONCE, name: `millrace-${stage}-dispatch-errors`, severity: 'page', datapoints: 3, periods: 3 },
       metrics: own('DispatchErrors', 'Sum', MINUTE),
       meaning: 'SQS refuses the messages of jobs.',

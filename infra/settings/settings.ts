@@ -53,6 +53,8 @@ export interface Settings {
   readonly dashboard: boolean;
   /** Whether CloudWatch metrics, each of which costs money, have the dimension `job_type`. */
   readonly metricsByJobType: boolean;
+  /** Whether handlers log the start of each attempt. */
+  readonly logJobStarts: boolean;
 }
 
 const NAMES = [
@@ -71,7 +73,7 @@ const NAMES = [
   ...['databaseHost', 'databasePort', 'databaseName', 'databaseCa'],
   ...['vpcId', 'subnetIds', 'availabilityZones', 'securityGroupIds', 'egress'],
   ...['api', 'apiIamScopes', 'jwtIssuer', 'jwtAudience'],
-  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'dashboard', 'metricsByJobType'],
+  ...['alarms', 'alarmTopicArn', 'alarmEmail', 'dashboard', 'metricsByJobType', 'logJobStarts'],
 ];
 
 /**
@@ -95,6 +97,7 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
     alarms: readAlarms(context),
     dashboard: choice(context, 'dashboard', ['on', 'off']) === 'on',
     metricsByJobType: choice(context, 'metricsByJobType', ['on', 'off']) === 'on',
+    logJobStarts: choice(context, 'logJobStarts', ['on', 'off']) === 'on',
     drain,
     maxConnections: maxConnections === undefined ? undefined : number('maxConnections', maxConnections),
   };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,7 @@ import type { Compile } from '../../core/catalog/catalog.ts';
 import { SourceError } from '../../core/catalog/catalog-failure.ts';
 import { stemOf } from '../../core/catalog/handler-files.ts';
 import { assertTrustedSources } from '../trust.ts';
+import { signatureWithImports } from './source-signature.ts';
 
 interface CompilerOptions {
   readonly project: string;
@@ -14,9 +16,16 @@ interface CompilerOptions {
   readonly onSources?: (files: readonly string[]) => void;
 }
 
+/** A compiled module, which remains valid as long as its signature does. */
+interface Made {
+  readonly file: string;
+  readonly sources: readonly string[];
+  readonly signature: string;
+}
+
 /**
- * Returns a function that compiles handler files. Without the bundler, which the package `millrace-dev` installs, Node
- * imports the files themselves.
+ * Returns a function that compiles handler files, each again only after one of its sources has changed. Without the
+ * bundler, which the package `millrace-dev` installs, Node imports the files themselves.
  */
 export function openCompiler({ project, target, onSources = () => undefined }: CompilerOptions): Compile {
   const last = new Map<string, Promise<unknown>>();
@@ -24,15 +33,29 @@ export function openCompiler({ project, target, onSources = () => undefined }: C
     if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
     throw error;
   });
+  const made = new Map<string, Made>();
+  const use = (sources: readonly string[]) => {
+    onSources(sources);
+    assertTrustedSources(project, sources);
+  };
   const compile: Compile = async (file) => {
     const { compileSource, namedSources } = (await bundler) ?? {};
     if (compileSource === undefined || namedSources === undefined) return file;
     const module = join(target, `${stemOf(file)}.mjs`);
+    const before = made.get(module);
+    // Another file of the same name may have written the module since.
+    if (before?.file === file && existsSync(module)) {
+      if (before.signature === (await signatureWithImports(before.sources))) {
+        use(before.sources);
+        return module;
+      }
+    }
+    made.delete(module);
+    const begun = Date.now();
     try {
-      await compileSource(file, module, (sources) => {
-        onSources(sources);
-        assertTrustedSources(project, sources);
-      });
+      const { sources } = await compileSource(file, module, use);
+      const signature = await signatureWithImports(sources, begun);
+      if (signature !== undefined) made.set(module, { file, sources, signature });
       return module;
     } catch (error) {
       if (error instanceof SourceError) onSources(namedSources(error, file));

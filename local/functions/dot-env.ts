@@ -29,10 +29,19 @@ export function openDotEnv({ project, fixed, printLine }: DotEnvOptions): () => 
     const lines = [
       ...(isOpen ? [`other users on this machine can read ${path}: run chmod 600 .env`] : []),
       ...dotEnvFaults(plain),
-      ...set.filter(([name]) => name in fixed).map(([name]) => `.env: ${name} is ignored: the stack sets it itself`),
+      ...set.filter(([name]) => name in fixed).map(([name]) => ignored(name)),
     ];
     for (const line of lines) if (!printed.has(line)) printLine(line);
     printed = new Set(lines);
     return Object.fromEntries(set.filter(([name]) => !(name in fixed)));
   };
+}
+
+/** The database of a project is what its author may expect here, and another stack may depend on it. */
+function ignored(name: string): string {
+  if (name !== 'DATABASE_URL') return `.env: ${name} is ignored: the stack sets it itself`;
+  return (
+    '.env: DATABASE_URL is ignored: handlers get the database of this stack. To run the stack on yours, use npx ' +
+    'millrace dev --database-url; to pass yours to handlers, give it another name'
+  );
 }

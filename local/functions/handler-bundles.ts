@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { beginCatalog, type LoadingHandler } from '../../core/catalog/catalog.ts';
 import { failureLine } from '../../core/catalog/catalog-failure.ts';
@@ -12,6 +11,7 @@ import { handlerAlias, handlerEntry } from '../../infra/bundle/options.ts';
 import { STAGE } from '../state.ts';
 import { buildBundle } from './build-bundle.ts';
 import { openCompiler } from './compiler.ts';
+import { signatureOf } from './source-signature.ts';
 
 export interface BundledHandler extends HandlerEntry {
   readonly functionName: string;
@@ -42,9 +42,6 @@ export interface HandlerFolders {
   readonly onSources?: (files: readonly string[]) => void;
   readonly printLine: (line: string) => void;
 }
-
-/** Resolution of the clock that file systems use for timestamps, with a margin. */
-const CLOCK_STEP_MS = 20;
 
 /** The sources of a bundle, which is built again only if one of them was saved. */
 interface Made {
@@ -102,17 +99,10 @@ async function bundleHandler(entry: HandlerEntry, bundles: string, made: Map<str
     const { nativeModules } = entry.definition;
     const request = { entry: ownModule(handlerEntry), outFile: bundle, alias, nativeModules };
     const { sources } = await buildBundle(request);
-    const signature = await signatureOf(sources, begun - CLOCK_STEP_MS);
+    const signature = await signatureOf(sources, begun);
     if (signature !== undefined) made.set(functionName, { sources, signature });
   }
   return { ...entry, functionName, bundle, isNew };
-}
-
-/** Returns undefined if a source was saved since `begun`: the bundle may contain its old or its new text. */
-async function signatureOf(sources: readonly string[], begun = Number.POSITIVE_INFINITY): Promise<string | undefined> {
-  const stats = await Promise.all(sources.map((source) => stat(source).catch(() => undefined)));
-  if (stats.some((file) => file !== undefined && file.mtimeMs >= begun)) return undefined;
-  return stats.map((file) => `${file?.mtimeMs}-${file?.size}`).join(' ');
 }
 
 function openLanes(): Lane {

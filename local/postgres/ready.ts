@@ -21,11 +21,25 @@ export async function readVersionWhenReady(url: string, exited: Promise<unknown>
     if (typeof answer === 'string') return answer;
     const code = answer instanceof Error && 'code' in answer ? answer.code : undefined;
     if (code === NO_SUCH_DATABASE) await createDatabase(url);
-    // A starting server refuses or resets the connection, or reports 57P03; any other SQLSTATE is permanent.
+    // A server that this machine starts refuses or resets the connection first; any other SQLSTATE is permanent.
     else if (/^(\d|XX)/.test(String(code)) && code !== CANNOT_CONNECT_NOW) throw answer;
     else await wait(POLL_MS);
   }
   return undefined;
+}
+
+/**
+ * Returns the version of a running server; creates the database if it does not exist.
+ * @throws the error of the connection
+ */
+export async function readVersion(url: string): Promise<string> {
+  const ask = () => query(url, 'show server_version');
+  const version = await ask().catch(async (error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === NO_SUCH_DATABASE)) throw error;
+    await createDatabase(url);
+    return ask();
+  });
+  return String(version);
 }
 
 async function createDatabase(url: string): Promise<void> {

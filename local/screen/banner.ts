@@ -1,5 +1,6 @@
 import { handlerName } from '../../core/handler/naming.ts';
 import type { Stack } from '../stack.ts';
+import { withoutPassword } from './without-password.ts';
 import type { Part } from './writers.ts';
 
 interface BannerOptions {
@@ -58,13 +59,6 @@ function handlerLines({ handlers }: Stack, folder: string): string[] {
     `  Handlers   ${wrapped(names) || (broken.length > 0 ? 'none' : `none; add a file to ${folder}`)}`,
     ...broken.map((complaint) => `             not loaded: ${complaint}; correct it and save it again`),
   ];
-}
-
-/** Removes the password from an address, because the output of `npm start` may be stored in a log. */
-export function withoutPassword(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.password = '';
-  return url.href;
 }
 
 /** Returns commands to try. The payload of a sample handler is known. */

@@ -20,7 +20,7 @@ export function eventLine(event: RunnerEvent, now: Date): readonly Part[] | unde
   if (event.kind !== 'log') return line(now, short(event.functionName), runnerSentence(event), 'error');
   const log = parseLogLine(event.message);
   if (log === undefined) return plainLine(event, now);
-  if (QUIET.has(log.event) || isBounce(log) || isIdleEnd(log)) return undefined;
+  if (QUIET.has(log.event) || isStart(log) || isBounce(log) || isIdleEnd(log)) return undefined;
   const text = log.event === 'mirrored' ? mirroredSentence(log) : sentence(log);
   return text === undefined ? undefined : line(now, subject(log) ?? short(event.functionName), text, log.level);
 }
@@ -58,6 +58,11 @@ function parseReport(text: string): { errorType?: unknown; errorMessage?: unknow
 /** A dead job's message is received a few more times before SQS moves it; the death of the job was shown before. */
 function isBounce({ event, step }: LogLine): boolean {
   return event === 'message_not_started' && step === 'bounce';
+}
+
+/** A job is shown when its attempt ends. A handler can log an event of this name too, but knows no SQS message. */
+function isStart(log: LogLine): boolean {
+  return log.event === 'job_started' && 'sqs_message_id' in log;
 }
 
 /** The database ends the sessions of idle functions, and the next job opens another: nothing is wrong. */

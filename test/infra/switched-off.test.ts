@@ -2,7 +2,13 @@ import { expect, it } from 'vitest';
 import { Deployed } from './deployed.ts';
 import { EXISTING, synthesise } from './synthesise.ts';
 
-const { stack } = await synthesise({ ...EXISTING, stage: 'prod', alarms: 'off', metricsByJobType: 'off' });
+const { stack } = await synthesise({
+  ...EXISTING,
+  stage: 'prod',
+  alarms: 'off',
+  metricsByJobType: 'off',
+  logJobStarts: 'off',
+});
 const deployed = new Deployed(stack);
 const ofType = (type: string) => Object.values(deployed.resources).filter(({ Type }) => Type === type);
 
@@ -22,4 +28,14 @@ it('passes metricsByJobType=off to every function', () => {
 
   expect(variables.length).toBeGreaterThan(5);
   expect(variables).toMatchObject(variables.map(() => ({ MILLRACE_METRICS_BY_JOB_TYPE: 'off' })));
+});
+
+it('passes logJobStarts=off to every handler', () => {
+  const variables = ofType('AWS::Lambda::Function').flatMap(({ Properties }) => {
+    const { Variables = {} } = (Properties.Environment ?? {}) as { Variables?: Record<string, unknown> };
+    return 'MILLRACE_QUEUE_URL' in Variables ? [Variables] : [];
+  });
+
+  expect(variables.length).toBeGreaterThan(1);
+  expect(variables).toMatchObject(variables.map(() => ({ MILLRACE_LOG_JOB_STARTS: 'off' })));
 });

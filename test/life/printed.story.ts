@@ -53,6 +53,8 @@ async function provokeAll(): Promise<void> {
     ...{ endpoint: stack.sqsEndpoint, region: 'us-east-1' },
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
   });
+  // Late schedules are counted only if there are schedules.
+  await stack.db.query(`select millrace.create_schedule('yearly', 'work', cron => '0 0 29 2 *')`);
   const [lost, work] = stack.handlers.list();
   await sqs.send(new DeleteQueueCommand({ QueueUrl: lost!.queueUrl }));
   await sqs.send(new SendMessageCommand({ QueueUrl: work!.queueUrl, MessageBody: 'nonsense' }));
@@ -71,7 +73,8 @@ async function provokeAll(): Promise<void> {
   await eventually(() => expect(linesOf('job_dead_letter').length).toBeGreaterThan(2), PATIENCE);
   await post('/admin/redrives', { job_type: ['work'], rate: 100 });
   await until('redrive_done');
-  await eventually(() => expect([...published().keys()]).toContain('ManualRetry'), PATIENCE);
+  const later = expect.arrayContaining(['ManualRetry', 'LateSchedules']);
+  await eventually(() => expect([...published().keys()]).toEqual(later), PATIENCE);
   sqs.destroy();
 }
 
@@ -154,6 +157,15 @@ it('every line names its function and invocation', () => {
   );
 
   expect(nameless).toEqual([]);
+});
+
+it('the log has a line for the start of each attempt', () => {
+  const endings = stack.lines.filter(({ fields }) => fields.event !== 'job_started' && 'duration_ms' in fields);
+  const attemptsOf = (lines: typeof stack.lines) =>
+    lines.filter(({ fields }) => 'job_id' in fields).map(({ fields }) => `${fields.job_id} ${fields.sqs_message_id}`);
+
+  expect(linesOf('job_started')[0]?.fields.message).toBe('work started attempt 1/2.');
+  expect(attemptsOf(linesOf('job_started'))).toEqual(expect.arrayContaining(attemptsOf(endings)));
 });
 
 it('the log has a line for the outcome of each attempt', () => {

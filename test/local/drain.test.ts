@@ -37,6 +37,20 @@ it.each([
   expect(close).toHaveBeenCalledWith(expect.objectContaining({ finishJobs }));
 });
 
+it('ends the dispatcher also if it registers its run only while the stack waits', async () => {
+  const { promise: closed, resolve: finish } = Promise.withResolvers<void>();
+  const isRegistered = [false, true];
+  const endDispatcher = async () => (isRegistered.shift() === true ? finish() : undefined);
+  const deps = { db: noDatabase(), data: await temporaryFolder(), printLine: () => undefined, endDispatcher };
+
+  await drain(
+    { runningJobs: () => [], close: () => closed },
+    { ...deps, stop: AbortSignal.abort('SIGINT'), halt: new AbortController().signal },
+  );
+
+  expect(isRegistered).toEqual([]);
+});
+
 it('says at once what it waits for, also without a database', async () => {
   const lines: string[] = [];
   const data = await temporaryFolder();

@@ -77,6 +77,16 @@ describe('the alarms', () => {
     expect(breaching).toEqual(['millrace-dev-dispatcher-silent', 'millrace-dev-jobs-late']);
   });
 
+  it('report a late schedule, but neither a stage without schedules nor one that is late for a moment', () => {
+    const { metrics, missing, datapoints, periods } = named('millrace-dev-schedules-late');
+
+    expect(Object.values(metrics)).toMatchObject([{ name: 'LateSchedules', dimensions: { service: 'millrace-dev' } }]);
+    expect(missing).toBe('notBreaching');
+    expect(datapoints).toBeGreaterThan(1);
+    // A run each minute can leave a minute without a datapoint.
+    expect(periods).toBeGreaterThan(datapoints);
+  });
+
   it('have severity page for the whole stage only, since a composite alarm refers to at most 100 others', () => {
     const paging = (count: number) =>
       alarmsOf(

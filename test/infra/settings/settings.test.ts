@@ -64,6 +64,11 @@ describe('readSettings names the setting for', () => {
       { ...GOOD, metricsByJobType: 'queue' },
       'metricsByJobType: expected one of on, off, got "queue"',
     ],
+    [
+      'an unknown value for logJobStarts',
+      { ...GOOD, logJobStarts: 'false' },
+      'logJobStarts: expected one of on, off, got "false"',
+    ],
     ['settings that are not an object', { ...GOOD, settings: '[]' }, 'settings: expected JSON such as'],
     ['a setting that is not a string', { ...GOOD, settings: '{"AB": 1}' }, 'settings.AB: expected a string'],
     [

@@ -9,7 +9,11 @@ async function read(mode: number, text: string) {
   await writeFile(join(project, '.env'), text);
   await chmod(join(project, '.env'), mode);
   const lines: string[] = [];
-  const readDotEnv = openDotEnv({ project, fixed: { DATABASE_URL: 'own' }, printLine: (line) => lines.push(line) });
+  const readDotEnv = openDotEnv({
+    project,
+    fixed: { DATABASE_URL: 'own', AWS_ENDPOINT_URL_SQS: 'own' },
+    printLine: (line) => lines.push(line),
+  });
   return { variables: await readDotEnv(), readDotEnv, lines, path: join(project, '.env') };
 }
 
@@ -64,11 +68,15 @@ it('the warning is printed again only if the file was not readable by others in 
 it('a variable of the stack is not replaced, and a line reports it', async () => {
   const { variables, lines } = await read(
     0o600,
-    'DATABASE_URL=postgres://elsewhere/x\nSMTP_URL=smtp://mail.example.com',
+    'DATABASE_URL=postgres://u:secret@elsewhere/x\nAWS_ENDPOINT_URL_SQS=x\nSMTP_URL=smtp://mail.example.com',
   );
 
   expect(variables).toEqual({ SMTP_URL: 'smtp://mail.example.com' });
-  expect(lines).toEqual(['.env: DATABASE_URL is ignored: the stack sets it itself']);
+  expect(lines).toEqual([
+    '.env: AWS_ENDPOINT_URL_SQS is ignored: the stack sets it itself',
+    '.env: DATABASE_URL is ignored: handlers get the database of this stack. To run the stack on yours, use ' +
+      'npx millrace dev --database-url; to pass yours to handlers, give it another name',
+  ]);
 });
 
 it.each([

@@ -79,3 +79,13 @@ it('outcomes of jobs are shown one by one', () => {
 
   expect(lines).toEqual(['a 1  succeeded    attempt 1/5  3 ms', 'a 2  succeeded    attempt 1/5  3 ms']);
 });
+
+it('a start is not shown, but an event of this name that a handler logs is', () => {
+  const { lines, log } = openPrinter();
+  const attempt = { job_id: '1', job_type: 'a', attempt: '1/2', attempt_number: 1, max_attempts: 2 };
+
+  log({ event: 'job_started', ...attempt, sqs_message_id: '98c2' });
+  log({ event: 'job_started', ...attempt });
+
+  expect(lines).toEqual(['a 1  job started  attempt 1/2']);
+});
