@@ -19,7 +19,8 @@ export const READ = [
   ],
   ...['DATABASE_SECRET', 'DISPATCHER_FUNCTION', 'DISPATCH_MODE', 'DISPATCH_WINDOW', 'DRAIN', 'LAMBDA_ACCESS_KEY_ID'],
   ...['LAMBDA_ENDPOINT', 'METRICS_BY_JOB_TYPE', 'MIGRATIONS', 'POLL_INTERVAL', 'QUEUE_URL', 'QUEUE_URL_PREFIX'],
-  ...['RETENTION', 'RUNTIME_SECRET', 'SQS_ACCESS_KEY_ID', 'SQS_ENDPOINT', 'STAGE', 'VERSION'],
+  ...['RETENTION', 'RUNTIME_SECRET', 'SQS_ACCESS_KEY_ID', 'SQS_ENDPOINT', 'STAGE', 'TEST_DATABASE_URL'],
+  'VERSION',
 ].map((name) => PREFIX + name);
 
 /** Variables of the tools of this repository, which read them themselves. */
