@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { runLoad } from './load.ts';
+import { runOpenTestDatabase } from './open-test-database.ts';
 import { runBench } from './run-bench.ts';
 import { runSqs } from './sqs.ts';
 import { runStack } from './stack.ts';
@@ -28,6 +29,7 @@ if (values.sqs) {
 } else {
   await runBench({ jobs, runs, peers: values.peers, pinned: values.pinned, print });
   await runLoad(print);
+  await runOpenTestDatabase(print);
   if (values.stack) await runStack({ jobs: Math.ceil(jobs * STACK_SHARE), singles: Math.min(SINGLES, jobs), print });
 }
 

@@ -40,9 +40,8 @@ export async function init(folder: string): Promise<Initialised> {
   const manifest = await readManifest(folder);
   const suffix = (await usesTypeScript(folder, manifest)) ? 'ts' : manifest?.type === 'module' ? 'js' : 'mjs';
   const test = await template('say-hello.test.ts');
-  const [as, source] = suffix === 'ts' ? [' as never', 'say-hello.ts'] : ['', `say-hello.${suffix}`];
   await write(project, `jobs/say-hello.${suffix}`, await template('say-hello.ts'), 'nothing to do');
-  const testText = test.replace(' as never', as).replace('say-hello.ts', source);
+  const testText = test.replace('say-hello.ts', `say-hello.${suffix}`);
   await write(project, `jobs/say-hello.test.${suffix}`, testText, 'nothing to do');
   if (await exists(join(folder, 'cdk.json'))) project.skipped.push(`cdk.json exists; ${BY_HAND}`);
   else {

@@ -7,6 +7,7 @@ export const ROOT = join(import.meta.dirname, '..');
 export const DOORS: Readonly<Record<string, string>> = {
   '.': 'core/index',
   './cdk': 'infra/cdk',
+  './testing': 'local/testing/testing',
 };
 
 interface Manifest {
@@ -34,7 +35,7 @@ export function libraryManifest(): object {
   const doors = Object.entries(DOORS).map(([name, path]) => {
     return [name, { types: `./types/${path}.d.ts`, default: `./dist/${path}.js` }] as const;
   });
-  const peers = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.0.0', esbuild: '>=0.25.0' };
+  const peers = { 'aws-cdk-lib': '^2.276.0', constructs: '^10.0.0', esbuild: '>=0.25.0', 'millrace-dev': '*' };
   return {
     name: 'millrace',
     ...COMMON,

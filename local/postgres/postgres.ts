@@ -19,6 +19,8 @@ export interface PostgresOptions {
   readonly port?: number;
   /** Folder that contains `initdb` and `postgres`; default: the binaries of the npm package. */
   readonly binaries?: string;
+  /** The module, as a path or URL, whose package depends on that npm package. Default: a module of this package. */
+  readonly from?: string;
   /** Server settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Database to create if it does not exist. Default `millrace`. */
@@ -57,7 +59,7 @@ const TRANSIENT = /lock file ".*" already exists|pre-existing shared memory bloc
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const wanted = resolve(options.folder);
-  const binaries = await findBinaries(options.binaries, `${wanted}.libraries`);
+  const binaries = await findBinaries({ folder: options.binaries, from: options.from, cache: `${wanted}.libraries` });
   const owner = await chooseOwner(wanted);
   const password = await ensureCluster(wanted, binaries, owner);
   const folder = await realpath(wanted);

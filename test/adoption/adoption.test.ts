@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Children, openChildren } from '../../local/processes/children.ts';
-import { commandLines, readDocument } from '../docs/documents.ts';
+import { commandLines, type Document, readDocument } from '../docs/documents.ts';
 import { execute, makeForeignProject, npm, type Packed, packAll } from '../packages/packed.ts';
 import { createSecrets } from '../rehearsal/deployment.ts';
 import { type Cloud, startMiniStack } from '../rehearsal/ministack.ts';
@@ -16,13 +16,7 @@ import { eventually } from '../support/eventually.ts';
 const REHEARSAL = resolve(import.meta.dirname, '../rehearsal');
 const MANIFEST = createRequire(import.meta.url)('../../package.json');
 const PAGE = readDocument('docs/adopt.md');
-/** The sources that the page shows, by their names. */
-const SOURCES = Object.fromEntries(
-  PAGE.blocks.flatMap(({ code }) => {
-    const [, name] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
-    return name === undefined ? [] : [[name, code]];
-  }),
-);
+const SOURCES = sourcesOf(PAGE);
 const QUIET = ['--no-audit', '--no-fund', '--prefer-offline'];
 
 /** The app that \`init\` writes, and the workarounds for the emulator of AWS. */
@@ -51,6 +45,16 @@ let project: string;
 let children: Children;
 let cloud: Cloud;
 let database: SecureDatabase;
+
+/** Returns the sources that a page shows, by their names. */
+function sourcesOf({ blocks }: Document): Record<string, string> {
+  return Object.fromEntries(
+    blocks.flatMap(({ code }) => {
+      const [, name] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+      return name === undefined ? [] : [[name, code]];
+    }),
+  );
+}
 
 const inProject = (program: string, args: readonly string[], variables = {}) =>
   execute(project, join(project, 'node_modules/.bin', program), args, variables);
@@ -87,6 +91,15 @@ it('init writes a first handler into an empty folder, and its test passes', asyn
   const tested = await npm(project, 'test');
 
   expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining('greets by name') });
+});
+
+it('a test opens a database in the Postgres of millrace-dev', async () => {
+  // Not in the folder of the handlers that the next steps deploy.
+  await makeForeignProject(join(project, 'tested'), sourcesOf(readDocument('docs/testing.md')));
+
+  const tested = await execute(project, process.execPath, ['--test', 'tested/src/place-order.test.ts']);
+
+  expect(tested).toMatchObject({ code: 0, stdout: expect.stringContaining('a charge is tried three times') });
 });
 
 it('dev runs the first handler, and one that imports a module of the project', async () => {

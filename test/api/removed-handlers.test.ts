@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { enqueueAll } from '../../core/enqueue/enqueue.ts';
 import { defineHandler, type HandlerDefinition } from '../../core/handler/handler.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
-import { enqueueAll } from '../../core/enqueue/enqueue.ts';
 import { deploy } from '../support/runtime-engine.ts';
 import { openApi } from './world.ts';
 

@@ -79,7 +79,9 @@ it('every TypeScript block compiles as the file that it names', async () => {
   }
   const settings = {
     extends: join(ROOT, 'tsconfig.json'),
-    compilerOptions: { paths: { millrace: [join(ROOT, 'core/index.ts')] } },
+    compilerOptions: {
+      paths: { millrace: [join(ROOT, 'core/index.ts')], 'millrace/testing': [join(ROOT, 'local/testing/testing.ts')] },
+    },
     include: [],
     files: files.map(({ file }) => file),
   };

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -32,6 +32,7 @@ process.stdout.write(applied.join(' '));
 const TYPED = `
 import { DeadLetter, defineHandler, enqueue, retry } from 'millrace';
 import type { CatchUp, EnqueueClient, Jitter, Overlap, RetryPreview, ScheduleOptions } from 'millrace';
+import { assertEnqueued, openTestDatabase, runHandler } from 'millrace/testing';
 
 const payload = {
   '~standard': {
@@ -56,6 +57,12 @@ export const handler = defineHandler({
   },
 });
 export const place = (client: EnqueueClient) => enqueue(client, handler, { id: 1 });
+export async function tried(): Promise<unknown[]> {
+  const database = await openTestDatabase({ handlers: [handler], now: new Date(0) });
+  const job = await assertEnqueued(database, handler, {}, { uniqueKey: 'one' });
+  const [drained] = await database.drain({ until: '1d' });
+  return [job.payload, drained?.result, await runHandler(handler, { id: 1 })];
+}
 `;
 const TSCONFIG = { compilerOptions: { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, types: [] } };
 
@@ -137,6 +144,22 @@ it('an application migrates a database, which the commands then read', async () 
   expect(enqueued).toMatchObject({ code: 0, stdout: '1\n' });
   expect(JSON.parse(listed.stdout)).toMatchObject({ items: [{ id: '1', job_type: 'hello' }] });
   expect(JSON.parse(status.stdout)[0]).toMatchObject({ name: '0001_foundation', state: 'applied' });
+});
+
+it('without millrace-dev, openTestDatabase names the package to install', async () => {
+  await writeFile(
+    join(project, 'opens.mjs'),
+    `import { openTestDatabase } from 'millrace/testing';\nawait openTestDatabase();`,
+  );
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+
+  const { code, stderr } = await execute(project, process.execPath, ['opens.mjs'], { MILLRACE_TEST_DATABASE_URL: '' });
+
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    'openTestDatabase requires the package millrace-dev, which contains Postgres: run npm install --save-dev ' +
+      `millrace-dev@${version}, or set MILLRACE_TEST_DATABASE_URL to a Postgres server`,
+  );
 });
 
 it.each(['dev', 'init', 'mail'])('without millrace-dev, %s names the package to install', async (command) => {

@@ -14,6 +14,7 @@ import type { BatchDeps } from '../../core/run/batch.ts';
 import { type Rescued, rescue } from '../../core/run/rescue-lost.ts';
 import { runBatch } from '../../core/run/run-batch.ts';
 import type { SqsRecord } from '../../core/run/sqs-event.ts';
+import { emptyTables } from '../../core/testing/empty-tables.ts';
 import { systemTime, type Time } from '../../core/time.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { type MemoryQueues, openMemoryQueues } from './memory-queues.ts';
@@ -101,15 +102,6 @@ const TURN_CLOCK = `
   create or replace function millrace.clock() returns timestamptz language sql stable parallel safe
     as 'select statement_timestamp() + (select shift from public.test_clock)'`;
 
-const EMPTY = `
-  delete from millrace.jobs_live; delete from millrace.jobs_finished; delete from millrace.dead_letters;
-  delete from millrace.job_attempts; delete from millrace.operations; delete from millrace.dead_letter_queues;
-  delete from millrace.job_timings; delete from millrace.job_timing_totals; delete from millrace.job_event_minutes;
-  delete from millrace.job_counts; delete from millrace.upkeep; delete from millrace.cancel_requests;
-  delete from millrace.job_events; delete from millrace.job_event_totals; delete from millrace.job_joins;
-  update millrace.handlers set max_in_flight = max_in_flight_floor, paused_at = null, held_until = null;
-  update public.test_clock set shift = '0'`;
-
 /** Opens an engine for this test file; empties it before each test and closes it after the last. */
 export async function openDatabaseEngine(options: { timeout?: string; maxAttempts?: number } = {}): Promise<Engine> {
   const database = await createDatabase();
@@ -144,7 +136,8 @@ export async function openDatabaseEngine(options: { timeout?: string; maxAttempt
     engine.work = () => undefined;
     engine.runs.length = 0;
     lines.length = 0;
-    await database.pool.query(EMPTY);
+    await database.pool.query("update public.test_clock set shift = '0'");
+    await emptyTables(db);
   };
   beforeEach(clear);
   const engine: Engine = {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import { ask, withDatabase } from './postgres-server.ts';
+import { copyDatabase, dropDatabase, openServer, withDatabase } from '../../core/testing/template.ts';
+import './postgres-server.ts';
 
 export interface TestDatabase {
   /** The address with the login of the superuser. */
@@ -15,14 +16,16 @@ export interface TestDatabase {
 export async function createDatabase({ migrated = true } = {}): Promise<TestDatabase> {
   const server = inject('postgres');
   const name = `millrace_test_${randomBytes(6).toString('hex')}`;
-  await ask(server.url, `create database ${name} template ${migrated ? server.template : 'template0'}`);
+  const databases = openServer(server.url);
+  await copyDatabase(databases, name, migrated ? server.template : 'template0');
   const url = withDatabase(server.url, name);
   const pool = new pg.Pool({ connectionString: url, max: 10 });
   // An idle client whose server stops emits an error that would end the process.
   pool.on('error', () => undefined);
   const drop = async (): Promise<void> => {
     await pool.end();
-    await ask(server.url, `drop database if exists ${name} with (force)`);
+    await dropDatabase(databases, name);
+    await databases.close();
   };
   return { url, pool, drop };
 }

@@ -54,7 +54,7 @@ export function openOwnServers(): OwnServers {
 
 /** Starts a server without a parent, as a hard kill of its parent leaves it. Returns its pid. */
 export async function startOrphan(folder: string, port: number): Promise<number | undefined> {
-  const { bin, env } = await findBinaries(chosenBinaries().binaries, `${folder}.libraries`);
+  const { bin, env } = await findBinaries({ folder: chosenBinaries().binaries, cache: `${folder}.libraries` });
   const own = ['-p', String(port), '-c', 'unix_socket_directories=.', '-c', 'listen_addresses=127.0.0.1'];
   const options = { ...(await runAs(folder)), env: { LC_ALL: 'C', ...env }, stdio: 'ignore', detached: true } as const;
   const orphan = spawn(join(bin, 'postgres'), ['-D', folder, ...own], options);

@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { openLog } from '../../core/log.ts';
-import { migrate } from '../../core/postgres/migrate.ts';
+import { ensureTemplate, openServer } from '../../core/testing/template.ts';
 import { startPostgres } from '../../local/postgres/postgres.ts';
 import { openChildren } from '../../local/processes/children.ts';
 
@@ -24,23 +22,15 @@ interface Server {
 /** Starts one server for the whole run, with the migrated template from which each test file clones its database. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startServer();
-  const template = `millrace_template_${randomBytes(5).toString('hex')}`;
-  try {
-    await makeTemplate(server.url, template);
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+  const databases = openServer(server.url);
+  const template = await ensureTemplate(databases, server.url)
+    .catch(async (error: unknown) => {
+      await server.stop();
+      throw error;
+    })
+    .finally(() => databases.close());
   project.provide('postgres', { url: server.url, template, version: server.version });
-  return async () => {
-    await ask(server.url, `drop database if exists ${template} with (force)`);
-    await server.stop();
-  };
-}
-
-async function makeTemplate(url: string, name: string): Promise<void> {
-  await ask(url, `create database ${name}`);
-  await migrate({ connectionString: withDatabase(url, name), log: openLog(() => undefined) });
+  return () => server.stop();
 }
 
 async function startServer(): Promise<Server> {
@@ -80,13 +70,6 @@ async function startOwn(major: string | undefined): Promise<Server> {
 export function chosenBinaries(): { binaries?: string } {
   const major = process.env.MILLRACE_TEST_POSTGRES;
   return major === undefined ? {} : { binaries: `/usr/lib/postgresql/${major}/bin` };
-}
-
-/** Returns the address of another database on the same server, with the same login. */
-export function withDatabase(url: string, name: string): string {
-  const other = new URL(url);
-  other.pathname = `/${name}`;
-  return other.href;
 }
 
 /** Runs one statement on a new connection and returns the first column of the first row, as text. */

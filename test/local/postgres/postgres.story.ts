@@ -3,10 +3,11 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { withDatabase } from '../../../core/testing/template.ts';
 import { startPostgres } from '../../../local/postgres/postgres.ts';
 import { freePort } from '../../../local/processes/ports.ts';
 import { openOwnServers } from '../../support/own-servers.ts';
-import { ask, chosenBinaries, withDatabase } from '../../support/postgres-server.ts';
+import { ask, chosenBinaries } from '../../support/postgres-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const { children, newFolder, start } = openOwnServers();

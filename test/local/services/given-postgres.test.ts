@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { withDatabase } from '../../../core/testing/template.ts';
 import { givenPostgres } from '../../../local/services/given-postgres.ts';
 import { createDatabase } from '../../support/database.ts';
-import { ask, withDatabase } from '../../support/postgres-server.ts';
+import { ask } from '../../support/postgres-server.ts';
 
 async function database(options?: { migrated: boolean }) {
   const { url, pool, drop } = await createDatabase(options);

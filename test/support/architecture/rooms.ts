@@ -31,6 +31,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'look', 'numbers'],
   dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
   upkeep: ['postgres', 'numbers'],
+  testing: ['handler', 'postgres', 'aws', 'enqueue', 'jobs', 'run', 'registry', 'dispatch'],
 };
 
 /** The public interface of the package, which may import from every folder. */

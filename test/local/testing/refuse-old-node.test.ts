@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { refuseOldNode } from '../../../local/testing/refuse-old-node.ts';
+
+it.each(['22.13.0', '22.20.1', '24.0.0'])('accepts Node %s', (version) => {
+  expect(() => refuseOldNode(version)).not.toThrow();
+});
+
+it.each(['20.19.0', '22.12.0'])('refuses Node %s, and names the oldest release', (version) => {
+  expect(() => refuseOldNode(version)).toThrow(`requires Node 22.13 or later, and this is ${version}`);
+});
