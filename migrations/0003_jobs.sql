@@ -49,6 +49,8 @@ create table millrace.jobs (
   -- What the running attempt last reported: {"fraction", "text", "at"}.
   progress jsonb,
   traceparent text,
+  -- The login that inserted the job, for millrace.my_jobs. A function with its owner's rights does not change it.
+  inserted_by text not null default session_user,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   -- In the name of an environment variable, __ separates the job type from the routing key.
