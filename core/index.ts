@@ -8,7 +8,6 @@ export { type Jitter, type RetryOptions, type RetryPolicy, type RetryPreview, re
 export type { CatchUp, Overlap, ScheduleOptions } from './handler/schedule.ts';
 export type { JobStatus } from './job.ts';
 export {
-  type EnqueueClient,
   type Enqueued,
   type EnqueuedForKey,
   type EnqueueItem,
@@ -17,6 +16,6 @@ export {
   enqueueMany,
   type PayloadInput,
 } from './jobs/enqueue.ts';
-export type { EnqueueOptions } from './jobs/enqueue-options.ts';
+export type { EnqueueClient, EnqueueOptions } from './jobs/enqueue-options.ts';
 export type { Log, LogFields } from './log.ts';
 export { type MigrateResult, migrate } from './postgres/migrate.ts';

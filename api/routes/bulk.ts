@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { EnqueueClient } from '../../core/jobs/enqueue.ts';
 import { type InsertedJob, insertJobs } from '../../core/jobs/enqueue.ts';
-import { ALL_KEYS, type NewJob } from '../../core/jobs/enqueue-options.ts';
+import { ALL_KEYS, type EnqueueClient, type NewJob } from '../../core/jobs/enqueue-options.ts';
 import type { JsonBody } from '../json-body.ts';
 import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { namesOf, toFaults } from '../parse-request.ts';

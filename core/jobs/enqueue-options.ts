@@ -78,9 +78,14 @@ function checkStartBy({ runAt, startBy }: EnqueueOptions, place: string): void {
   if (runAt !== undefined && startBy < runAt) throw new SettingError(field, 'a time that is not before runAt', startBy);
 }
 
-/** Returns whether the database refused a job whose start_by is before its run_at. */
+/** The end of the database's message, in which some clients wrap it. */
+const TOO_EARLY = /start_by is before run_at: no attempt could start in time`?$/;
+
+/** Returns whether the database refused a job whose start_by is before its run_at, whichever client reports it. */
 export function isTooEarly(error: unknown): boolean {
-  return (error as { constraint?: unknown } | null)?.constraint === 'start_by is not before run_at';
+  // Only the message is the same in all clients. Drizzle throws an error whose cause is that of the database.
+  if (!(error instanceof Error)) return false;
+  return TOO_EARLY.test(error.message) || (error.cause instanceof Error && TOO_EARLY.test(error.cause.message));
 }
 
 /** Throws the error of `enqueue` with the names of its options. With `runAt`, they are refused before the insert. */
@@ -102,10 +107,30 @@ function checkKey(field: string, key: unknown): void {
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }
 
+/**
+ * A client like `pg.Client`, `pg.PoolClient` or `pg.Pool`, or TypeORM's EntityManager, which returns only the rows. The
+ * job is inserted in the client's current transaction, and a rollback removes it.
+ */
+export interface EnqueueClient {
+  query(text: string, values: unknown[]): Promise<{ readonly rows: unknown[] } | unknown[]>;
+}
+
+/** Returns the rows of a result. */
+export function rowsOf(result: { readonly rows: unknown[] } | unknown[]): unknown[] {
+  const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | undefined)?.rows;
+  if (Array.isArray(rows)) return rows;
+  throw new SettingError(
+    'client',
+    'a client whose query(text, values) returns { rows }, as in docs/clients.md',
+    result,
+  );
+}
+
 /** Rejects a value that is not a connection, such as a handler in its place, which JavaScript accepts. */
 export function checkClient(client: unknown): void {
   if (typeof (client as { query?: unknown } | null | undefined)?.query === 'function') return;
-  throw new SettingError('client', 'a connection or a pool of pg, with its function query(text, values)', client);
+  const expected = 'a connection or a pool of pg, with its function query(text, values), or one of docs/clients.md';
+  throw new SettingError('client', expected, client);
 }
 
 /** Rejects the arguments of `enqueue` in place of items, which JavaScript accepts. */

@@ -92,6 +92,23 @@ it.each([undefined, null, 'postgres://localhost', note])('refuses %s as the clie
   }
 });
 
+it.each([undefined, {}, { rows: 1 }])('names the client when its result is %j', async (result) => {
+  const client = { query: async () => result };
+
+  const refused = enqueue(client as never, note, { note: '' });
+
+  await expect(refused).rejects.toThrow(/^client: expected a client whose query.* returns \{ rows \}/);
+});
+
+it('accepts a client that returns only the rows', async () => {
+  const client = { query: async (text: string, values: unknown[]) => (await database.pool.query(text, values)).rows };
+
+  const one = await enqueue(client, note, { note: '1' });
+  const many = await enqueueMany(client, [{ handler: note, payload: { note: '2' } }]);
+
+  expect([one, ...many].map(({ deduplicated }) => deduplicated)).toEqual([false, false]);
+});
+
 it.each([undefined, note, { handler: note }, 'write_note'])('refuses %s as the items and names them', async (items) => {
   const refused = enqueueMany(database.pool, items as never);
 
