@@ -119,17 +119,13 @@ export interface EnqueueClient {
 export function rowsOf(result: { readonly rows: unknown[] } | unknown[]): unknown[] {
   const rows = Array.isArray(result) ? result : (result as { rows?: unknown } | undefined)?.rows;
   if (Array.isArray(rows)) return rows;
-  throw new SettingError(
-    'client',
-    'a client whose query(text, values) returns { rows }, as in docs/clients.md',
-    result,
-  );
+  throw new SettingError('client', 'a client whose query(text, values) returns { rows } or the rows', result);
 }
 
 /** Rejects a value that is not a connection, such as a handler in its place, which JavaScript accepts. */
 export function checkClient(client: unknown): void {
   if (typeof (client as { query?: unknown } | null | undefined)?.query === 'function') return;
-  const expected = 'a connection or a pool of pg, with its function query(text, values), or one of docs/clients.md';
+  const expected = 'a connection or a pool of pg, or an object with the same function query(text, values)';
   throw new SettingError('client', expected, client);
 }
 
