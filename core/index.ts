@@ -1,7 +1,8 @@
 /** The public API: an application defines handlers and enqueues their jobs inside its own transactions. */
 export type { Duration } from './duration.ts';
+export type { EnqueueClient } from './enqueue/client.ts';
 export { enqueue, enqueueAll, enqueueMany } from './enqueue/enqueue.ts';
-export type { EnqueueClient, Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
+export type { Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
 export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export type { EnqueueItem, EnqueueOptions, PayloadInput } from './handler/definition.ts';

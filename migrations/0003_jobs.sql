@@ -51,6 +51,8 @@ create table millrace.jobs (
   traceparent text,
   -- The handler of the job that is enqueued when this one dies; empty for none, null for that of its handler.
   on_dead_letter text,
+  -- The login that inserted the job, for millrace.my_jobs. A function with its owner's rights does not change it.
+  inserted_by text not null default session_user,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   -- In the name of an environment variable, __ separates the job type from the routing key.

@@ -47,17 +47,17 @@ begin
       where j.id = e.id and j.id = any(l.ids)
       returning j.id, j.job_type, j.routing_key, j.payload, j.status, j.priority, j.attempts, j.max_attempts, j.run_at,
         j.next_retry_at, j.claim_no, j.message_id, j.message_sent_at, j.request_id, j.dispatched_at, j.started_at,
-        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, e.new_status, e.new_result,
-        e.error, e.failed
+        j.created_at, j.unique_key, j.group_key, j.last_error, j.progress, j.traceparent, j.inserted_by, e.new_status,
+        e.new_result, e.error, e.failed
   ), kept as (
     insert into millrace.jobs_finished (id, slot, job_type, routing_key, payload, status, priority, attempts,
         max_attempts, run_at, claim_no, message_id, message_sent_at, request_id, dispatched_at, started_at, finished_at,
-        created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent)
+        created_at, updated_at, unique_key, group_key, last_error, result, progress, traceparent, inserted_by)
       select g.id, (select millrace.slot_of(millrace.clock())), g.job_type, g.routing_key, g.payload, g.new_status,
         g.priority, g.attempts, g.max_attempts, g.run_at, g.claim_no, g.message_id, g.message_sent_at, g.request_id,
         g.dispatched_at, g.started_at, millrace.clock(), g.created_at, millrace.clock(), g.unique_key, g.group_key,
         case when g.new_status <> 'succeeded' then coalesce(g.error, g.last_error) end, g.new_result::jsonb,
-        case when g.new_status <> 'succeeded' then g.progress end, g.traceparent
+        case when g.new_status <> 'succeeded' then g.progress end, g.traceparent, g.inserted_by
         from ended g
   ), answered as (
     delete from millrace.cancel_requests c where c.job_id = any(array(select g.id from ended g))

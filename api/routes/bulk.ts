@@ -1,6 +1,8 @@
 import * as z from 'zod';
-import { ALL_KEYS, isUnhandled, type NewJob } from '../../core/enqueue/enqueue-options.ts';
-import { type EnqueueClient, type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
+import type { EnqueueClient } from '../../core/enqueue/client.ts';
+import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
+import { isUnhandled } from '../../core/enqueue/refusals.ts';
 import type { JsonBody } from '../json-body.ts';
 import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { namesOf, toFaults } from '../parse-request.ts';

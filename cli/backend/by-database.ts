@@ -14,8 +14,9 @@ import {
 } from '../../core/dead-letters/redrive-operation.ts';
 import { exportDeadLetters, showDeadLetter } from '../../core/dead-letters/show-dead-letter.ts';
 import { REDRIVE_STEP } from '../../core/dispatch/work-off-redrives.ts';
-import { checkOptions, isUnhandled, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { insertJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
+import { isUnhandled } from '../../core/enqueue/refusals.ts';
 import { messageOf } from '../../core/failure.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { deleteJob } from '../../core/jobs/delete.ts';

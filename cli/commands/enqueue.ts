@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Duration } from '../../core/duration.ts';
-import { ALL_KEYS, isTooEarly, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import type { Enqueued } from '../../core/enqueue/insert-jobs.ts';
+import { isTooEarly } from '../../core/enqueue/refusals.ts';
 import { handlerName } from '../../core/handler/naming.ts';
 import { closest } from '../../core/text.ts';
 import { afterChange, isRefused } from '../backend/after-change.ts';

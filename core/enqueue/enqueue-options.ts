@@ -58,28 +58,6 @@ function checkStartBy({ runAt, startBy }: EnqueueOptions, place: string): void {
   if (runAt !== undefined && startBy < runAt) throw new SettingError(field, 'a time that is not before runAt', startBy);
 }
 
-/** Returns whether the database refused a job whose start_by is before its run_at. */
-export function isTooEarly(error: unknown): boolean {
-  return (error as { constraint?: unknown } | null)?.constraint === 'start_by is not before run_at';
-}
-
-/** Returns whether no handler of the job type is deployed, for a job with the routing key `*`. */
-export function isUnhandled(error: unknown): boolean {
-  return (error as { constraint?: unknown } | null)?.constraint === 'a handler of the job type is deployed';
-}
-
-/** Throws the error of `enqueue` with the names of its arguments. With `runAt`, they are refused before the insert. */
-export function renameRefusal(error: unknown): never {
-  if (isUnhandled(error)) {
-    const { message } = error as Error;
-    const sentence = message.slice(Math.max(0, message.indexOf('no handler of')));
-    throw new SettingError('handler', '', undefined, `handler: ${sentence} with enqueue`);
-  }
-  if (!isTooEarly(error)) throw error;
-  const message = 'startBy: expected a time that is not before the run time that delay sets';
-  throw new SettingError('startBy', '', undefined, message);
-}
-
 function isDuration(value: Duration): boolean {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0;
   return typeof value === 'string' && DURATION.test(value.trim());
@@ -90,12 +68,6 @@ function checkKey(field: string, key: unknown): void {
   // Postgres counts code points.
   const length = typeof key === 'string' && isStorable(key) ? [...key].length : 0;
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
-}
-
-/** Rejects a value that is not a connection, such as a handler in its place, which JavaScript accepts. */
-export function checkClient(client: unknown): void {
-  if (typeof (client as { query?: unknown } | null | undefined)?.query === 'function') return;
-  throw new SettingError('client', 'a connection or a pool of pg, with its function query(text, values)', client);
 }
 
 /** Rejects the arguments of `enqueue` in place of items, which JavaScript accepts. */

@@ -1,13 +1,6 @@
 import { seconds } from '../duration.ts';
+import { type EnqueueClient, rowsOf } from './client.ts';
 import { checkOptions, type NewJob, recordText, startWithin } from './enqueue-options.ts';
-
-/**
- * A pg-like client: `pg.Client`, `pg.PoolClient`, `pg.Pool` and others. The job is inserted in the client's current
- * transaction, and a rollback removes it.
- */
-export interface EnqueueClient {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-}
 
 export interface Enqueued {
   /** Job id, a decimal string. */
@@ -44,8 +37,7 @@ export async function insertJob(client: EnqueueClient, job: NewJob): Promise<Enq
   const latest = startBy instanceof Date ? [startBy.toISOString(), null] : [null, startWithin(startBy) ?? null];
   const values = [job.jobType, job.payload, ...times, priority ?? null, maxAttempts ?? null, ...keys, ...latest];
   values.push(onDeadLetter ?? null);
-  const { rows } = await client.query(ENQUEUE_JOB, values);
-  const [row] = rows as Enqueued[];
+  const [row] = rowsOf(await client.query(ENQUEUE_JOB, values)) as Enqueued[];
   if (row) return row;
   throw new Error('millrace.enqueue returned no row: check that the schema belongs to this release');
 }
@@ -66,6 +58,5 @@ export interface InsertedJob extends EnqueuedForKey {
  */
 export async function insertJobs(client: EnqueueClient, jobs: readonly NewJob[]): Promise<InsertedJob[]> {
   if (jobs.length === 0) return [];
-  const { rows } = await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`]);
-  return rows as InsertedJob[];
+  return rowsOf(await client.query(ENQUEUE_JOBS, [`[${jobs.map(recordText).join()}]`])) as InsertedJob[];
 }

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
-import { checkClient } from '../enqueue/enqueue-options.ts';
-import type { EnqueueClient } from '../enqueue/insert-jobs.ts';
+import type { EnqueueClient } from '../enqueue/client.ts';
+import { checkClient } from '../enqueue/client.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { type EnqueuedJob, type Seen, seeJobs } from './enqueued.ts';
 import {

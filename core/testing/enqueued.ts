@@ -1,4 +1,4 @@
-import type { EnqueueClient } from '../enqueue/insert-jobs.ts';
+import type { EnqueueClient } from '../enqueue/client.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { JobStatus } from '../job.ts';
 

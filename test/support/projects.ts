@@ -10,7 +10,7 @@ const STARTERS = ['node:child_process', 'local/processes/children.ts'];
 const IMPORTED = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 
 /** Other suites, each with its own configuration; the last one runs in .ci/sqs-servers.sh. */
-const OTHER_SUITES = ['test/{adoption,faults,rehearsal,moto,synth}/**', 'test/contract/sqs-minute.test.ts'];
+const OTHER_SUITES = ['test/{adoption,clients,faults,rehearsal,moto,synth}/**', 'test/contract/sqs-minute.test.ts'];
 
 const PROJECTS = ['pure', 'database', 'process'];
 /** Projects whose tests can depend on the release of Postgres. */

@@ -88,8 +88,25 @@ it.each([undefined, null, 'postgres://localhost', note])('refuses %s as the clie
   const many = enqueueMany(client as never, [{ handler: note, payload: { note: '' } }]);
 
   for (const refused of [one, many]) {
-    await expect(refused).rejects.toThrow(/^client: expected a connection or a pool of pg, with its function query/);
+    await expect(refused).rejects.toThrow(/^client: expected a connection or a pool of pg, or an object with the same/);
   }
+});
+
+it.each([undefined, {}, { rows: 1 }])('names the client when its result is %j', async (result) => {
+  const client = { query: async () => result };
+
+  const refused = enqueue(client as never, note, { note: '' });
+
+  await expect(refused).rejects.toThrow(/^client: expected a client whose query.* returns \{ rows \} or the rows/);
+});
+
+it('accepts a client that returns only the rows', async () => {
+  const client = { query: async (text: string, values: unknown[]) => (await database.pool.query(text, values)).rows };
+
+  const one = await enqueue(client, note, { note: '1' });
+  const many = await enqueueMany(client, [{ handler: note, payload: { note: '2' } }]);
+
+  expect([one, ...many].map(({ deduplicated }) => deduplicated)).toEqual([false, false]);
 });
 
 it.each([undefined, note, { handler: note }, 'write_note'])('refuses %s as the items and names them', async (items) => {
