@@ -1,4 +1,4 @@
-import type { EnqueueClient } from '../enqueue/client.ts';
+import { type EnqueueClient, rowsOf } from '../enqueue/client.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { JobStatus } from '../job.ts';
 
@@ -77,7 +77,7 @@ export async function seeJobs(client: EnqueueClient, jobType: string): Promise<S
 }
 
 async function answer(client: EnqueueClient, text: string, jobType: string): Promise<Answer> {
-  return (await client.query(text, [jobType])).rows[0] as Answer;
+  return rowsOf(await client.query(text, [jobType]))[0] as Answer;
 }
 
 function toJob({ isOwn: _isOwn, runAt, startBy, ...job }: ListedJob): EnqueuedJob {

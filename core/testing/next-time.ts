@@ -1,8 +1,8 @@
 import type { JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/queryable.ts';
 
-// Only what a dispatcher would send: jobs of handlers that are deployed and not paused, unless they wait for children. Times of Postgres have
-// microseconds; rounded up to what a Date can express, they have certainly come.
+// Only what a dispatcher would send: jobs of handlers that are deployed and not paused, unless they wait for children.
+// Times of Postgres have microseconds; rounded up to what a Date can express, they have certainly come.
 const READ_NEXT_TIME = `
   select millrace.clock() as now, job.id::text as "jobId",
          date_trunc('milliseconds', job.due_at + interval '999 microseconds') as job,

@@ -20,8 +20,11 @@ const escaped = fc.constantFrom(
 );
 const plain = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text).slice(1, -1));
 const string = fc.array(fc.oneof(escaped, plain), { maxLength: 5 }).map((parts) => `"${parts.join('')}"`);
-/** JavaScript moves integer-like keys to the front, so these keys begin with a letter. */
-const key = string.map((text) => `"k${text.slice(1)}`);
+/**
+ * JavaScript moves integer-like keys to the front, so these keys begin with a letter. None ends with a backslash: once
+ * Node 24 has parsed `{"k\\\\": 0}`, it reads the key of `{"k\\u0041": 0}` as that one, too.
+ */
+const key = string.map((text) => `"k${text.slice(1)}`).filter((text) => !/\\\\"$/.test(text));
 const space = fc.constantFrom('', ' ', '\n  ', '\t');
 
 /** JSON text with numbers of many digits, escapes, nesting and white space; keys are unique and keep their order. */
