@@ -5,7 +5,8 @@ import { SHIPPED } from '../core/postgres/migrations-folder.ts';
 /** Migrations of an empty database. Every later file runs on large tables in use. */
 const FIRST_RELEASE = [
   ...['0001_foundation', '0002_handlers', '0003_jobs', '0004_history', '0005_numbers', '0006_enqueue', '0007_dispatch'],
-  ...['0008_attempts', '0009_endings', '0010_cancel', '0011_redrive', '0012_upkeep', '0013_api', '0014_schedules'],
+  ...['0008_attempts', '0009_endings', '0010_cancel', '0011_redrive', '0012_upkeep', '0013_api'],
+  ...['0014_schedules', '0015_follow_ups'],
 ];
 
 const PLAIN_INDEX = /\bcreate\s+(?:unique\s+)?index\s+(?!concurrently\b)[^;]*?\bon\s+(?:only\s+)?millrace\.jobs\w*/gi;
