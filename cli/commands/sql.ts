@@ -149,7 +149,8 @@ function sqlFailure(error: unknown, text: string, isMissing: boolean): unknown {
 
 /** The columns that the role `millrace_app` can set. */
 const OF_A_NEW_JOB =
-  'job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key, traceparent';
+  'job_type, routing_key, payload, priority, max_attempts, run_at, start_by, unique_key, group_key, traceparent, ' +
+  'on_dead_letter';
 /** The constraints that connect the status with other columns. */
 const OF_A_STATUS =
   /^(status is one of|failed has a|dispatched and running have|running has a|finished has|a job that was tried)/;

@@ -32,7 +32,7 @@ it('sql names the columns that an application can set', async () => {
   expect(stderr).toContain('permission denied for table jobs; ');
   expect(stderr).toContain(
     'hint: an application can set job_type, routing_key, payload, priority, max_attempts, run_at, start_by, ' +
-      'unique_key, group_key, traceparent\n',
+      'unique_key, group_key, traceparent, on_dead_letter\n',
   );
 });
 
