@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { JobStatus } from './job.ts';
 import { startOf } from './text.ts';
 
 /**
@@ -144,4 +145,38 @@ function show(value: unknown): string {
 function inLine(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY });
+}
+
+/** `MILLRACE_API`: the API refused a request, or did not answer. The message states what to do. */
+export class ApiError extends MillraceError {
+  override readonly name = 'ApiError';
+  readonly code = 'MILLRACE_API';
+  /** HTTP status of the answer; null without an answer. */
+  readonly status: number | null;
+  /** The last part of the problem's `type`, such as `unknown-job-type`; null if the answer is not a problem. */
+  readonly problem: string | null;
+
+  constructor(message: string, status: number | null, problem: string | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/** `MILLRACE_JOB_ENDED`: the job that `wait` waited for did not succeed. */
+export class JobEnded extends MillraceError {
+  override readonly name = 'JobEnded';
+  readonly code = 'MILLRACE_JOB_ENDED';
+  readonly jobId: string;
+  /** `dead_letter`, `skipped` or `cancelled`. */
+  readonly status: JobStatus;
+  /** The job's last error; null if the key lacks the scope `jobs:read`. */
+  readonly lastError: string | null;
+
+  constructor(jobId: string, status: JobStatus, lastError: string | null) {
+    super(`job ${jobId} is ${status}${lastError === null ? '' : `: ${lastError}`}`);
+    this.jobId = jobId;
+    this.status = status;
+    this.lastError = lastError;
+  }
 }

@@ -1,9 +1,18 @@
 /** The public API: an application defines handlers and enqueues their jobs inside its own transactions. */
+export type { ApiOptions } from './client/api-requests.ts';
+export type { JsonOf } from './client/json-of.ts';
+export {
+  type ApiClient,
+  type EnqueuedJob,
+  openClient,
+  type ShownByApi,
+  type WaitOptions,
+} from './client/open-client.ts';
 export type { Duration } from './duration.ts';
-export type { EnqueueClient } from './enqueue/client.ts';
 export { enqueue, enqueueAll, enqueueMany } from './enqueue/enqueue.ts';
+export type { EnqueueClient } from './enqueue/enqueue-client.ts';
 export type { Enqueued, EnqueuedForKey } from './enqueue/insert-jobs.ts';
-export { MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
+export { ApiError, JobEnded, MigrationError, PayloadInvalid, SettingError, TimedOut } from './errors.ts';
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export type { EnqueueItem, EnqueueOptions, PayloadInput } from './handler/definition.ts';
 export {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { EnqueueClient } from '../../core/enqueue/client.ts';
+import type { EnqueueClient } from '../../core/enqueue/enqueue-client.ts';
 import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { isUnhandled } from '../../core/enqueue/refusals.ts';

@@ -3,7 +3,7 @@ import type { HandlerDefinition } from '../handler/handler.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { traceCreate } from '../tracing.ts';
 import { newJob, withTrace } from './check-job.ts';
-import { checkClient, type EnqueueClient } from './client.ts';
+import { checkClient, type EnqueueClient } from './enqueue-client.ts';
 import { ALL_KEYS, checkItems, type NewJob } from './enqueue-options.ts';
 import { type Enqueued, type EnqueuedForKey, insertJob, insertJobs } from './insert-jobs.ts';
 import { renameRefusal } from './refusals.ts';

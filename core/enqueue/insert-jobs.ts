@@ -1,5 +1,5 @@
 import { seconds } from '../duration.ts';
-import { type EnqueueClient, rowsOf } from './client.ts';
+import { type EnqueueClient, rowsOf } from './enqueue-client.ts';
 import { checkOptions, type NewJob, recordText, startWithin } from './enqueue-options.ts';
 
 export interface Enqueued {

@@ -9,7 +9,7 @@ export const UNSET_OPTIONS = ['timeout', 'maxAttempts', 'retry'] as const;
 export type UnsetOption = (typeof UNSET_OPTIONS)[number];
 
 /** A checked definition: one file, one Lambda, one queue, one dead-letter queue. */
-export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema> {
+export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema, Result = unknown> {
   readonly jobType: string;
   /** Routing key; `''` without one. */
   readonly routingKey: string;
@@ -28,7 +28,7 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema>
   readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
-  run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
+  run(context: RunContext<InferPayload<Schema>>): Promise<Result>;
 }
 
 /** A definition without its code: plain data, which the registry and AWS receive. */

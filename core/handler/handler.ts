@@ -18,7 +18,7 @@ import { whole, wholeSeconds } from './whole.ts';
 export type { ChildrenOptions, HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
-export interface HandlerOptions<Schema extends PayloadSchema> {
+export interface HandlerOptions<Schema extends PayloadSchema, Result = unknown> {
   /** The kind of work, `[a-z][a-z0-9_]*` without `__`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
   /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
@@ -47,7 +47,7 @@ export interface HandlerOptions<Schema extends PayloadSchema> {
   nativeModules?: readonly string[];
   /** The schedules that enqueue its jobs, by name. A name is unique in the deployment: never rename. */
   schedules?: Readonly<Record<string, ScheduleOptions<ScheduledPayload<Schema>>>>;
-  run(context: RunContext<InferPayload<Schema>>): Promise<unknown>;
+  run(context: RunContext<InferPayload<Schema>>): Promise<Result>;
 }
 
 /** The payload of a schedule, without the member that gets the time of the tick. */
@@ -60,9 +60,9 @@ type ScheduledPayload<
  * Defines the handler of one (job type, routing key).
  * @throws SettingError that names the job type and the field when an option is out of its bounds.
  */
-export function defineHandler<Schema extends PayloadSchema>(
-  options: HandlerOptions<Schema>,
-): HandlerDefinition<Schema> {
+export function defineHandler<Schema extends PayloadSchema, Result>(
+  options: HandlerOptions<Schema, Result>,
+): HandlerDefinition<Schema, Result> {
   try {
     checkKeys('options', options, KEYS);
     const definition = definitionOf(options);
@@ -73,7 +73,9 @@ export function defineHandler<Schema extends PayloadSchema>(
   }
 }
 
-function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Schema>): HandlerDefinition<Schema> {
+function definitionOf<Schema extends PayloadSchema, Result>(
+  options: HandlerOptions<Schema, Result>,
+): HandlerDefinition<Schema, Result> {
   const { batch = {}, nativeModules, onDeadLetter, schedules } = options;
   checkKeys('batch', batch, BATCH_KEYS);
   const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
@@ -93,7 +95,7 @@ function definitionOf<Schema extends PayloadSchema>(options: HandlerOptions<Sche
     ...(onDeadLetter !== undefined && { onDeadLetter }),
     ...(schedules !== undefined && { schedules }),
     unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
-    run: options.run as HandlerDefinition['run'],
+    run: options.run as HandlerDefinition<Schema, Result>['run'],
   };
 }
 

@@ -1,6 +1,6 @@
 import { AssertionError } from 'node:assert';
-import type { EnqueueClient } from '../enqueue/client.ts';
-import { checkClient } from '../enqueue/client.ts';
+import type { EnqueueClient } from '../enqueue/enqueue-client.ts';
+import { checkClient } from '../enqueue/enqueue-client.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { type EnqueuedJob, type Seen, seeJobs } from './enqueued.ts';
 import {

@@ -1,4 +1,4 @@
-import { type EnqueueClient, rowsOf } from '../enqueue/client.ts';
+import { type EnqueueClient, rowsOf } from '../enqueue/enqueue-client.ts';
 import type { HandlerAddress } from '../handler/naming.ts';
 import type { JobStatus } from '../job.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { optionalSetting } from '../../core/config.ts';
 import { seconds } from '../../core/duration.ts';
-import type { EnqueueClient } from '../../core/enqueue/client.ts';
+import type { EnqueueClient } from '../../core/enqueue/enqueue-client.ts';
 import { SettingError } from '../../core/errors.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { checkKeys } from '../../core/handler/policy-fields.ts';

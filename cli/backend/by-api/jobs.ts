@@ -3,6 +3,7 @@ import { Cancelled, Enqueued, Retried, TrackedJob } from '../../../api/documents
 import { Job } from '../../../api/schemas.ts';
 import type { NamedJob } from '../../../core/dead-letters/preview-redrive.ts';
 import type { NewJob } from '../../../core/enqueue/enqueue-options.ts';
+import { jobBody } from '../../../core/enqueue/job-body.ts';
 import { handlerName } from '../../../core/handler/naming.ts';
 import { type JobRow, toJob } from '../../../core/job.ts';
 import type { JobFilter, ListedJob } from '../../../core/look/page-jobs.ts';
@@ -93,24 +94,14 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
 }
 
 async function enqueue(client: Client, job: NewJob) {
-  const { document } = await client.request('/jobs', Enqueued, { method: 'POST', body: bodyOf(job) });
+  const { document } = await client.request('/jobs', Enqueued, { method: 'POST', body: jobBody(job) });
   return { id: document.id, deduplicated: document.deduplicated };
 }
 
 async function enqueueAll(client: Client, job: NewJob) {
-  const asked = { method: 'POST', body: `{"jobs":[${bodyOf(job)}]}` } as const;
+  const asked = { method: 'POST', body: `{"jobs":[${jobBody(job)}]}` } as const;
   const { items } = (await client.request('/jobs/bulk', BulkAnswer, asked)).document;
   return items.map(({ id, routing_key: routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
-}
-
-/** Returns the payload as given, since a number that JavaScript parses and writes again can lose digits. */
-function bodyOf({ payload, ...job }: NewJob): string {
-  const rest = JSON.stringify({
-    ...{ job_type: job.jobType, run_at: job.runAt, delay: job.delay, start_by: job.startBy, priority: job.priority },
-    ...{ max_attempts: job.maxAttempts, routing_key: job.routingKey || undefined },
-    ...{ unique_key: job.uniqueKey, group_key: job.groupKey, on_dead_letter: job.onDeadLetter },
-  });
-  return `${rest.slice(0, -1)},"payload":${payload}}`;
 }
 
 /** Reads one job after another: a person typed the ids, or they are the few that a command left. */

@@ -21,6 +21,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   postgres: ['handler'],
   aws: ['handler', 'postgres'],
   enqueue: ['handler', 'postgres'],
+  client: ['handler', 'enqueue'],
   jobs: ['handler', 'postgres'],
   look: ['handler', 'postgres'],
   numbers: ['handler', 'postgres'],
