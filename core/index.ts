@@ -16,6 +16,7 @@ export { ApiError, JobEnded, MigrationError, PayloadInvalid, SettingError, Timed
 export { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from './handler/chosen-outcome.ts';
 export type { EnqueueItem, EnqueueOptions, PayloadInput } from './handler/definition.ts';
 export {
+  type BatchResults,
   type ChildrenOptions,
   defineHandler,
   type HandlerDefinition,

@@ -29,10 +29,18 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema,
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
   run(context: RunContext<InferPayload<Schema>>): Promise<Result>;
+  /** Runs jobs of a batch together; `run` calls it for one job. */
+  runBatch?(jobs: readonly RunContext<InferPayload<Schema>>[]): Promise<BatchResults<Result>>;
 }
 
+/**
+ * What `runBatch` returns: the result of each job by its `jobId`. A result can be an error, or an outcome such as
+ * `new RetryAfter('1m')`. A job without one has failed.
+ */
+export type BatchResults<Result> = ReadonlyMap<string, Result> | Readonly<Record<string, Result>>;
+
 /** A definition without its code: plain data, which the registry and AWS receive. */
-export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run'>;
+export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run' | 'runBatch'>;
 
 /** The argument of a handler's `run`. */
 export interface RunContext<Payload> {

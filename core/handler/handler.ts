@@ -8,14 +8,14 @@ import {
   TIMEOUT_BOUNDS,
   WINDOW_BOUNDS,
 } from './check-definition.ts';
-import { type HandlerDefinition, type RunContext, UNSET_OPTIONS } from './definition.ts';
+import { type BatchResults, type HandlerDefinition, type RunContext, UNSET_OPTIONS } from './definition.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import { checkKeys, type RetryPolicy } from './policy-fields.ts';
 import { DEFAULT_RETRY_POLICY } from './retry-policy.ts';
 import type { ScheduleOptions } from './schedule.ts';
 import { whole, wholeSeconds } from './whole.ts';
 
-export type { ChildrenOptions, HandlerDefinition, RunContext } from './definition.ts';
+export type { BatchResults, ChildrenOptions, HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
 export interface HandlerOptions<Schema extends PayloadSchema, Result = unknown> {
@@ -47,7 +47,13 @@ export interface HandlerOptions<Schema extends PayloadSchema, Result = unknown> 
   nativeModules?: readonly string[];
   /** The schedules that enqueue its jobs, by name. A name is unique in the deployment: never rename. */
   schedules?: Readonly<Record<string, ScheduleOptions<ScheduledPayload<Schema>>>>;
-  run(context: RunContext<InferPayload<Schema>>): Promise<Result>;
+  run?(context: RunContext<InferPayload<Schema>>): Promise<Result>;
+  /**
+   * In place of `run`: runs jobs of a batch together, such as for one insert of many rows. Jobs with an invalid payload
+   * are not among them. The timeout and the signal, which all have in common, are those of the whole call; an error
+   * that it throws is that of every job.
+   */
+  runBatch?(jobs: readonly RunContext<InferPayload<Schema>>[]): Promise<BatchResults<Result>>;
 }
 
 /** The payload of a schedule, without the member that gets the time of the tick. */
@@ -95,12 +101,39 @@ function definitionOf<Schema extends PayloadSchema, Result>(
     ...(onDeadLetter !== undefined && { onDeadLetter }),
     ...(schedules !== undefined && { schedules }),
     unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
-    run: options.run as HandlerDefinition<Schema, Result>['run'],
+    ...codeOf(options),
   };
+}
+
+/** Returns `run` and, if the handler has one, `runBatch`. */
+function codeOf<Schema extends PayloadSchema, Result>({ run, runBatch }: HandlerOptions<Schema, Result>) {
+  if (runBatch === undefined) return { run: run as HandlerDefinition<Schema, Result>['run'] };
+  if (run !== undefined) throw new SettingError('runBatch', 'run or runBatch, not both', runBatch);
+  if (typeof runBatch !== 'function') throw new SettingError('runBatch', 'a function', runBatch);
+  const runOne: HandlerDefinition<Schema, Result>['run'] = async (context) => {
+    const results = resultsById(await runBatch([context]));
+    if (results.has(context.jobId)) return results.get(context.jobId) as Result;
+    throw new Error(NO_RESULT);
+  };
+  return { run: runOne, runBatch };
+}
+
+/** The error of a job that `runBatch` was called with and omitted. */
+export const NO_RESULT = 'runBatch returned no result for this job';
+
+/**
+ * Returns the results of `runBatch` by the id of the job.
+ * @throws TypeError for a value of another form, such as an array.
+ */
+export function resultsById(returned: unknown): ReadonlyMap<string, unknown> {
+  const form = Object.prototype.toString.call(returned);
+  if (form === '[object Map]') return returned as ReadonlyMap<string, unknown>;
+  if (form === '[object Object]') return new Map(Object.entries(returned as object));
+  throw new TypeError('runBatch: expected a Map or an object with the result of each job by its jobId');
 }
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
-  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'run'],
+  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'run', 'runBatch'],
 ];
 const BATCH_KEYS = ['size', 'window'];

@@ -2,10 +2,10 @@ import { describeFailure } from '../failure.ts';
 import type { StartAnswer } from '../jobs/start-answer.ts';
 import type { AttemptResult, Outcome } from '../outcome.ts';
 import { attempt } from '../thrown.ts';
-import { crashOutcome } from './crash-outcome.ts';
+import { crashOutcome } from './attempt/crash-outcome.ts';
+import { type Attempt, type AttemptDeps, failedOutcome } from './attempt/run-attempt.ts';
 import type { Delivery } from './decide.ts';
 import type { SettledRun } from './log-fields.ts';
-import { type Attempt, type AttemptDeps, failedOutcome } from './run-attempt.ts';
 import { hasRaised, type Owner } from './uncaught-errors.ts';
 
 /** A started job and the message that started it. */

@@ -10,7 +10,7 @@ import { settle } from '../jobs/settle.ts';
 import type { Log } from '../log.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { type Crash, crashOutcome } from './crash-outcome.ts';
+import { type Crash, crashOutcome } from './attempt/crash-outcome.ts';
 import { interrupted } from './end-early.ts';
 import { attemptFields, handlerFields } from './log-fields.ts';
 import type { ProcessEnd } from './process-end.ts';

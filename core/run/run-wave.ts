@@ -1,22 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TimedOut } from '../errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../handler/retry-policy.ts';
-import { type BatchDeps, type Disposal, fits, type Invocation } from './batch.ts';
+import { LatestProgress, storeProgress } from './attempt/progress.ts';
+import type { AttemptDeps } from './attempt/run-attempt.ts';
+import type { BatchDeps, Disposal } from './batch.ts';
 import type { Delivery } from './decide.ts';
 import { endEarly, type OpenJob, postpone, type StartedJob } from './end-early.ts';
-import { logStart, type SettledRun } from './log-fields.ts';
-import { LatestProgress, storeProgress } from './progress.ts';
-import { type AttemptDeps, runAttempt } from './run-attempt.ts';
+import type { SettledRun } from './log-fields.ts';
+import { runInTurn, type TurnRun } from './run-in-turn.ts';
 import { settleBatch, settleOnce } from './settle-batch.ts';
 import type { TakeOverReport } from './take-over.ts';
-import { currentOwner, owned, type UncaughtError } from './uncaught-errors.ts';
+import { currentOwner } from './uncaught-errors.ts';
 import { DEBUGGER_FRAMES } from './watchdog.ts';
 
 /** Time from one settle to the next while jobs still run, in milliseconds. */
 const SETTLE_EVERY_MS = 1_000;
-
-/** Characters of payloads of which the values exist at once: they can take thirty times as much memory. */
-const MOST_PAYLOAD_TEXT = 2_097_152;
 
 /** Jobs that one statement started. */
 export interface Wave {
@@ -27,13 +25,8 @@ export interface Wave {
 }
 
 /** The part of a batch's run that its waves share. */
-export interface WaveRun {
-  readonly invocation: Invocation;
+export interface WaveRun extends TurnRun {
   readonly disposal: Disposal;
-  /** Whether a handler still runs after its timeout; set even when a later step fails. */
-  overstayed: boolean;
-  /** The first error that no code awaited or caught: no job continues after it. */
-  uncaught: UncaughtError | undefined;
   /** Aborts when the present wave has nothing to wait for. */
   over: AbortController;
 }
@@ -66,42 +59,6 @@ export async function runWave(deps: BatchDeps, run: WaveRun, wave: Wave): Promis
   await settleBatch(deps, run, ends).finally(unwatch);
   if (!run.uncaught) await attempts;
   return durations;
-}
-
-/**
- * Runs the jobs concurrently, in order, as far as their payloads fit into memory together; the others run when earlier
- * ones have ended. Without an uncaught error, a job that is not entered at the end had no time left.
- */
-async function runInTurn(
-  deps: AttemptDeps & BatchDeps,
-  run: WaveRun,
-  jobs: readonly OpenJob[],
-  durations: number[],
-): Promise<void> {
-  const running = new Set<Promise<void>>();
-  let held = 0;
-  for (const one of jobs) {
-    const size = one.attempt.payload?.length ?? 0;
-    const waits = held > 0 && held + size > MOST_PAYLOAD_TEXT;
-    while (held > 0 && held + size > MOST_PAYLOAD_TEXT) await Promise.race(running);
-    if (run.uncaught || (waits && (run.overstayed || !fits(deps, run.invocation)))) break;
-    held += size;
-    const attempt = enter(deps, run, one, durations).finally(() => {
-      held -= size;
-      running.delete(attempt);
-    });
-    running.add(attempt);
-  }
-  await Promise.all(running);
-}
-
-async function enter(deps: AttemptDeps & BatchDeps, run: WaveRun, one: OpenJob, durations: number[]): Promise<void> {
-  one.entered = true;
-  one.begun = deps.time.now();
-  if (deps.logJobStarts) logStart(deps, one);
-  one.result = await owned(one.attempt, () => runAttempt(deps, one.attempt));
-  run.overstayed ||= one.result.overstayed;
-  durations.push(one.result.durationMs);
 }
 
 function openJob({ time }: AttemptDeps, job: StartedJob): OpenJob {

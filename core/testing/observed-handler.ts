@@ -23,5 +23,7 @@ export function observe(handler: HandlerDefinition): ObservedHandler {
       throw error;
     }
   };
-  return { definition: { ...handler, run }, lines, thrown: () => thrown };
+  // Without runBatch, which would run the job in place of this function.
+  const { runBatch: _runBatch, ...definition } = handler;
+  return { definition: { ...definition, run }, lines, thrown: () => thrown };
 }

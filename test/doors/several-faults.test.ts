@@ -5,7 +5,7 @@ import { answerFailure } from '../../cli/backend/by-api/failure.ts';
 import { defineHandler, enqueue, enqueueMany } from '../../core/index.ts';
 import { openApi } from '../api/world.ts';
 import { runCli } from '../cli/run-cli.ts';
-import { attemptOf } from '../core/run/one-attempt.ts';
+import { attemptOf } from '../core/run/attempt/one-attempt.ts';
 import { openDatabaseEngine } from '../support/database-engine.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');

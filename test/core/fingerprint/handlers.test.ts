@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { TimedOut } from '../../../core/errors.ts';
 import { DEFAULT_RETRY_POLICY } from '../../../core/handler/retry-policy.ts';
 import { defineHandler } from '../../../core/index.ts';
-import { crashOutcome } from '../../../core/run/crash-outcome.ts';
-import { attemptOf } from '../run/one-attempt.ts';
+import { crashOutcome } from '../../../core/run/attempt/crash-outcome.ts';
+import { attemptOf } from '../run/attempt/one-attempt.ts';
 
 const ADDRESSES = [
   { jobType: 'send_v1', routingKey: '' },

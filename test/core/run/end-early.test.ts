@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { defineHandler } from '../../../core/handler/handler.ts';
 import { retry } from '../../../core/handler/retry-policy.ts';
 import { openLog } from '../../../core/log.ts';
+import { LatestProgress } from '../../../core/run/attempt/progress.ts';
+import type { AttemptDeps } from '../../../core/run/attempt/run-attempt.ts';
 import { endEarly, type OpenJob } from '../../../core/run/end-early.ts';
-import { LatestProgress } from '../../../core/run/progress.ts';
-import type { AttemptDeps } from '../../../core/run/run-attempt.ts';
 import { systemTime } from '../../../core/time.ts';
 
 const deps: AttemptDeps = {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineHandler, enqueue, enqueueMany, PayloadInvalid } from '../../../core/index.ts';
-import { attempt } from './one-attempt.ts';
+import { attempt } from './attempt/one-attempt.ts';
 
 const mail = defineHandler({
   ...{ jobType: 'send_mail', routingKey: 'fast', timeout: '5s', run: async () => undefined },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { openDatabaseEngine } from '../../support/database-engine.ts';
-import { boom } from './troubled.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
+import { boom } from '../troubled.ts';
 
 const engine = await openDatabaseEngine();
 

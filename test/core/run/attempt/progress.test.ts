@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { RunContext } from '../../../core/handler/handler.ts';
-import { showJob } from '../../../core/look/show-job.ts';
-import type { Queryable } from '../../../core/postgres/database.ts';
-import { openDatabaseEngine, QUEUE, type RunOptions } from '../../support/database-engine.ts';
-import { eventually } from '../../support/eventually.ts';
-import { boom } from './troubled.ts';
-import { quickTime } from './uncaught-runtime.ts';
+import type { RunContext } from '../../../../core/handler/handler.ts';
+import { showJob } from '../../../../core/look/show-job.ts';
+import type { Queryable } from '../../../../core/postgres/database.ts';
+import { openDatabaseEngine, QUEUE, type RunOptions } from '../../../support/database-engine.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { boom } from '../troubled.ts';
+import { quickTime } from '../uncaught-runtime.ts';
 
 const engine = await openDatabaseEngine({ timeout: '14m' });
 const options: RunOptions = { deps: { time: quickTime }, remainingMs: () => 900_000 };

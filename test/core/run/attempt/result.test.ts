@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { resultJson } from '../../../core/run/result.ts';
-import { openDatabaseEngine } from '../../support/database-engine.ts';
+import { resultJson } from '../../../../core/run/attempt/result.ts';
+import { openDatabaseEngine } from '../../../support/database-engine.ts';
 
 const engine = await openDatabaseEngine();
 const read = (value: unknown): unknown => JSON.parse(resultJson(value) ?? '"nothing"');

@@ -1,7 +1,7 @@
-import { describeFailure } from '../failure.ts';
-import { isOpaque } from '../handler/payload.ts';
-import { DEEPEST_JSON, jsonDepth } from '../json.ts';
-import { startOf, storableJson } from '../text.ts';
+import { describeFailure } from '../../failure.ts';
+import { isOpaque } from '../../handler/payload.ts';
+import { DEEPEST_JSON, jsonDepth } from '../../json.ts';
+import { startOf, storableJson } from '../../text.ts';
 
 const LONGEST_RESULT_BYTES = 64 * 1024;
 

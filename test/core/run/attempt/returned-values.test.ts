@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { Skip } from '../../../core/handler/chosen-outcome.ts';
-import { defineHandler } from '../../../core/handler/handler.ts';
+import { Skip } from '../../../../core/handler/chosen-outcome.ts';
+import { defineHandler } from '../../../../core/handler/handler.ts';
 import { attempt, attemptOf, throwing } from './one-attempt.ts';
 
 /** Not a literal, so that the type checker does not look for a file of this name. */
-const OTHER_COPY: string = '../../../core/handler/chosen-outcome.ts?copy';
+const OTHER_COPY: string = '../../../../core/handler/chosen-outcome.ts?copy';
 
 it.each([
   ['an error', new TypeError('refused'), { kind: 'failed', error: { name: 'TypeError', message: 'refused' } }],
@@ -44,7 +44,7 @@ describe('a result that cannot be read', () => {
 
 describe('outcomes from another copy of the package', () => {
   it('are recognised, thrown or returned', async () => {
-    const copy: typeof import('../../../core/handler/chosen-outcome.ts') = await import(OTHER_COPY);
+    const copy: typeof import('../../../../core/handler/chosen-outcome.ts') = await import(OTHER_COPY);
     expect(copy.Skip).not.toBe(Skip);
     const choices: [Error, object][] = [
       [new copy.RetryAfter('90s', '429'), { kind: 'failed', delaySeconds: 90 }],

@@ -1,20 +1,20 @@
-import { FollowUps } from '../enqueue/follow-ups.ts';
-import { PayloadInvalid, TimedOut } from '../errors.ts';
-import { describeFailure, failureLabels } from '../failure.ts';
-import { fingerprintInHandler } from '../fingerprint.ts';
-import { choiceOf } from '../handler/chosen-outcome.ts';
-import type { HandlerDefinition, RunContext } from '../handler/handler.ts';
-import { openHandlerLog } from '../handler/handler-log.ts';
-import { type HandlerAddress, handlerName } from '../handler/naming.ts';
-import { parsePayload } from '../handler/payload.ts';
-import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
-import { OVERRUN_SECONDS } from '../handler/timing.ts';
-import type { Log } from '../log.ts';
-import type { AttemptResult, Outcome } from '../outcome.ts';
-import { isInstance } from '../thrown.ts';
-import type { Time } from '../time.ts';
-import { traceAttempt } from '../tracing.ts';
-import { attemptFields } from './log-fields.ts';
+import { FollowUps } from '../../enqueue/follow-ups.ts';
+import { PayloadInvalid, TimedOut } from '../../errors.ts';
+import { describeFailure, failureLabels } from '../../failure.ts';
+import { fingerprintInHandler } from '../../fingerprint.ts';
+import { choiceOf } from '../../handler/chosen-outcome.ts';
+import type { HandlerDefinition, RunContext } from '../../handler/handler.ts';
+import { openHandlerLog } from '../../handler/handler-log.ts';
+import { type HandlerAddress, handlerName } from '../../handler/naming.ts';
+import { parsePayload } from '../../handler/payload.ts';
+import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../../handler/retry-policy.ts';
+import { OVERRUN_SECONDS } from '../../handler/timing.ts';
+import type { Log } from '../../log.ts';
+import type { AttemptResult, Outcome } from '../../outcome.ts';
+import { isInstance } from '../../thrown.ts';
+import type { Time } from '../../time.ts';
+import { traceAttempt } from '../../tracing.ts';
+import { attemptFields } from '../log-fields.ts';
 import type { LatestProgress } from './progress.ts';
 import { resultJson } from './result.ts';
 
@@ -46,20 +46,41 @@ const DONE = 'done';
 
 /** Runs one attempt within its timeout and returns its outcome. Never throws. */
 export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptResult> {
-  const { definition, time } = deps;
+  const traced = { ...attempt, jobType: deps.definition.jobType };
+  const work = (signal: AbortSignal) => traceAttempt(traced, () => execute(deps, attempt, signal));
+  const { outcome, timedOut, ...ran } = await withinTimeout(deps, work);
+  return {
+    outcome: outcome ?? failedOutcome(deps, attempt, timedOut),
+    ...{ number: attempt.number, max: attempt.max },
+    ...ran,
+  };
+}
+
+/** How work within the timeout of a handler ended. `outcome` is undefined if it did not end in time. */
+export interface TimedWork<Outcomes> {
+  readonly outcome: Outcomes | undefined;
+  readonly timedOut: TimedOut | undefined;
+  readonly overstayed: boolean;
+  readonly durationMs: number;
+}
+
+/** Runs `work`, which never throws, with a signal that fires at the timeout, and waits until shortly after it. */
+export async function withinTimeout<Outcomes>(
+  { definition, time }: AttemptDeps,
+  work: (signal: AbortSignal) => Promise<Outcomes>,
+): Promise<TimedWork<Outcomes>> {
   const begun = time.now();
   const over = new AbortController();
   const finished = new AbortController();
-  const traced = { ...attempt, jobType: definition.jobType };
-  const run = traceAttempt(traced, () => execute(deps, attempt, over.signal)).finally(() => finished.abort(DONE));
+  const run = work(over.signal).finally(() => finished.abort(DONE));
   await time.sleep(definition.timeoutSeconds * 1000, finished.signal);
   // An error is expensive because of its stack, so it is created only when required.
   const timedOut = finished.signal.aborted ? undefined : new TimedOut(definition.timeoutSeconds);
   if (timedOut) over.abort(timedOut);
   await time.sleep(OVERRUN_SECONDS * 1000, finished.signal);
   const overstayed = !finished.signal.aborted;
-  const outcome = timedOut && overstayed ? failedOutcome(deps, attempt, timedOut) : await run;
-  return { outcome, overstayed, number: attempt.number, max: attempt.max, durationMs: time.now() - begun };
+  const outcome = timedOut && overstayed ? undefined : await run;
+  return { outcome, timedOut, overstayed, durationMs: time.now() - begun };
 }
 
 async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
@@ -70,19 +91,37 @@ async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal)
     const followUps = new FollowUps();
     const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal, followUps }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
-    const value = isThenable(returned) ? await returned : returned;
-    const outcome = chosen(deps, attempt, value);
-    if (outcome !== undefined) return outcome;
-    // A handler does not return an error to report success.
-    if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
-    const collected = await followUps.close();
-    const enqueued = collected && { ...collected, delaySeconds: policyDelay(deps, attempt) };
-    return { kind: 'succeeded', result: resultJson(value), ...(enqueued && { enqueued }) };
+    return await outcomeOf(deps, attempt, { value: isThenable(returned) ? await returned : returned, followUps });
   } catch (thrown) {
     if (!called && isInstance(thrown, PayloadInvalid)) return refusedOutcome(deps, thrown);
-    // An error after the signal is usually a consequence of the signal.
-    return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
+    return thrownOutcome(deps, attempt, { thrown, signal });
   }
+}
+
+/** What a handler returned for one job, and what it enqueued. */
+export interface Returned {
+  readonly value: unknown;
+  readonly followUps: FollowUps;
+}
+
+/** Returns the outcome of a job whose handler returned. */
+export async function outcomeOf(deps: AttemptDeps, attempt: Attempt, { value, followUps }: Returned): Promise<Outcome> {
+  const outcome = chosen(deps, attempt, value);
+  if (outcome !== undefined) return outcome;
+  // A handler does not return an error to report success.
+  if (isInstance(value, Error)) return failedOutcome(deps, attempt, value);
+  const collected = await followUps.close();
+  const enqueued = collected && { ...collected, delaySeconds: policyDelay(deps, attempt) };
+  return { kind: 'succeeded', result: resultJson(value), ...(enqueued && { enqueued }) };
+}
+
+/** Returns the outcome of a job whose handler threw. After the signal, an error is usually a consequence of it. */
+export function thrownOutcome(
+  deps: AttemptDeps,
+  attempt: Attempt,
+  { thrown, signal }: { readonly thrown: unknown; readonly signal: AbortSignal },
+): Outcome {
+  return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -93,7 +132,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   }
 }
 
-function contextOf(
+export function contextOf(
   deps: AttemptDeps,
   attempt: Attempt,
   given: { payload: unknown; signal: AbortSignal; followUps: FollowUps },
@@ -127,7 +166,7 @@ export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unkno
  * Returns the outcome of a job with an invalid payload, which no later attempt can parse either. The same error from
  * `run` is about another payload, such as that of a follow-up, and is an error like any other.
  */
-function refusedOutcome({ definition }: AttemptDeps, refusal: PayloadInvalid): Outcome {
+export function refusedOutcome({ definition }: AttemptDeps, refusal: PayloadInvalid): Outcome {
   // The faults after the first differ from payload to payload.
   const { message } = new PayloadInvalid(refusal.field, refusal.faults[0]?.message ?? '');
   const own = ownPrint({ name: refusal.name, message }, definition);

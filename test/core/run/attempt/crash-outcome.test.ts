@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { retry } from '../../../core/handler/retry-policy.ts';
-import { crashOutcome } from '../../../core/run/crash-outcome.ts';
+import { retry } from '../../../../core/handler/retry-policy.ts';
+import { crashOutcome } from '../../../../core/run/attempt/crash-outcome.ts';
 
 it.each([
   ['none', [100, 110]],

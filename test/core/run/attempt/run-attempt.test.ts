@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../core/handler/chosen-outcome.ts';
-import { retry } from '../../../core/handler/retry-policy.ts';
-import { systemTime } from '../../../core/time.ts';
+import { Cancel, DeadLetter, RetryAfter, Skip, Snooze } from '../../../../core/handler/chosen-outcome.ts';
+import { retry } from '../../../../core/handler/retry-policy.ts';
+import { systemTime } from '../../../../core/time.ts';
 import { attempt, throwing } from './one-attempt.ts';
 
 const never = () => new Promise(() => undefined);

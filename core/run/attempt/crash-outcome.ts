@@ -1,8 +1,8 @@
-import { describeFailure } from '../failure.ts';
-import { fingerprintInHandler } from '../fingerprint.ts';
-import { type HandlerAddress, handlerName } from '../handler/naming.ts';
-import { type Jitter, type RetryPolicy, retryDelay } from '../handler/retry-policy.ts';
-import type { Outcome } from '../outcome.ts';
+import { describeFailure } from '../../failure.ts';
+import { fingerprintInHandler } from '../../fingerprint.ts';
+import { type HandlerAddress, handlerName } from '../../handler/naming.ts';
+import { type Jitter, type RetryPolicy, retryDelay } from '../../handler/retry-policy.ts';
+import type { Outcome } from '../../outcome.ts';
 
 /** Least jitter after a crash, so that jobs that one crash ended together do not restart together. */
 const LEAST_JITTER = 0.2;

@@ -1,5 +1,5 @@
-import type { Database } from '../postgres/database.ts';
-import { storable } from '../text.ts';
+import type { Database } from '../../postgres/database.ts';
+import { storable } from '../../text.ts';
 
 /** Longest stored text of a report, in characters. */
 const MOST_TEXT = 500;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { defineHandler, type HandlerDefinition, type RunContext } from '../../../core/handler/handler.ts';
-import { type RetryPolicy, retry } from '../../../core/handler/retry-policy.ts';
-import { openLog } from '../../../core/log.ts';
-import { LatestProgress } from '../../../core/run/progress.ts';
-import { runAttempt } from '../../../core/run/run-attempt.ts';
-import { hastyTime } from '../../support/database-engine.ts';
+import { defineHandler, type HandlerDefinition, type RunContext } from '../../../../core/handler/handler.ts';
+import { type RetryPolicy, retry } from '../../../../core/handler/retry-policy.ts';
+import { openLog } from '../../../../core/log.ts';
+import { LatestProgress } from '../../../../core/run/attempt/progress.ts';
+import { runAttempt } from '../../../../core/run/attempt/run-attempt.ts';
+import { hastyTime } from '../../../support/database-engine.ts';
 
 const FIXED = retry.fixed('1m');
 

@@ -1,0 +1,101 @@
+import { type AttemptDeps, runAttempt } from './attempt/run-attempt.ts';
+import { runTogether, type TogetherDeps } from './attempt/run-together.ts';
+import { type BatchDeps, fits, type Invocation } from './batch.ts';
+import type { OpenJob } from './end-early.ts';
+import { logStart } from './log-fields.ts';
+import { owned, type UncaughtError } from './uncaught-errors.ts';
+
+/** Characters of payloads of which the values exist at once: they can take thirty times as much memory. */
+const MOST_PAYLOAD_TEXT = 2_097_152;
+
+/** What the runs of jobs share with the rest of their batch. */
+export interface TurnRun {
+  readonly invocation: Invocation;
+  /** Whether a handler still runs after its timeout; set even when a later step fails. */
+  overstayed: boolean;
+  /** The first error that no code awaited or caught: no job continues after it. */
+  uncaught: UncaughtError | undefined;
+}
+
+/**
+ * Runs the jobs concurrently, in order, as far as their payloads fit into memory together; the others run when earlier
+ * ones have ended. Without an uncaught error, a job that is not entered at the end had no time left.
+ */
+export async function runInTurn(
+  deps: AttemptDeps & BatchDeps,
+  run: TurnRun,
+  jobs: readonly OpenJob[],
+  durations: number[],
+): Promise<void> {
+  const { runBatch } = deps.definition;
+  if (runBatch !== undefined) return runGroups({ ...deps, runBatch }, run, jobs, durations);
+  const running = new Set<Promise<void>>();
+  let held = 0;
+  for (const one of jobs) {
+    const size = sizeOf(one);
+    const waits = held > 0 && held + size > MOST_PAYLOAD_TEXT;
+    while (held > 0 && held + size > MOST_PAYLOAD_TEXT) await Promise.race(running);
+    if (run.uncaught || (waits && (run.overstayed || !fits(deps, run.invocation)))) break;
+    held += size;
+    const attempt = enter(deps, run, one, durations).finally(() => {
+      held -= size;
+      running.delete(attempt);
+    });
+    running.add(attempt);
+  }
+  await Promise.all(running);
+}
+
+/** Runs the jobs of a handler with `runBatch`, as many with one call as fit into memory together. */
+async function runGroups(
+  deps: TogetherDeps & BatchDeps,
+  run: TurnRun,
+  jobs: readonly OpenJob[],
+  durations: number[],
+): Promise<void> {
+  for (let from = 0; from < jobs.length; ) {
+    let held = 0;
+    let to = from;
+    while (to < jobs.length && (to === from || held + sizeOf(jobs[to]) <= MOST_PAYLOAD_TEXT))
+      held += sizeOf(jobs[to++]);
+    if (run.uncaught || (from > 0 && (run.overstayed || !fits(deps, run.invocation)))) return;
+    await enterGroup(deps, run, jobs.slice(from, to), durations);
+    from = to;
+  }
+}
+
+function sizeOf(one: OpenJob | undefined): number {
+  return one?.attempt.payload?.length ?? 0;
+}
+
+/** An error that no code catches is that of all jobs, like any other of a process whose cause is unknown. */
+async function enterGroup(
+  deps: TogetherDeps & BatchDeps,
+  run: TurnRun,
+  group: readonly OpenJob[],
+  durations: number[],
+): Promise<void> {
+  const begun = deps.time.now();
+  for (const one of group) {
+    Object.assign(one, { entered: true, begun });
+    if (deps.logJobStarts) logStart(deps, one);
+  }
+  const results = await runTogether(
+    deps,
+    group.map(({ attempt }) => attempt),
+  );
+  for (const [index, one] of group.entries()) {
+    one.result = results[index];
+    run.overstayed ||= one.result?.overstayed ?? false;
+    durations.push(one.result?.durationMs ?? 0);
+  }
+}
+
+async function enter(deps: AttemptDeps & BatchDeps, run: TurnRun, one: OpenJob, durations: number[]): Promise<void> {
+  one.entered = true;
+  one.begun = deps.time.now();
+  if (deps.logJobStarts) logStart(deps, one);
+  one.result = await owned(one.attempt, () => runAttempt(deps, one.attempt));
+  run.overstayed ||= one.result.overstayed;
+  durations.push(one.result.durationMs);
+}
