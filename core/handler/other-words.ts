@@ -2,41 +2,64 @@ import { closest } from '../text.ts';
 
 /** Words of other job systems and of home-made tables, without case and separators, by our word. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
-  jobtype: ['type', 'name', 'kind', 'class', 'task', 'tasktype', 'taskname', 'jobname', 'queue', 'queuename'],
-  payload: ['data', 'args', 'arguments', 'input', 'inputdata', 'body', 'params', 'kwargs'],
-  runat: ['scheduledat', 'scheduledfor', 'startat', 'eta', 'availableat', 'visibleat', 'nextrunat', 'scheduleat'],
-  delay: ['delayseconds', 'delayms', 'countdown', 'startafter', 'wait', 'waituntil'],
-  startby: ['ttl', 'expires', 'expiresat', 'expirein', 'deadline', 'expireinseconds'],
+  jobtype: [
+    ...['type', 'name', 'kind', 'class', 'task', 'tasktype', 'taskname', 'jobname', 'queue', 'queuename'],
+    ...['identifier', 'taskidentifier'],
+  ],
+  payload: ['data', 'args', 'arguments', 'input', 'inputdata', 'body', 'params', 'kwargs', 'taskkwargs'],
+  runat: [
+    ...['scheduledat', 'scheduledfor', 'startat', 'eta', 'availableat', 'visibleat', 'nextrunat', 'scheduleat'],
+    ...['performat', 'waituntil'],
+  ],
+  delay: ['delayseconds', 'delayms', 'countdown', 'startafter', 'wait', 'schedulein', 'performin'],
+  startby: ['ttl', 'expires', 'expiresat', 'expirein', 'deadline'],
   maxattempts: ['maxretries', 'retries', 'retrylimit', 'maxretryattempts', 'maxtries', 'tries', 'attempts', 'retry'],
-  uniquekey: ['singletonkey', 'jobkey', 'idempotencykey', 'dedupekey', 'deduplicationid', 'uniqueid', 'jobid'],
-  groupkey: ['messagegroupid', 'groupid', 'tenant', 'tenantid', 'partitionkey'],
+  retry: ['backoff', 'retrybackoff', 'retrydelay', 'retrydelayseconds', 'defaultretrydelay', 'retrypolicy'],
+  uniquekey: [
+    ...['singletonkey', 'jobkey', 'idempotencykey', 'dedupekey', 'deduplicationid', 'uniqueid', 'jobid'],
+    ...['deduplication', 'queueinglock'],
+  ],
+  groupkey: ['messagegroupid', 'group', 'groupid', 'tenant', 'tenantid', 'partitionkey'],
   routingkey: ['backend', 'variant', 'target'],
-  timeout: ['timeoutms', 'timeoutseconds', 'jobtimeout', 'claimtimeout', 'visibilitytimeout', 'lease', 'leaseseconds'],
-  concurrency: ['workers', 'maxworkers', 'maxconcurrency', 'concurrent', 'limit'],
+  timeout: [
+    ...['timeoutms', 'timeoutseconds', 'jobtimeout', 'claimtimeout', 'visibilitytimeout', 'lease', 'leaseseconds'],
+    ...['expireinseconds', 'timelimit', 'softtimelimit'],
+  ],
+  concurrency: ['workers', 'maxworkers', 'maxconcurrency', 'concurrent', 'limit', 'localconcurrency', 'concurrentjobs'],
   batch: ['batchsize'],
-  run: ['handler', 'handle', 'process', 'perform', 'execute', 'work', 'callback'],
+  ondeadletter: ['deadletter', 'deadletterqueue', 'linkerror', 'sidekiqretriesexhausted'],
+  schedules: ['schedule', 'cron', 'crontab', 'periodic', 'repeat', 'beatschedule'],
+  cron: ['pattern'],
+  zone: ['tz', 'timezone'],
+  run: ['handler', 'handle', 'process', 'processor', 'perform', 'execute', 'work', 'callback'],
 };
 
 /** What a reader must know about our word. */
 const NOTES: Readonly<Record<string, string>> = {
   maxattempts: ', which counts the first attempt too',
+  retry: ", a policy such as retry.fixed('1m')",
   claimtimeout: ', from which the lease of a claim follows',
   visibilitytimeout: ', from which the visibility timeout follows',
 };
 
+const POLLS = 'one dispatcher polls for all handlers: set MILLRACE_POLL_INTERVAL, or pollInterval of the stage';
 /** Options that no handler has, and where they are. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  pollinterval: 'one dispatcher polls for all handlers: set MILLRACE_POLL_INTERVAL, or pollInterval of the stage',
+  pollinterval: POLLS,
+  pollingintervalseconds: POLLS,
   claimlimit: 'one dispatcher claims for all handlers: set MILLRACE_CLAIM_LIMIT, or claimLimit of the stage',
 };
 
 /** Other words for a status, by ours. */
 const STATUS_WORDS: Readonly<Record<string, readonly string[]>> = {
-  pending: ['queued', 'waiting', 'scheduled', 'created', 'available', 'new', 'delayed', 'ready'],
+  pending: [
+    ...['queued', 'waiting', 'scheduled', 'created', 'available', 'new', 'delayed', 'ready'],
+    ...['todo', 'wait', 'enqueued', 'prioritized', 'deferred'],
+  ],
   dispatched: ['claimed', 'sent', 'reserved', 'locked'],
-  running: ['processing', 'active', 'inprogress', 'started', 'working', 'executing'],
-  failed: ['retry', 'retrying', 'retryable', 'error', 'errored'],
-  dead_letter: ['dead', 'discarded', 'exhausted', 'buried', 'dlq', 'morgue', 'quarantined'],
+  running: ['processing', 'active', 'inprogress', 'started', 'working', 'executing', 'doing', 'busy'],
+  failed: ['retry', 'retries', 'retrying', 'retryable', 'error', 'errored'],
+  dead_letter: ['dead', 'discarded', 'exhausted', 'buried', 'dlq', 'morgue', 'quarantined', 'failure'],
   succeeded: ['success', 'successful', 'completed', 'complete', 'done', 'finished', 'delivered', 'ok', 'processed'],
   skipped: ['ignored', 'skip'],
   cancelled: ['canceled', 'aborted', 'revoked'],

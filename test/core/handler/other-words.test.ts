@@ -7,7 +7,7 @@ import { LIVE_STATUSES } from '../../../core/job.ts';
 import { openApi } from '../../api/world.ts';
 import { runCli } from '../../cli/run-cli.ts';
 
-const COLUMNS = ['job_type', 'payload', 'run_at', 'max_attempts', 'unique_key', 'group_key', 'priority'];
+const COLUMNS = 'job_type payload run_at max_attempts unique_key group_key priority on_dead_letter'.split(' ');
 
 describe('a name of another job system', () => {
   it.each([
@@ -17,6 +17,10 @@ describe('a name of another job system', () => {
     ['args', '; did you mean payload?'],
     ['SCHEDULED_AT', '; did you mean run_at?'],
     ['singletonKey', '; did you mean unique_key?'],
+    ['wait_until', '; did you mean run_at?'],
+    ['queueing_lock', '; did you mean unique_key?'],
+    ['deadLetter', '; did you mean on_dead_letter?'],
+    ['expireInSeconds', ''],
     ['claim_timeout', ''],
     ['colour', ''],
   ])('is answered with our word: %s', (given, answer) => {
@@ -37,6 +41,9 @@ describe('a status of another job system', () => {
     ['in_progress', 'running'],
     ['retrying', 'failed'],
     ['dead', 'dead_letter'],
+    ['FAILURE', 'dead_letter'],
+    ['todo', 'pending'],
+    ['doing', 'running'],
     ['canceled', 'cancelled'],
     ['suceeded', 'succeeded'],
   ])('is answered with ours: %s', (given, ours) => {
@@ -56,6 +63,10 @@ describe('every door answers with our word', () => {
     ['retries', 'did you mean maxAttempts, which counts the first attempt too?'],
     ['claimTimeout', 'did you mean timeout, from which the lease of a claim follows?'],
     ['pollInterval', 'one dispatcher polls for all handlers: set MILLRACE_POLL_INTERVAL, or pollInterval of the stage'],
+    ['pollingIntervalSeconds', 'set MILLRACE_POLL_INTERVAL, or pollInterval of the stage'],
+    ['expireInSeconds', 'did you mean timeout?'],
+    ['backoff', "did you mean retry, a policy such as retry.fixed('1m')?"],
+    ['cron', 'did you mean schedules?'],
     ['handler', 'did you mean run?'],
   ])('defineHandler: %s', (name, answer) => {
     const options = { jobType: 'mail', payload: z.object({}), run: async () => undefined, [name]: 3 };
