@@ -140,12 +140,13 @@ async function syncReady(deps: HandlersDeps, state: State, onDeployed: () => Pro
   const files = [...ready];
   ready.clear();
   const checked = refuseTaken(deps.project, deployed, files);
-  await Promise.all(checked.map(([name, file]) => deployOrComplain(deps, state, name, file)));
+  const news = await Promise.all(checked.map(([name, file]) => deployOrComplain(deps, state, name, file)));
   // The handler of a broken file stays as it was deployed; the handler of a deleted file is removed.
-  for (const name of gone) remove(deps, state, name);
+  const removed = gone.map((name) => remove(deps, state, name));
   const registry = { db: deps.db, stage: STAGE, onWaiting: deps.printLine, isPartial: state.reading.size > 0 };
   const changes = await registerHandlers(registry, [...deployed.values()]);
-  if (state.started) for (const change of changes) deps.printLine(`schedule ${changeText(change)}`);
+  const lines = [...news, ...removed, ...changes.map((change) => `schedule ${changeText(change)}`)];
+  if (state.started) for (const line of lines) if (line !== undefined) deps.printLine(line);
   await onDeployed();
   const names = [...valid.keys()];
   const isNew = files.some(([, file]) => typeof file !== 'string' && file.isNew);
@@ -162,11 +163,12 @@ async function updateApi({ bundling, api }: HandlersDeps, state: State): Promise
   state.inApi = new Set(known.map(([name]) => name));
 }
 
-async function deployOrComplain(deps: HandlersDeps, state: State, name: string, file: ReadFile): Promise<void> {
-  const { deployed, valid, started } = state;
+/** Returns a line about a change, which is true when the registry has the handler's settings, too. */
+async function deployOrComplain(deps: HandlersDeps, state: State, name: string, file: ReadFile) {
+  const { deployed, valid } = state;
   if (typeof file === 'string') {
     valid.delete(name);
-    return complain(deps, state, name, [file]);
+    return void complain(deps, state, name, [file]);
   }
   valid.set(name, file);
   try {
@@ -174,9 +176,9 @@ async function deployOrComplain(deps: HandlersDeps, state: State, name: string, 
     const { next, changed } = await deployHandler(deps, file, state.settings, before);
     deployed.set(name, next);
     complain(deps, state, name, []);
-    if (changed && started) deps.printLine(`${name} was ${before ? 'reloaded' : 'added'}`);
+    return changed ? `${name} was ${before ? 'reloaded' : 'added'}` : undefined;
   } catch (error) {
-    complain(deps, state, name, [`${relative(deps.project, file.file)}: ${messageOf(error)}`]);
+    return void complain(deps, state, name, [`${relative(deps.project, file.file)}: ${messageOf(error)}`]);
   }
 }
 
@@ -187,12 +189,12 @@ function complain({ printLine }: HandlersDeps, { complaints }: State, name: stri
   else complaints.set(name, lines);
 }
 
-function remove({ runner, printLine }: HandlersDeps, { deployed, valid, complaints }: State, name: string): void {
+function remove({ runner }: HandlersDeps, { deployed, valid, complaints }: State, name: string): string | undefined {
   complaints.delete(name);
   valid.delete(name);
   const before = deployed.get(name);
-  if (before === undefined) return;
+  if (before === undefined) return undefined;
   runner.removeFunction(before.functionName);
   deployed.delete(name);
-  printLine(`${name} was removed; its jobs stay in the database`);
+  return `${name} was removed; its jobs stay in the database`;
 }
