@@ -24,6 +24,8 @@ begin
     insert into millrace.cancel_requests (job_id) values (cancel.id) on conflict do nothing;
     -- A repeated request changes nothing.
     if found then
+      update millrace.job_joins j set cancelled_at = millrace.clock(), cancelled_by = millrace.actor()
+        where j.job_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
       insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
     end if;
     return 'requested';
