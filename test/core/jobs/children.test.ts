@@ -42,6 +42,16 @@ describe('a job that waits for children', () => {
     expect(await look(engine)).toBe(0);
   });
 
+  it('is due from the end of the last child on, so that metrics do not count its wait as a delay', async () => {
+    const { waiting } = await fanOut(engine, 1);
+    await engine.advance(3600);
+    await runDue();
+
+    await look(engine);
+
+    expect(await dueIn(waiting)).toBeGreaterThan(-60);
+  });
+
   it('is due at once without any child', async () => {
     const { waiting } = await fanOut(engine, 0);
 
@@ -53,7 +63,7 @@ describe('a job that waits for children', () => {
     ['wait', true],
     ['continue', false],
   ] as const)('with a dead child and onDeadChild %s, it waits: %s', async (onDeadChild, waits) => {
-    const { children, waiting } = await fanOut(engine, 3, onDeadChild);
+    const { children, waiting } = await fanOut(engine, 3, { onDeadChild });
     engine.work = ({ jobId }) => {
       if (jobId === children[1]) throw new DeadLetter('no');
     };
@@ -147,6 +157,19 @@ it.each([
 ])('wrong options are refused by name: %j', async (options, message) => {
   const { records, ids } = await engine.deliver(1);
   engine.work = ({ enqueueChildren }) => enqueueChildren([], options as never);
+
+  await engine.run(records);
+
+  expect((await engine.state(ids[0]!)).last_error).toMatch(message);
+});
+
+it.each([
+  ['an option', [{ handler: merge, payload: {}, priority: 10 }], /^children\[0\]\.priority: expected/],
+  ['no array', { handler: merge, payload: {} }, /^children: expected an array/],
+])('a wrong child is refused by its place: %s', async (_what, children, message) => {
+  const { records, ids } = await engine.deliver(1);
+  engine.work = ({ enqueueChildren }) =>
+    enqueueChildren(children as never, { onAllFinished: { handler: merge, payload: {} } });
 
   await engine.run(records);
 
