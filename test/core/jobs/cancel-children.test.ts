@@ -67,6 +67,17 @@ describe('a request to cancel', () => {
     for (const id of children) expect(await engine.state(id)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('a parent that is not retained any longer cancels its children', async () => {
+    const { parent, children } = await fanOut(engine, 1);
+    await engine.sql('delete from millrace.jobs_finished');
+
+    expect(await cancel(engine.db, parent)).toBe('cancelled');
+    await look(engine);
+
+    expect(await engine.state(children[0]!)).toMatchObject({ status: 'cancelled' });
+    expect(await cancel(engine.db, parent)).toBe('not_found');
+  });
+
   it('a parent whose children have all finished is too late', async () => {
     const { parent } = await fanOut(engine, 0);
     await look(engine);
