@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
+import { listJobs } from '../../../core/look/page-jobs.ts';
 import { showJob } from '../../../core/look/show-job.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
@@ -131,10 +132,14 @@ describe('a job that waits for children', () => {
     await engine.sql(`select millrace.finish_cancelled(array[$1::bigint], 'x')`, [children[0]]);
 
     const before = await showJob(engine.db, waiting);
+    const items = await listJobs(engine.db, { statuses: ['pending'], jobTypes: ['merge'] }, 10);
     await engine.sql(`select millrace.finish_cancelled($1::bigint[], 'x')`, [children]);
     const after = await showJob(engine.db, waiting);
 
     expect(before?.waiting).toBe(`it waits for 2 of its 3 children; the first is job ${children[1]}, pending`);
+    // The year 9999 would not be true.
+    expect(before?.job.dueAt).toBeNull();
+    expect(items.find(({ id }) => id === waiting)?.dueAt).toBeNull();
     expect(after?.waiting).toBe('all of its 3 children have finished; the dispatcher makes it due');
   });
 });
