@@ -85,7 +85,7 @@ const JOB = {
   run_at: z.iso.datetime(),
   start_by: TimeOrNull.meta({ description: 'Latest start of the first attempt; null after an attempt that counts.' }),
   next_retry_at: TimeOrNull,
-  due_at: TimeOrNull.meta({ description: 'When the job can be claimed; null unless it waits.' }),
+  due_at: TimeOrNull.meta({ description: 'When the job can be claimed; null unless it waits for a time.' }),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   started_at: TimeOrNull,

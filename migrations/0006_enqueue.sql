@@ -211,21 +211,50 @@ begin
           order by w.new_id
     )
     select w.pos, w.new_id, false, w.key from wanted w;
-  -- In key order, so that two callers with the same keys cannot deadlock.
+  -- In key order, so that two callers with the same keys cannot deadlock. One statement inserts the jobs whose keys are
+  -- free; enqueue finds the others.
   return query
-    select e.ord - 1, q.id, q.deduplicated, e.key
-      from (select * from jsonb_array_elements(enqueue_many.jobs) with ordinality a(value, ord),
-                unnest(case when a.value ->> 'routing_key' = '*'
-                  then array(select jsonb_array_elements_text(deployed -> (a.value ->> 'job_type')))
-                  else array[coalesce(a.value ->> 'routing_key', '')] end) as k(key)
-              where a.value ->> 'unique_key' is not null
-              order by a.value ->> 'job_type', k.key, a.value ->> 'unique_key', a.ord) e,
-           lateral (select * from jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer,
-             max_attempts integer, unique_key text, group_key text, traceparent text, start_by timestamptz,
-             on_dead_letter text)) r,
-           lateral millrace.enqueue(r.job_type, coalesce(e.value -> 'payload', '{}'), r.run_at, coalesce(r.priority, 5),
-             r.max_attempts, e.key, r.unique_key, r.group_key, r.traceparent,
-             r.start_by, r.on_dead_letter) q;
+    with wanted as materialized (
+      select row_number() over (order by e.value ->> 'job_type', k.key, e.value ->> 'unique_key', e.ord) as place,
+             e.ord - 1 as pos, e.value -> 'payload' as payload, k.key, r.*
+        from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
+             jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
+               routing_key text, unique_key text, group_key text, traceparent text, start_by timestamptz,
+               on_dead_letter text),
+             unnest(case when r.routing_key = '*' then array(select jsonb_array_elements_text(deployed -> r.job_type))
+               else array[coalesce(r.routing_key, '')] end) as k(key)
+        where r.unique_key is not null
+    ), inserted as (
+      insert into millrace.jobs_live
+          (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by,
+           on_dead_letter)
+        select w.job_type, coalesce(w.payload, '{}'), coalesce(w.run_at, millrace.clock()),
+               least(greatest(coalesce(w.priority, 5), -1), 10), coalesce(w.max_attempts, h.max_attempts, 5), w.key,
+               w.unique_key, w.group_key, w.traceparent, w.start_by, w.on_dead_letter
+          from wanted w
+          left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = w.key
+          order by w.place
+        on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
+        returning jobs_live.id, jobs_live.job_type, jobs_live.routing_key, jobs_live.unique_key
+    ), placed as materialized (
+      -- Of several with one key, the first was inserted.
+      select distinct on (i.id) w.pos, i.id, w.key, w.place
+        from inserted i
+        join wanted w on w.job_type = i.job_type and w.key = i.routing_key and w.unique_key = i.unique_key
+        order by i.id, w.place
+    ), taken as materialized (
+      select * from wanted w where w.place not in (select p.place from placed p) order by w.place
+    )
+    select a.pos, a.id, a.deduplicated, a.key
+      from (
+        select p.place, p.pos, p.id, false as deduplicated, p.key from placed p
+        union all
+        select t.place, t.pos, q.id, q.deduplicated, t.key
+          from taken t,
+               lateral millrace.enqueue(t.job_type, coalesce(t.payload, '{}'), t.run_at, coalesce(t.priority, 5),
+                 t.max_attempts, t.key, t.unique_key, t.group_key, t.traceparent, t.start_by, t.on_dead_letter) q
+      ) a
+      order by a.place;
 end $$;
 
 -- Returns jobs for enqueue_many with a time in place of the seconds of `delay`, from now, and of `start_within`, from the

@@ -24,17 +24,17 @@ begin
     insert into millrace.cancel_requests (job_id) values (cancel.id) on conflict do nothing;
     -- A repeated request changes nothing.
     if found then
+      update millrace.job_joins j set cancelled_at = millrace.clock(), cancelled_by = millrace.actor()
+        where j.job_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
       insert into millrace.audit_log (action, job_id) values ('cancel', cancel.id);
     end if;
     return 'requested';
   end if;
-  if exists (select from millrace.jobs_finished j where j.id = cancel.id) then
-    select array_agg(millrace.cancel(j.job_id)) into answers from millrace.job_joins j
-      where j.parent_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
-    return case when 'requested' = any(answers) then 'requested' when 'cancelled' = any(answers) then 'cancelled'
-      else 'finished' end;
-  end if;
-  return 'not_found';
+  -- A job that is not retained any longer may still have children that run.
+  select array_agg(millrace.cancel(j.job_id)) into answers from millrace.job_joins j
+    where j.parent_id = cancel.id and j.ended_at is null and j.cancelled_at is null;
+  return case when 'requested' = any(answers) then 'requested' when 'cancelled' = any(answers) then 'cancelled'
+    when exists (select from millrace.jobs_finished j where j.id = cancel.id) then 'finished' else 'not_found' end;
 end $$;
 
 -- The dead jobs and strays, in the shape of a classic failed_jobs table. Deleting a row discards the job. `created_at`

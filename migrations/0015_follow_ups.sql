@@ -96,7 +96,9 @@ begin
   if not found and exists (select from millrace.jobs_live l where l.id = waiting_id) then
     return null;
   end if;
-  update millrace.jobs_live l set hold_until = null, updated_at = millrace.clock()
+  -- Due from now on: metrics would otherwise count its wait for children as a delay of the dispatcher.
+  update millrace.jobs_live l
+    set hold_until = null, run_at = greatest(l.run_at, millrace.clock()), updated_at = millrace.clock()
     where l.id = waiting_id and l.status = 'pending';
   update millrace.job_joins j set finished = found_join.total, ended_at = millrace.clock() where j.job_id = waiting_id;
   return 'continued';

@@ -70,22 +70,16 @@ function tell(told: Told): void {
   writeSync(REPORT, `${JSON.stringify(told)}\n`);
 }
 
-/** Returns the known fields: a file can add others, which JSON may not represent. */
-function dataOf({
-  jobType,
-  routingKey,
-  batch,
-  retry,
-  nativeModules,
-  schedules,
-  unset,
-  ...rest
-}: HandlerDefinition): DefinitionData {
-  const { timeoutSeconds, memoryMb, maxAttempts, concurrency, maxInFlight } = rest;
-  return {
-    ...{ jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, concurrency, maxInFlight, retry, batch },
-    ...(nativeModules !== undefined && { nativeModules }),
-    ...(schedules !== undefined && { schedules }),
-    ...(unset !== undefined && { unset }),
+/** Every field, so that a new one cannot be forgotten. */
+type EveryField = { readonly [Field in keyof Required<DefinitionData>]: DefinitionData[Field] | undefined };
+
+/** Returns the known fields: a file can add others, which JSON may not represent. JSON omits those without a value. */
+function dataOf(definition: HandlerDefinition): DefinitionData {
+  const { jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, retry, concurrency, batch } = definition;
+  const { maxInFlight, nativeModules, onDeadLetter, schedules, unset } = definition;
+  const data: EveryField = {
+    ...{ jobType, routingKey, timeoutSeconds, memoryMb, maxAttempts, retry, concurrency, batch },
+    ...{ maxInFlight, nativeModules, onDeadLetter, schedules, unset },
   };
+  return data as DefinitionData;
 }

@@ -71,9 +71,9 @@ function checkKey(field: string, key: unknown): void {
 }
 
 /** Rejects the arguments of `enqueue` in place of items, which JavaScript accepts. */
-export function checkItems(items: unknown): void {
+export function checkItems(items: unknown, name = 'items'): void {
   if (Array.isArray(items)) return;
-  throw new SettingError('items', 'an array such as [{ handler, payload }]', items);
+  throw new SettingError(name, 'an array such as [{ handler, payload }]', items);
 }
 
 /** Rejects a job type in place of a definition, which JavaScript accepts. */

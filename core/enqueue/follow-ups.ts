@@ -36,7 +36,7 @@ export class FollowUps {
 
   async enqueueChildren(children: readonly EnqueueItem[], options: ChildrenOptions): Promise<void> {
     return this.check(async () => {
-      checkItems(children);
+      checkItems(children, 'children');
       checkKeys('enqueueChildren(options)', options, ['onAllFinished', 'onDeadChild']);
       const { onAllFinished: next, onDeadChild = 'wait' } = options;
       if (onDeadChild !== 'wait' && onDeadChild !== 'continue') {
@@ -46,7 +46,7 @@ export class FollowUps {
         throw new SettingError('onAllFinished.uniqueKey', 'no key: a job with the key may run already', next.uniqueKey);
       }
       const [waiting] = await recordsOf([next], () => 'onAllFinished.');
-      const jobs = await recordsOf(children, (index) => `items[${index}].`);
+      const jobs = await recordsOf(children, (index) => `children[${index}].`);
       const pastDead = onDeadChild === 'continue';
       this.add(`"jobs":[${jobs.join()}],"then":${waiting},"past_dead":${pastDead}`, jobs.length + 1);
     });
@@ -88,7 +88,7 @@ async function recordsOf(items: readonly EnqueueItem[], placeOf: (index: number)
   const checked: NewJob[] = [];
   for (const [index, item] of items.entries()) {
     const place = placeOf(index);
-    checked.push(await newJob(item ?? {}, place, place.startsWith('items') ? `[${index}]` : ''));
+    checked.push(await newJob(item ?? {}, place, place.startsWith('children') ? `[${index}]` : ''));
   }
   const types = checked.map(({ jobType }) => jobType);
   return traceCreate(types, async (traceparent) => checked.map((job) => recordText(withTrace(job, traceparent))));

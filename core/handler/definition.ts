@@ -70,7 +70,7 @@ export interface RunContext<Payload> {
     options?: EnqueueOptions,
   ): Promise<void>;
   /**
-   * Enqueues jobs, as `enqueue` does, and one more that waits until all of them have finished. To cancel that one, or
+   * Enqueues jobs, as `enqueue` does, and one more that waits until all of them have finished. Cancelling that one, or
    * this job, cancels the children that have not started.
    */
   enqueueChildren<Schemas extends readonly PayloadSchema[], Next extends PayloadSchema>(

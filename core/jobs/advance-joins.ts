@@ -2,15 +2,25 @@ import type { Log } from '../log.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Time } from '../time.ts';
 
-// The functions are in migrations/0015_follow_ups.sql.
+// Most joins wait for a child that runs: one statement finds the others.
 const OPEN_JOINS = `
-  select job_id as "jobId" from millrace.job_joins
-    where ended_at is null and job_id > $1::bigint order by job_id limit $2`;
+  select g.job_id as "jobId",
+         g.cancelled_at is not null or not exists (select from millrace.jobs_live l
+           where l.id = g.children[g.finished + 1] and not (g.past_dead and l.status = 'dead_letter')) as "advances"
+    from millrace.job_joins g
+    where g.ended_at is null and g.job_id > $1::bigint order by g.job_id limit $2`;
+// The function is in migrations/0015_follow_ups.sql.
 const ADVANCE_JOIN = `select millrace.advance_join($1::bigint) as answer`;
 
 /** Joins that one statement reads. */
-const PAGE = 100;
+const PAGE = 1000;
 const LONGEST_MS = 500;
+
+interface OpenJoin {
+  readonly jobId: string;
+  /** Whether the next child has finished, there is none, or the children are to be cancelled. */
+  readonly advances: boolean;
+}
 
 interface JoinDeps {
   readonly db: Database;
@@ -33,13 +43,15 @@ export async function advanceJoins({ db, log, time }: JoinDeps, place: JoinPosit
   let continued = 0;
   try {
     for (;;) {
-      const { rows } = await db.keyed.query<{ jobId: string }>(OPEN_JOINS, [place.position, PAGE]);
-      for (const { jobId } of rows) {
+      const { rows } = await db.keyed.query<OpenJoin>(OPEN_JOINS, [place.position, PAGE]);
+      for (const { jobId, advances } of rows) {
         place.position = jobId;
+        if (!advances) continue;
         continued += await advanceOne({ db, log, time }, jobId, end);
         if (time.now() >= end) return continued;
       }
       if (rows.length < PAGE) break;
+      if (time.now() >= end) return continued;
     }
     place.position = '0';
     return continued;

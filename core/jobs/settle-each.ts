@@ -65,7 +65,7 @@ async function settleOne(
     } catch (error) {
       if (!isStatementError(error)) throw error;
       onRefused(settlement.jobId, error);
-      if (!isUnstorable(error)) return [];
+      if (!isUnstorable(error) && !isForbidden(outcome, error)) return [];
       outcome = plain(outcome, error);
     }
   }
@@ -75,6 +75,11 @@ async function settleOne(
 /** Returns whether Postgres, or a trigger (P0), refused a value rather than a lock or the statement. */
 function isUnstorable(error: unknown): boolean {
   return /^(22|23|54|P0)/.test(errorCode(error) ?? '');
+}
+
+/** Returns whether a trigger on the jobs that a success enqueues did what its login may not do, or is wrong. */
+function isForbidden(outcome: Outcome, error: unknown): boolean {
+  return outcome.kind === 'succeeded' && outcome.enqueued !== undefined && /^42/.test(errorCode(error) ?? '');
 }
 
 /** Returns the outcome without what the database may have refused. A success without its jobs would lose them. */

@@ -29,6 +29,13 @@ const SETTLE_WITH_JOBS = `
 
 /** Jobs that one statement enqueues with successes; an attempt with more has a statement of its own. */
 const MOST_ENQUEUED = 1_000;
+/** JSON text that counts like one job. */
+const TEXT_OF_A_JOB = 1_000;
+/**
+ * Longest time for the statement of more jobs, in milliseconds: what remains of an invocation after the timeout of the
+ * last attempt, without its last log lines. Ten thousand jobs take a second on two cores.
+ */
+const LARGE_MS = 7_000;
 
 /**
  * Ends attempts; no other function does. Settles all attempts in one statement, or row by row when one row makes the
@@ -71,8 +78,11 @@ function partsOf(settlements: readonly Settlement[]): Settlement[][] {
   return parts.filter((part) => part.length > 0);
 }
 
+/** Returns the number of jobs that a success enqueues; a large payload counts as several. */
 function jobsOf({ outcome }: Settlement): number {
-  return outcome.kind === 'succeeded' ? (outcome.enqueued?.jobs ?? 0) : 0;
+  if (outcome.kind !== 'succeeded' || outcome.enqueued === undefined) return 0;
+  const { groups, jobs } = outcome.enqueued;
+  return Math.max(jobs, groups.reduce((sum, { length }) => sum + length, 0) / TEXT_OF_A_JOB);
 }
 
 function settlePart(db: Database, settlements: readonly Settlement[], options: SettleOptions): Promise<Settled[]> {
@@ -107,7 +117,9 @@ async function settleAll(
     requestId,
   ];
   if (enqueued.length === 0) return (await db.query<Settled>(SETTLE_ATTEMPTS, values)).rows;
-  return (await db.query<Settled>(SETTLE_WITH_JOBS, [...values, `[${enqueued.join()}]`])).rows;
+  const isLarge = settlements.reduce((sum, one) => sum + jobsOf(one), 0) > MOST_ENQUEUED;
+  const using = isLarge ? db.limited({ statementMs: LARGE_MS }) : db;
+  return (await using.query<Settled>(SETTLE_WITH_JOBS, [...values, `[${enqueued.join()}]`])).rows;
 }
 
 /** Returns the groups of jobs of a success as JSON objects. */

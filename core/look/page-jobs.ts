@@ -95,7 +95,8 @@ const FIND_END = `
 const READ_PAGE = `
   select id, job_type as "jobType", routing_key as "routingKey", status, priority, attempts,
          max_attempts as "maxAttempts", run_at as "runAt", start_by as "startBy", next_retry_at as "nextRetryAt",
-         due_at as "dueAt",
+         -- No time is known while a job waits for children.
+         nullif(due_at, timestamptz '9999-12-31 00:00:00+00') as "dueAt",
          created_at as "createdAt", updated_at as "updatedAt", started_at as "startedAt", finished_at as "finishedAt",
          unique_key as "uniqueKey", group_key as "groupKey", last_error as "lastError"
     from millrace.jobs where slot = any($1::smallint[]) and id = any($2::bigint[]) order by id desc`;

@@ -40,7 +40,8 @@ const SHOW_JOB = `
     limit 1
   )
   select j.id, j.job_type, j.routing_key, millrace.payload_text(j.payload) as payload, j.status, j.priority,
-         j.attempts, j.max_attempts, j.run_at, j.start_by, j.next_retry_at, j.due_at, j.claim_no, j.lease_expires_at,
+         j.attempts, j.max_attempts, j.run_at, j.start_by, j.next_retry_at,
+         nullif(j.due_at, timestamptz '9999-12-31 00:00:00+00') as due_at, j.claim_no, j.lease_expires_at,
          j.dispatched_at, j.started_at, j.finished_at, j.created_at, j.updated_at, j.unique_key, j.group_key,
          j.last_error, j.result::text as result, j.progress,
          millrace.clock() as now, h.job_type is not null as handled, h.paused_at, h.held_until, h.hold_reason,

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type DatabaseOptions, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
+import { type DatabaseOptions, GRACE_MS, openPool, type Pool, STATEMENT_TIMEOUT_MS } from './pool.ts';
 import type { Address, Queryable } from './queryable.ts';
 import { canRepeat, isLockTimeout, leavesSound } from './statement-errors.ts';
 import {
@@ -47,7 +47,9 @@ export function openDatabase(options: DatabaseOptions & Address): Database {
     );
   const limited = (own: Partial<TransactionSettings> = {}): Queryable => {
     const begin = beginText({ ...limits, ...own });
-    return { query: (text, values) => using((client) => runAlone(client, begin, text, values), own) };
+    const { statementMs = 0 } = own;
+    const answerMs = statementMs > limits.statementMs ? statementMs + GRACE_MS : undefined;
+    return { query: (text, values) => using((client) => runAlone(client, begin, { text, values, answerMs }), own) };
   };
   return {
     ...limited(),

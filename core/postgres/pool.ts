@@ -30,7 +30,7 @@ export const STATEMENT_TIMEOUT_MS = 10_000;
 /** Default for the longest wait for a connection, in milliseconds. */
 export const CONNECT_TIMEOUT_MS = 30_000;
 /** How much longer the client waits than the server, in milliseconds. */
-const GRACE_MS = 500;
+export const GRACE_MS = 500;
 const RESTED_MS = 5000;
 export const SIGN_OF_LIFE_MS = 1000;
 /** The time of the last release of each connection. */

@@ -69,14 +69,19 @@ const undoing = new WeakMap<pg.PoolClient, string>();
  */
 export async function readForeignSettings(client: pg.PoolClient, limits: TransactionSettings): Promise<void> {
   if (undoing.has(client)) return;
-  const { rows } = await runAlone<{ undo: string }>(client, beginText(limits), FIND_FOREIGN_SETTINGS);
+  const { rows } = await runAlone<{ undo: string }>(client, beginText(limits), { text: FIND_FOREIGN_SETTINGS });
   undoing.set(client, rows[0]?.undo ?? '');
 }
 
-function begin(client: pg.PoolClient, text: string): Promise<pg.QueryResult> {
+function begin(client: pg.PoolClient, text: string, answerMs?: number): Promise<pg.QueryResult> {
   // Before ours, which may be stricter.
   const own = BEGIN + (undoing.get(client) ?? '') + text.slice(BEGIN.length);
-  return client.query(serverVersion(client) >= 17 ? own + NO_TOTAL_LIMIT : own);
+  return client.query(waiting(serverVersion(client) >= 17 ? own + NO_TOTAL_LIMIT : own, answerMs));
+}
+
+/** Returns a statement for whose answer the client waits this long; without a time, as long as its pool says. */
+function waiting(text: string, answerMs: number | undefined): pg.QueryConfig {
+  return { text, ...(answerMs !== undefined && { query_timeout: answerMs }) } as pg.QueryConfig;
 }
 
 export async function run<Row>(client: pg.PoolClient, text: string, values: readonly unknown[] = []) {
@@ -84,15 +89,24 @@ export async function run<Row>(client: pg.PoolClient, text: string, values: read
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }
 
+export interface Statement {
+  readonly text: string;
+  readonly values?: readonly unknown[] | undefined;
+  /** Longest wait for its answer, in milliseconds. Default: that of the pool. */
+  readonly answerMs?: number | undefined;
+}
+
 /** Runs one statement in its own transaction. The client sends the whole transaction at once, without waiting. */
-export async function runAlone<Row>(client: pg.PoolClient, first: string, text: string, values?: readonly unknown[]) {
+export async function runAlone<Row>(client: pg.PoolClient, first: string, { text, values, answerMs }: Statement) {
+  // The wait for the end begins now, too.
   const [begun, answered, ended] = await Promise.allSettled([
-    begin(client, first),
-    run<Row>(client, text, values),
-    client.query('commit'),
+    begin(client, first, answerMs),
+    client.query(waiting(text, answerMs), [...(values ?? [])]),
+    client.query(waiting('commit', answerMs)),
   ]);
   for (const one of [begun, answered, ended]) if (one.status === 'rejected') throw one.reason;
-  return (answered as PromiseFulfilledResult<{ rows: Row[]; rowCount: number }>).value;
+  const { rows, rowCount } = (answered as PromiseFulfilledResult<pg.QueryResult>).value;
+  return { rows: rows as Row[], rowCount: rowCount ?? 0 };
 }
 
 /** Runs `work` in a transaction; when it throws, the transaction is rolled back or its connection is left to close. */

@@ -125,6 +125,18 @@ describe('millrace.enqueue_many', () => {
     expect(await rows('id')).toEqual([]);
   });
 
+  it('inserts all jobs with new keys in one statement, because each statement has a cost of its own', async () => {
+    await many([{ job_type: 'mail', unique_key: 'k-0' }]);
+    await pool.query('delete from millrace.job_events');
+
+    const { rows: answers } = await many(
+      [0, 1, 2, 3, 3].map((n) => ({ job_type: 'mail', payload: { n }, unique_key: `k-${n}` })),
+    );
+
+    expect(answers.filter(({ deduplicated }) => deduplicated).map(({ position }) => position)).toEqual([0, 4]);
+    expect((await pool.query('select count from millrace.job_events')).rows).toEqual([{ count: '3' }]);
+  });
+
   it('two callers with the same keys in opposite order both succeed', async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
     const spelled = (key: string, n: number) => ({

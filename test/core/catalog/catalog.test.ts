@@ -48,6 +48,14 @@ async function catalogOf(files: Record<string, string>): Promise<Catalog> {
   return JSON.parse(JSON.stringify(catalog).replaceAll(`${folder}/`, ''));
 }
 
+it('reads to which handler the dead letters of a handler go, and refuses one that does not exist', async () => {
+  const known = await catalogOf({ 'send-mail.ts': handler(`jobType: 'send_mail', onDeadLetter: 'send_mail'`) });
+  const unknown = await catalogOf({ 'send-mail.ts': handler(`jobType: 'send_mail', onDeadLetter: 'sand_mail'`) });
+
+  expect(known.handlers).toMatchObject([{ definition: { onDeadLetter: 'send_mail' } }]);
+  expect(unknown.failures).toMatchObject([{ message: expect.stringMatching(/did you mean send_mail\?$/) }]);
+});
+
 it('lists the handlers of a folder by file name', async () => {
   const catalog = await catalogOf({
     'send-mail.ts': handler(`jobType: 'send_mail'`),

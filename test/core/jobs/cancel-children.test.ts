@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeMessage } from '../../../core/aws/message.ts';
-import { cancel } from '../../../core/jobs/cancel.ts';
+import { applyCancelRequests, cancel } from '../../../core/jobs/cancel.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { fanOut, look } from './family.ts';
@@ -51,6 +51,31 @@ describe('a request to cancel', () => {
       { n: 1, id: children[7] },
     ]);
     expect(await engine.sql('select job_id::text as id from millrace.cancel_requests')).toEqual([{ id: children[7] }]);
+  });
+
+  it('the waiting job while its row is locked cancels its children, and the job when the lock is gone', async () => {
+    const { children, waiting } = await fanOut(engine, 2);
+    const other = await createClient(engine.database.url);
+    await other.query('begin');
+    await other.query('select from millrace.jobs_live where id = $1 for update', [waiting]);
+
+    expect(await cancel(engine.db, waiting)).toBe('requested');
+    await look(engine);
+    await other.query('rollback');
+    expect(await applyCancelRequests(engine.db, 100)).toEqual([waiting]);
+
+    for (const id of children) expect(await engine.state(id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('a parent that is not retained any longer cancels its children', async () => {
+    const { parent, children } = await fanOut(engine, 1);
+    await engine.sql('delete from millrace.jobs_finished');
+
+    expect(await cancel(engine.db, parent)).toBe('cancelled');
+    await look(engine);
+
+    expect(await engine.state(children[0]!)).toMatchObject({ status: 'cancelled' });
+    expect(await cancel(engine.db, parent)).toBe('not_found');
   });
 
   it('a parent whose children have all finished is too late', async () => {

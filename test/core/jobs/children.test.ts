@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DeadLetter } from '../../../core/handler/chosen-outcome.ts';
 import { cancel } from '../../../core/jobs/cancel.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
+import { listJobs } from '../../../core/look/page-jobs.ts';
 import { showJob } from '../../../core/look/show-job.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
@@ -42,6 +43,16 @@ describe('a job that waits for children', () => {
     expect(await look(engine)).toBe(0);
   });
 
+  it('is due from the end of the last child on, so that metrics do not count its wait as a delay', async () => {
+    const { waiting } = await fanOut(engine, 1);
+    await engine.advance(3600);
+    await runDue();
+
+    await look(engine);
+
+    expect(await dueIn(waiting)).toBeGreaterThan(-60);
+  });
+
   it('is due at once without any child', async () => {
     const { waiting } = await fanOut(engine, 0);
 
@@ -53,7 +64,7 @@ describe('a job that waits for children', () => {
     ['wait', true],
     ['continue', false],
   ] as const)('with a dead child and onDeadChild %s, it waits: %s', async (onDeadChild, waits) => {
-    const { children, waiting } = await fanOut(engine, 3, onDeadChild);
+    const { children, waiting } = await fanOut(engine, 3, { onDeadChild });
     engine.work = ({ jobId }) => {
       if (jobId === children[1]) throw new DeadLetter('no');
     };
@@ -121,10 +132,14 @@ describe('a job that waits for children', () => {
     await engine.sql(`select millrace.finish_cancelled(array[$1::bigint], 'x')`, [children[0]]);
 
     const before = await showJob(engine.db, waiting);
+    const items = await listJobs(engine.db, { statuses: ['pending'], jobTypes: ['merge'] }, 10);
     await engine.sql(`select millrace.finish_cancelled($1::bigint[], 'x')`, [children]);
     const after = await showJob(engine.db, waiting);
 
     expect(before?.waiting).toBe(`it waits for 2 of its 3 children; the first is job ${children[1]}, pending`);
+    // The year 9999 would not be true.
+    expect(before?.job.dueAt).toBeNull();
+    expect(items.find(({ id }) => id === waiting)?.dueAt).toBeNull();
     expect(after?.waiting).toBe('all of its 3 children have finished; the dispatcher makes it due');
   });
 });
@@ -147,6 +162,19 @@ it.each([
 ])('wrong options are refused by name: %j', async (options, message) => {
   const { records, ids } = await engine.deliver(1);
   engine.work = ({ enqueueChildren }) => enqueueChildren([], options as never);
+
+  await engine.run(records);
+
+  expect((await engine.state(ids[0]!)).last_error).toMatch(message);
+});
+
+it.each([
+  ['an option', [{ handler: merge, payload: {}, priority: 10 }], /^children\[0\]\.priority: expected/],
+  ['no array', { handler: merge, payload: {} }, /^children: expected an array/],
+])('a wrong child is refused by its place: %s', async (_what, children, message) => {
+  const { records, ids } = await engine.deliver(1);
+  engine.work = ({ enqueueChildren }) =>
+    enqueueChildren(children as never, { onAllFinished: { handler: merge, payload: {} } });
 
   await engine.run(records);
 

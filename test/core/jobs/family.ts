@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ChildrenOptions, defineHandler } from '../../../core/handler/handler.ts';
 import { advanceJoins } from '../../../core/jobs/advance-joins.ts';
 import { openLog } from '../../../core/log.ts';
-import type { Engine } from '../../support/database-engine.ts';
+import type { Engine, RunOptions } from '../../support/database-engine.ts';
 import { stillTime } from '../../support/still-time.ts';
 
 export const merge = defineHandler({ jobType: 'merge', payload: z.unknown(), run: async () => undefined });
@@ -18,7 +18,7 @@ export interface Family {
 export async function fanOut(
   engine: Engine,
   count: number,
-  onDeadChild: ChildrenOptions['onDeadChild'] = 'wait',
+  { onDeadChild = 'wait', ...options }: Pick<ChildrenOptions, 'onDeadChild'> & RunOptions = {},
 ): Promise<Family> {
   const { ids, records } = await engine.deliver(1);
   engine.work = ({ enqueueChildren }) =>
@@ -26,7 +26,7 @@ export async function fanOut(
       Array.from({ length: count }, (_, n) => ({ handler: engine.definition, payload: { n } })),
       { onAllFinished: { handler: merge, payload: { of: count } }, onDeadChild },
     );
-  await engine.run(records);
+  await engine.run(records, options);
   engine.work = () => undefined;
   const [join] = await engine.sql<Family>(
     'select job_id::text as waiting, children::text[] from millrace.job_joins where parent_id = $1',

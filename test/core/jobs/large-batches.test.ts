@@ -38,11 +38,11 @@ const settled = (outcome: Outcome) => async (count: number) => {
   return () => settle(session.db, settlements, { requestId: 'r' });
 };
 
-/** Every tenth job is for all of 20 handlers. Few have a unique key, since each of their jobs has its own plan. */
+/** Every tenth job is for all of 20 handlers. */
 const enqueued = (unique: boolean) => async (count: number) => {
   const jobs = Array.from({ length: count }, (_, n) => ({
     ...{ job_type: 'index_record', routing_key: n % 10 === 0 ? '*' : KEYS[n % KEYS.length] },
-    unique_key: unique && n % 100 < 2 ? randomUUID() : undefined,
+    unique_key: unique ? randomUUID() : undefined,
   }));
   return () => session.db.query('select * from millrace.enqueue_many($1)', [JSON.stringify(jobs)]);
 };
