@@ -18,7 +18,7 @@ const LONGEST_MS = 500;
 
 interface OpenJoin {
   readonly jobId: string;
-  /** Whether the next child has finished, there is none, or the children are to be cancelled. */
+  /** Whether the next child has finished, all have, or they are to be cancelled. */
   readonly advances: boolean;
 }
 
