@@ -25,14 +25,11 @@ describe('on_dead_letter', () => {
     },
   );
 
-  it.each(['Report', 'report failure', 'a__b', 'a.b.c', '.mail', `${'a'.repeat(62)}`])(
-    'is refused by every interface with its name: %s',
-    async (name) => {
-      const answers = await each(all, (door) => door({ onDeadLetter: name }));
+  it.each(['Report', 'a__b', `${'a'.repeat(62)}`])('is refused by every interface with its name: %s', async (name) => {
+    const answers = await each(all, (door) => door({ onDeadLetter: name }));
 
-      for (const [door, answer] of Object.entries(answers)) {
-        expect(answer, door).toEqual({ refused: expect.stringMatching(/on.?dead.?letter/i) });
-      }
-    },
-  );
+    for (const [door, answer] of Object.entries(answers)) {
+      expect(answer, door).toEqual({ refused: expect.stringMatching(/on.?dead.?letter/i) });
+    }
+  });
 });
