@@ -106,6 +106,36 @@ create function millrace.finish_late(job_ids bigint[]) returns setof bigint
     from millrace.jobs_live j where j.id = any(job_ids) having count(*) > 0
 $$;
 
+-- Enqueues a job for each dead job whose on_dead_letter, or else that of its handler, names a handler. If the database
+-- refuses one, for example by a trigger of the application, the others are enqueued, and the audit log has the reason:
+-- the deaths must be stored.
+create function millrace.announce_deaths(job_ids bigint[], error_names text[], messages text[]) returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+  set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
+  as $$
+begin
+  insert into millrace.jobs_live (job_type, routing_key, payload, on_dead_letter)
+    select split_part(d.target, '.', 1), split_part(d.target, '.', 2),
+           jsonb_build_object('job_id', d.id::text, 'job_type', d.job_type, 'routing_key', d.routing_key,
+             'attempts', d.attempts, 'error_name', d.error_name, 'error_message', left(d.message, 10000),
+             'died_at', to_char(millrace.clock() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), ''
+      from (select j.id, j.job_type, j.routing_key, j.attempts, e.error_name, e.message,
+                   coalesce(j.on_dead_letter, h.on_dead_letter) as target
+              from unnest(job_ids, error_names, messages) as e(id, error_name, message)
+              join millrace.jobs_live j on j.id = e.id and j.id = any(job_ids)
+              left join millrace.handlers h on h.job_type = j.job_type and h.routing_key = j.routing_key) d
+      where d.target <> '' order by d.id;
+exception when others then
+  if cardinality(job_ids) = 1 then
+    insert into millrace.audit_log (action, job_id, details)
+      values ('refuse_on_dead_letter', job_ids[1], jsonb_build_object('error', sqlerrm));
+    return;
+  end if;
+  for n in 1..cardinality(job_ids) loop
+    perform millrace.announce_deaths(job_ids[n : n], error_names[n : n], messages[n : n]);
+  end loop;
+end $$;
+
 -- Makes jobs dead letters. Every caller has locked the rows and checked their state. The arrays are parallel; a job
 -- whose error_name is null dies without an attempt and gets no row in job_attempts, and one without a fingerprint gets
 -- that of its message and handler. `suspects`: the attempts ended by rescue. `lost`: SQS lost the messages once more. Returns the
@@ -118,8 +148,10 @@ create function millrace.die(
   language plpgsql set search_path = pg_catalog, pg_temp
   set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
+declare
+  dead bigint[];
+  announces boolean;
 begin
-  return query
   with dying as materialized (
     select j.id, j.claim_no, j.job_type, j.routing_key, j.attempts, e.error_name, e.message, e.stack, e.fingerprint,
            coalesce(j.on_dead_letter,
@@ -156,20 +188,19 @@ begin
       select e.event, d.job_type, 'dead_letter', count(*)
         from dying d, (values ('failed'), ('dead_lettered')) as e(event)
         group by 1, 2
-  ), announced as (
-    insert into millrace.jobs_live (job_type, routing_key, payload, on_dead_letter)
-      select split_part(d.on_dead_letter, '.', 1), split_part(d.on_dead_letter, '.', 2),
-             jsonb_build_object('job_id', d.id::text, 'job_type', d.job_type, 'routing_key', d.routing_key,
-               'attempts', d.attempts, 'error_name', d.error_name, 'error_message', left(d.message, 10000),
-               'died_at', to_char(millrace.clock() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), ''
-        from dying d where d.on_dead_letter <> '' order by d.id
   )
-  select d.id from dying d;
+  select array_agg(d.id), coalesce(bool_or(d.on_dead_letter <> ''), false) into dead, announces from dying d;
+  if announces then
+    perform millrace.announce_deaths(job_ids, error_names, messages);
+  end if;
+  return query select unnest(dead);
 end $$;
 
-revoke execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
+revoke execute on function millrace.announce_deaths(bigint[], text[], text[]),
+  millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
   millrace.finish_cancelled(bigint[], text), millrace.finish_late(bigint[]),
   millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean) from public;
-grant execute on function millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
+grant execute on function millrace.announce_deaths(bigint[], text[], text[]),
+  millrace.finish(bigint[], bigint[], text[], text[], text[], boolean[], text),
   millrace.finish_cancelled(bigint[], text), millrace.finish_late(bigint[]),
   millrace.die(bigint[], text[], text[], text[], text[], boolean, boolean) to millrace_runtime;

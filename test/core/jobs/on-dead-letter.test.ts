@@ -125,3 +125,31 @@ it('the death of the job that reports a death enqueues no further one', async ()
   expect(await engine.state(report!.id)).toMatchObject({ status: 'dead_letter', attempts: 1 });
   expect(await announced()).toHaveLength(1);
 });
+
+it('a job about a death that the database refuses prevents neither this death nor those of the batch', async () => {
+  await engine.sql(`create function public.refuse() returns trigger language plpgsql as $$
+    begin
+      if new.payload ->> 'job_type' = 'work' and new.payload ->> 'job_id' = current_setting('test.refused', true) then
+        raise exception 'refused by a trigger';
+      end if;
+      return new;
+    end $$`);
+  await engine.sql('create trigger refuse before insert on millrace.jobs_live for each row execute function refuse()');
+  const { ids, records } = await engine.deliver(3);
+  await engine.sql(`alter database ${new URL(engine.database.url).pathname.slice(1)} set test.refused = '${ids[1]}'`);
+  await engine.sql(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = 'engine-test'`,
+  );
+  engine.work = () => {
+    throw new DeadLetter('no');
+  };
+
+  await engine.run(records);
+
+  for (const id of ids) expect(await engine.state(id)).toMatchObject({ status: 'dead_letter' });
+  expect((await announced()).map(({ payload }) => payload.job_id)).toEqual([ids[0], ids[2]]);
+  expect(await engine.sql(`select job_id::text, details from millrace.audit_log where action like 'refuse%'`)).toEqual([
+    { job_id: ids[1], details: { error: 'refused by a trigger' } },
+  ]);
+});
