@@ -52,10 +52,15 @@ export class FollowUps {
     });
   }
 
+  /** Ends the collection: a later call is an error, because nothing would insert its job. */
+  end(): void {
+    this.isClosed = true;
+  }
+
   /** Waits for calls that were not awaited, and returns the jobs; undefined without any. */
   async close(): Promise<CollectedJobs | undefined> {
     while (this.checking > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
-    this.isClosed = true;
+    this.end();
     return this.jobs === 0 ? undefined : { groups: this.groups, jobs: this.jobs };
   }
 

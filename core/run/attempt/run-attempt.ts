@@ -85,16 +85,18 @@ export async function withinTimeout<Outcomes>(
 
 async function execute(deps: AttemptDeps, attempt: Attempt, signal: AbortSignal): Promise<Outcome> {
   let called = false;
+  const followUps = new FollowUps();
   try {
     const payload = await parsePayload(attempt.payload, deps.definition.payload);
     called = true;
-    const followUps = new FollowUps();
     const returned: unknown = deps.definition.run(contextOf(deps, attempt, { payload, signal, followUps }));
     // What cannot be awaited, such as a revoked proxy, is a result: the work is done.
     return await outcomeOf(deps, attempt, { value: isThenable(returned) ? await returned : returned, followUps });
   } catch (thrown) {
     if (!called && isInstance(thrown, PayloadInvalid)) return refusedOutcome(deps, thrown);
     return thrownOutcome(deps, attempt, { thrown, signal });
+  } finally {
+    followUps.end();
   }
 }
 

@@ -76,6 +76,8 @@ async function call(deps: TogetherDeps, jobs: readonly Opened[], signal: AbortSi
     }
   } catch (thrown) {
     for (const { attempt } of jobs) outcomes.set(attempt, thrownOutcome(deps, attempt, { thrown, signal }));
+  } finally {
+    for (const { followUps } of jobs) followUps.end();
   }
   return outcomes;
 }

@@ -168,15 +168,18 @@ describe('a job that an attempt enqueues', () => {
     expect(await mails()).toMatchObject([{ to: 'ada', unique_key: 'held' }]);
   });
 
-  it('is refused after the attempt has ended', async () => {
+  it.each([
+    ['succeeded', () => undefined],
+    ['failed', () => Promise.reject(new Error('no'))],
+    ['been snoozed', () => new Snooze('1h')],
+  ])('is refused after the attempt has %s', async (_how, end) => {
     let late: RunContext<unknown> | undefined;
     await runOne((context) => {
       late = context;
+      return end();
     });
 
-    await expect(late?.enqueue(sendMail, { to: 'ada' })).rejects.toThrow(
-      'the attempt has ended: await enqueue before run returns',
-    );
+    await expect(late?.enqueue(sendMail, { to: 'ada' })).rejects.toThrow('the attempt has ended: await enqueue before');
   });
 
   it('is one of at most 10,000, and a large number has a statement of its own', async () => {
