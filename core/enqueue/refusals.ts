@@ -2,7 +2,7 @@ import { SettingError } from '../errors.ts';
 
 /** The ends of the database's messages, in which some clients wrap them. */
 const TOO_EARLY = /start_by is before run_at: no attempt could start in time`?$/;
-const UNHANDLED = /no handler of the job type \S+ is deployed: deploy one, or name a routing key`?$/;
+const UNHANDLED = /(no handler of the job type \S+ is deployed: deploy one, or name a routing key)`?$/;
 
 /** Returns whether the database refused a job whose start_by is before its run_at, whichever client reports it. */
 export function isTooEarly(error: unknown): boolean {
@@ -25,7 +25,7 @@ export function renameRefusal(error: unknown): never {
   if (isUnhandled(error)) {
     const { message, cause } = error as Error;
     const [sentence] = [message, cause instanceof Error ? cause.message : ''].flatMap(
-      (text) => UNHANDLED.exec(text) ?? [],
+      (text) => UNHANDLED.exec(text)?.[1] ?? [],
     );
     throw new SettingError('handler', '', undefined, `handler: ${sentence} with enqueue`);
   }

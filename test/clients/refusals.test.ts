@@ -51,19 +51,19 @@ describe.each(Object.entries(CLIENTS))('a transaction of %s', (name, open) => {
   });
 
   it('passes on an error of the database, after which the transaction accepts no more statements', async () => {
-    const unknown = defineHandler({ jobType: 'unknown', payload: z.object({}), run: async () => undefined });
+    const refused = { ...anything, jobType: 'Upper' };
     const seen: unknown[] = [];
 
     const rejected = failureOf(
       client.transaction(async (tx) => {
         await enqueue(tx, anything, {});
-        seen.push(await failureOf(enqueueAll(tx, unknown, {})));
+        seen.push(await failureOf(enqueue(tx, refused, {})));
         seen.push(await failureOf(enqueue(tx, anything, {})));
         throw seen[0];
       }),
     );
 
-    const refusal = 'enqueue_many: job 0: no handler of the job type unknown is deployed';
+    const refusal = 'job_type is lower-case letters, digits and _, a letter first';
     const [error, place] = ERRORS[name]!;
     expect(messages(await rejected)).toContain(refusal);
     expect(seen[0]!.constructor.name).toBe(error);
@@ -71,6 +71,17 @@ describe.each(Object.entries(CLIENTS))('a transaction of %s', (name, open) => {
     expect(messages(seen[1])).toContain('current transaction is aborted');
     expect(await jobs()).toEqual([]);
     expect((await client.placeOrder({ name: 'A-2', cents: 1 })).deduplicated).toBe(false);
+  });
+
+  it('names the handler of enqueueAll when none is deployed for its job type', async () => {
+    const unknown = defineHandler({ jobType: 'unknown', payload: z.object({}), run: async () => undefined });
+
+    const error = await failureOf(client.transaction((tx) => enqueueAll(tx, unknown, {})));
+
+    expect(error).toBeInstanceOf(SettingError);
+    expect((error as Error).message).toBe(
+      'handler: no handler of the job type unknown is deployed: deploy one, or name a routing key with enqueue',
+    );
   });
 
   it('names the option startBy when the run time that delay sets is later', async () => {
