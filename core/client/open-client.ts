@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Duration, seconds } from '../duration.ts';
-import { newJob } from '../enqueue/check-job.ts';
+import { newJob, newJobs, withTrace } from '../enqueue/check-job.ts';
 import { checkItems, type NewJob } from '../enqueue/enqueue-options.ts';
 import type { Enqueued } from '../enqueue/insert-jobs.ts';
 import { jobBody } from '../enqueue/job-body.ts';
@@ -9,7 +9,7 @@ import type { EnqueueItem, EnqueueOptions, HandlerDefinition, PayloadInput } fro
 import type { PayloadSchema } from '../handler/payload.ts';
 import { isId, type JobStatus } from '../job.ts';
 import { systemTime } from '../time.ts';
-import { readTraceparent, traceCreate } from '../tracing.ts';
+import { traceCreate } from '../tracing.ts';
 import { type ApiOptions, openRequests, type SendRequest } from './api-requests.ts';
 import type { JsonOf } from './json-of.ts';
 
@@ -100,15 +100,11 @@ interface CancelDocument {
 
 async function insert(send: SendRequest, path: string, items: readonly EnqueueItem[]): Promise<EnqueuedJob[]> {
   const isBulk = path.endsWith('bulk');
-  const jobs: NewJob[] = [];
-  for (const [index, item] of items.entries()) {
-    jobs.push(await (isBulk ? newJob(item, `items[${index}].`, `[${index}]`) : newJob(item, '')));
-  }
+  const jobs = isBulk ? await newJobs(items) : [await newJob(items[0] as EnqueueItem, '')];
   const types = jobs.map(({ jobType }) => jobType);
   return traceCreate(types, async (created) => {
     const bodies = jobs.map(jobBody);
-    const own = jobs[0]?.traceparent;
-    const traceparent = own === undefined ? created : readTraceparent(own);
+    const { traceparent } = withTrace(jobs[0] as NewJob, created);
     const body = isBulk ? `{"jobs":[${bodies.join()}]}` : (bodies[0] ?? '{}');
     const answer = await send({ path, method: 'POST', body, idempotencyKey: randomUUID(), traceparent });
     const documents = isBulk ? (answer as { items: Enqueued[] }).items : [answer as Enqueued];

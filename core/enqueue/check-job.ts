@@ -24,6 +24,13 @@ export async function newJob(
   }
 }
 
+/** Validates the jobs of a list, which errors call `name`: `items[3].delay`, `[3]/note`. */
+export async function newJobs(items: readonly EnqueueItem[], name = 'items'): Promise<NewJob[]> {
+  const jobs: NewJob[] = [];
+  for (const [index, item] of items.entries()) jobs.push(await newJob(item ?? {}, `${name}[${index}].`, `[${index}]`));
+  return jobs;
+}
+
 /** Returns the job with its own trace, or else the given one; a header in another format is omitted. */
 export function withTrace(job: NewJob, traceparent: string | undefined): NewJob {
   return { ...job, traceparent: job.traceparent === undefined ? traceparent : readTraceparent(job.traceparent) };

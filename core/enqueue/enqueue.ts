@@ -2,9 +2,9 @@ import type { EnqueueItem, EnqueueOptions, PayloadInput } from '../handler/defin
 import type { HandlerDefinition } from '../handler/handler.ts';
 import type { PayloadSchema } from '../handler/payload.ts';
 import { traceCreate } from '../tracing.ts';
-import { newJob, withTrace } from './check-job.ts';
+import { newJob, newJobs, withTrace } from './check-job.ts';
 import { checkClient, type EnqueueClient } from './enqueue-client.ts';
-import { ALL_KEYS, checkItems, type NewJob } from './enqueue-options.ts';
+import { ALL_KEYS, checkItems } from './enqueue-options.ts';
 import { type Enqueued, type EnqueuedForKey, insertJob, insertJobs } from './insert-jobs.ts';
 import { renameRefusal } from './refusals.ts';
 
@@ -37,10 +37,7 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
 ): Promise<Enqueued[]> {
   checkClient(client);
   checkItems(items);
-  const jobs: NewJob[] = [];
-  for (const [index, item] of (items as readonly EnqueueItem[]).entries()) {
-    jobs.push(await newJob(item, `items[${index}].`, `[${index}]`));
-  }
+  const jobs = await newJobs(items as readonly EnqueueItem[]);
   const types = jobs.map(({ jobType }) => jobType);
   return traceCreate(types, async (traceparent) => {
     const traced = jobs.map((job) => withTrace(job, traceparent));

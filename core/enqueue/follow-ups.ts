@@ -1,21 +1,14 @@
 import { SettingError } from '../errors.ts';
 import type { ChildrenOptions, EnqueueItem, EnqueueOptions, HandlerDefinition } from '../handler/definition.ts';
 import { checkKeys } from '../handler/policy-fields.ts';
+import type { EnqueuedWithSuccess } from '../outcome.ts';
 import { traceCreate } from '../tracing.ts';
-import { newJob, withTrace } from './check-job.ts';
+import { newJob, newJobs, withTrace } from './check-job.ts';
 import { checkItems, type NewJob, recordText } from './enqueue-options.ts';
 
 /** Jobs that one attempt may enqueue, and characters of their JSON text. */
 const MOST_JOBS = 10_000;
 const MOST_TEXT = 8 * 1024 * 1024;
-
-/** Jobs that the success of an attempt enqueues, as `millrace.enqueue_follow_ups` reads them. */
-export interface CollectedJobs {
-  /** The members of JSON objects, without the braces and without the parent. */
-  readonly groups: readonly string[];
-  /** Their number. */
-  readonly jobs: number;
-}
 
 /** Collects what one attempt enqueues, until it has ended. */
 export class FollowUps {
@@ -29,7 +22,7 @@ export class FollowUps {
 
   async enqueue(handler: HandlerDefinition, payload: unknown, options: EnqueueOptions = {}): Promise<void> {
     return this.check(async () => {
-      const [job = ''] = await recordsOf([{ ...options, handler, payload }], () => '');
+      const [job = ''] = await recordsOf([await newJob({ ...options, handler, payload }, '')]);
       this.add(`"jobs":[${job}]`, 1);
     });
   }
@@ -45,8 +38,8 @@ export class FollowUps {
       if (next?.uniqueKey !== undefined) {
         throw new SettingError('onAllFinished.uniqueKey', 'no key: a job with the key may run already', next.uniqueKey);
       }
-      const [waiting] = await recordsOf([next], () => 'onAllFinished.');
-      const jobs = await recordsOf(children, (index) => `children[${index}].`);
+      const [waiting] = await recordsOf([await newJob(next ?? {}, 'onAllFinished.')]);
+      const jobs = await recordsOf(await newJobs(children, 'children'));
       const pastDead = onDeadChild === 'continue';
       this.add(`"jobs":[${jobs.join()}],"then":${waiting},"past_dead":${pastDead}`, jobs.length + 1);
     });
@@ -58,7 +51,7 @@ export class FollowUps {
   }
 
   /** Waits for calls that were not awaited, and returns the jobs; undefined without any. */
-  async close(): Promise<CollectedJobs | undefined> {
+  async close(): Promise<Omit<EnqueuedWithSuccess, 'delaySeconds'> | undefined> {
     while (this.checking > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
     this.end();
     return this.jobs === 0 ? undefined : { groups: this.groups, jobs: this.jobs };
@@ -89,12 +82,7 @@ export class FollowUps {
   }
 }
 
-async function recordsOf(items: readonly EnqueueItem[], placeOf: (index: number) => string): Promise<string[]> {
-  const checked: NewJob[] = [];
-  for (const [index, item] of items.entries()) {
-    const place = placeOf(index);
-    checked.push(await newJob(item ?? {}, place, place.startsWith('children') ? `[${index}]` : ''));
-  }
-  const types = checked.map(({ jobType }) => jobType);
-  return traceCreate(types, async (traceparent) => checked.map((job) => recordText(withTrace(job, traceparent))));
+async function recordsOf(jobs: readonly NewJob[]): Promise<string[]> {
+  const types = jobs.map(({ jobType }) => jobType);
+  return traceCreate(types, async (traceparent) => jobs.map((job) => recordText(withTrace(job, traceparent))));
 }

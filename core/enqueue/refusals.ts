@@ -1,34 +1,31 @@
 import { SettingError } from '../errors.ts';
 
 /** The ends of the database's messages, in which some clients wrap them. */
-const TOO_EARLY = /start_by is before run_at: no attempt could start in time`?$/;
+const TOO_EARLY = /(start_by is before run_at: no attempt could start in time)`?$/;
 const UNHANDLED = /(no handler of the job type \S+ is deployed: deploy one, or name a routing key)`?$/;
 
 /** Returns whether the database refused a job whose start_by is before its run_at, whichever client reports it. */
 export function isTooEarly(error: unknown): boolean {
-  return messageMatches(error, TOO_EARLY);
+  return endOf(error, TOO_EARLY) !== undefined;
 }
 
 /** Returns whether no handler of the job type is deployed, for a job with the routing key `*`. */
 export function isUnhandled(error: unknown): boolean {
-  return messageMatches(error, UNHANDLED);
+  return endOf(error, UNHANDLED) !== undefined;
 }
 
-function messageMatches(error: unknown, end: RegExp): boolean {
-  // Only the message is the same in all clients. Drizzle throws an error whose cause is that of the database.
-  if (!(error instanceof Error)) return false;
-  return end.test(error.message) || (error.cause instanceof Error && end.test(error.cause.message));
+/** Returns the end of the database's message. Only the message is the same in all clients. */
+function endOf(error: unknown, end: RegExp): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // Drizzle throws an error whose cause is that of the database.
+  const { message, cause } = error;
+  return (end.exec(message) ?? (cause instanceof Error ? end.exec(cause.message) : null))?.[1];
 }
 
 /** Throws the error of `enqueue` with the names of its arguments. With `runAt`, they are refused before the insert. */
 export function renameRefusal(error: unknown): never {
-  if (isUnhandled(error)) {
-    const { message, cause } = error as Error;
-    const [sentence] = [message, cause instanceof Error ? cause.message : ''].flatMap(
-      (text) => UNHANDLED.exec(text)?.[1] ?? [],
-    );
-    throw new SettingError('handler', '', undefined, `handler: ${sentence} with enqueue`);
-  }
+  const unhandled = endOf(error, UNHANDLED);
+  if (unhandled !== undefined) throw new SettingError('handler', '', undefined, `handler: ${unhandled} with enqueue`);
   if (!isTooEarly(error)) throw error;
   const message = 'startBy: expected a time that is not before the run time that delay sets';
   throw new SettingError('startBy', '', undefined, message);
