@@ -36,7 +36,9 @@ export const StatsDocument = z
   })
   .meta({ id: 'Stats' });
 
-export const Enqueued = z.object({ ...partlySeen(Job.shape), deduplicated: z.boolean() }).meta({ id: 'EnqueuedJob' });
+export const Enqueued = z
+  .object({ ...partlySeen(Job.shape), deduplicated: z.boolean(), replaced: z.boolean() })
+  .meta({ id: 'EnqueuedJob' });
 
 export const TrackedJob = z.object(partlySeen(JobDetail.shape)).meta({ id: 'TrackedJob' });
 

@@ -22,7 +22,8 @@ export const FIELDS = {
     ],
     ...['died_at', 'lease_expires_at', 'payload_restricted', 'payload_too_large'],
     // Results of the caller's own request: pages, outcomes and invalid parts.
-    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'inserted'],
+    ...['items', 'next_cursor', 'has_more', 'index', 'errors', 'in', 'pointer', 'detail', 'deduplicated', 'replaced'],
+    'inserted',
     ...['more_errors', 'changed', 'claimed', 'sent', 'discarded', 'left', 'matched', 'until_id'],
     // Counts and settings.
     ...['pending', 'dispatched', 'running', 'failed', 'dead_letter', 'counted_at', 'jobs', 'handlers', 'total'],

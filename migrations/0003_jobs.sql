@@ -53,6 +53,9 @@ create table millrace.jobs (
   on_dead_letter text,
   -- The login that inserted the job, for millrace.my_jobs. A function with its owner's rights does not change it.
   inserted_by text not null default session_user,
+  -- Null: jobs_live_unique_key holds the unique_key until the job has finished. Otherwise millrace.unique_keys does, and
+  -- says how long.
+  unique_until text,
   constraint "job_type contains no dot: the part after it is the routing_key" check (strpos(job_type, '.') = 0),
   constraint "job_type is lower-case letters, digits and _, a letter first" check (job_type ~ '^[a-z][a-z0-9_]*$'),
   -- In the name of an environment variable, __ separates the job type from the routing key.
@@ -74,6 +77,9 @@ create table millrace.jobs (
   constraint "start_by is in the years 1 to 9999"
     check (start_by >= timestamptz '0001-01-01 00:00:00+00' and start_by < timestamptz '10000-01-01 00:00:00+00'),
   constraint "unique_key is 1 to 500 characters" check (char_length(unique_key) between 1 and 500),
+  constraint "unique_until is dispatched, dead_letter, finished or period, and has a unique_key"
+    check (unique_until is null
+      or unique_key is not null and unique_until in ('dispatched', 'dead_letter', 'finished', 'period')),
   constraint "group_key is 1 to 500 characters" check (char_length(group_key) between 1 and 500),
   constraint "on_dead_letter is the name of a handler, at most 61 characters, or empty"
     check (on_dead_letter ~ '^([a-z](_?[a-z0-9])*_?(\.[a-z][a-z0-9_]*)?)?$' and char_length(on_dead_letter) <= 61),
@@ -117,8 +123,9 @@ end $$;
 create index jobs_live_due on millrace.jobs_live (job_type, routing_key, priority, due_at, id) where due_at is not null;
 -- For counting jobs in flight and for rescue. No column of it changes at start, so that update writes no index.
 create index jobs_live_in_flight on millrace.jobs_live (job_type, routing_key, claim_no) where in_flight;
+-- No column of it changes, so no update writes it. Keys that end in another way are in millrace.unique_keys (0016).
 create unique index jobs_live_unique_key on millrace.jobs_live (job_type, routing_key, unique_key)
-  where unique_key is not null;
+  where unique_key is not null and unique_until is null;
 
 -- For jobs that are too late to start. The end of an attempt changes it only for a job that has a time.
 create index jobs_live_start_by on millrace.jobs_live (start_by) where start_by is not null;

@@ -60,30 +60,52 @@ create trigger count_enqueued after insert on millrace.jobs
 create trigger count_enqueued after insert on millrace.jobs_live
   referencing new table as inserted for each statement execute function millrace.count_enqueued();
 
--- Enqueues one job in the caller's transaction. If a live job of the same handler has the unique_key, it inserts
--- nothing and returns that job's id with deduplicated = true. Waits for an uncommitted job with the same key. With
--- routing_key '*', it does so for each deployed handler of the job type, and returns one row for each, in the order of
--- their routing keys.
+-- Enqueues one job in the caller's transaction. If another job of the same handler holds the unique_key, it inserts
+-- nothing and returns that job's id with deduplicated = true. With on_conflict 'replace' it first gives that job, unless
+-- it has been dispatched, the payload and the options of this one, and returns replaced = true. Waits for an uncommitted
+-- job with the same key. With routing_key '*', it does so for each deployed handler of the job type, and returns one
+-- row for each, in the order of their routing keys.
 create function millrace.enqueue(
   job_type text, payload jsonb default '{}', run_at timestamptz default null, priority integer default 5,
   max_attempts integer default null, routing_key text default '', unique_key text default null,
   group_key text default null, traceparent text default null, start_by timestamptz default null,
-  on_dead_letter text default null
-) returns table (id bigint, deduplicated boolean)
+  on_dead_letter text default null, unique_by text default null, unique_for interval default null,
+  unique_until text default null, on_conflict text default null
+) returns table (id bigint, deduplicated boolean, replaced boolean)
   language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
 #variable_conflict use_column
 declare
   new_id bigint;
-  key text;
+  handler_key text;
+  fault text;
+  -- How the key ends, for millrace.unique_keys; null for a key that the index holds.
+  key_until text;
+  is_free boolean;
+  holder record;
+  -- The job of unique_keys whose hold has ended.
+  ended_id bigint;
 begin
+  if num_nonnulls(enqueue.unique_by, enqueue.unique_for, enqueue.unique_until, enqueue.on_conflict) > 0 then
+    fault := millrace.unique_fault(enqueue.unique_key, enqueue.unique_by, enqueue.unique_for, enqueue.unique_until,
+      enqueue.on_conflict);
+    if fault is not null then
+      raise exception 'enqueue: %', fault using errcode = 'invalid_parameter_value';
+    end if;
+    if enqueue.unique_by is not null then
+      enqueue.unique_key := millrace.payload_key(coalesce(enqueue.payload, '{}'));
+    end if;
+    key_until := millrace.key_end(enqueue.unique_for, enqueue.unique_until);
+  end if;
   if enqueue.routing_key = '*' then
     -- In key order, so that two callers with the same unique_key cannot deadlock.
-    for key in select h.routing_key from millrace.handlers h where h.job_type = enqueue.job_type order by h.routing_key
+    for handler_key in
+      select h.routing_key from millrace.handlers h where h.job_type = enqueue.job_type order by h.routing_key
     loop
-      return query select q.id, q.deduplicated
+      return query select q.*
         from millrace.enqueue(enqueue.job_type, enqueue.payload, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
-          key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by, enqueue.on_dead_letter) q;
+          handler_key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by,
+          enqueue.on_dead_letter, null, enqueue.unique_for, enqueue.unique_until, enqueue.on_conflict) q;
     end loop;
     if not found then
       raise exception 'enqueue: no handler of the job type % is deployed: deploy one, or name a routing key',
@@ -96,28 +118,61 @@ begin
     raise exception 'enqueue: start_by is before run_at: no attempt could start in time'
       using errcode = 'check_violation', constraint = 'start_by is not before run_at';
   end if;
+  enqueue.payload := coalesce(enqueue.payload, '{}');
+  enqueue.run_at := coalesce(enqueue.run_at, millrace.clock());
+  -- Bounded, so that the constraint refuses a number that is out of range for the column too.
+  enqueue.priority := least(greatest(coalesce(enqueue.priority, 5), -1), 10);
+  enqueue.routing_key := coalesce(enqueue.routing_key, '');
   for attempt in 1..100 loop
-    insert into millrace.jobs_live as j
-        (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by,
-         on_dead_letter)
-      values (enqueue.job_type, coalesce(enqueue.payload, '{}'), coalesce(enqueue.run_at, millrace.clock()),
-              -- Bounded, so that the constraint refuses a number that is out of range for the column too.
-              least(greatest(coalesce(enqueue.priority, 5), -1), 10), enqueue.max_attempts, coalesce(enqueue.routing_key, ''), enqueue.unique_key, enqueue.group_key,
-              enqueue.traceparent, enqueue.start_by, enqueue.on_dead_letter)
-      on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
-      returning j.id into new_id;
-    if found then
-      return query select new_id, false;
+    new_id := nextval('millrace.job_ids');
+    is_free := true;
+    if key_until is not null and ended_id is not null then
+      update millrace.unique_keys k
+        set job_id = new_id, until = key_until, ends_at = millrace.clock() + enqueue.unique_for
+        where k.job_type = enqueue.job_type and k.routing_key = enqueue.routing_key
+          and k.unique_key = enqueue.unique_key and k.job_id = ended_id;
+      is_free := found;
+    elsif key_until is not null then
+      insert into millrace.unique_keys as k (job_type, routing_key, unique_key, job_id, until, ends_at)
+        select enqueue.job_type, enqueue.routing_key, enqueue.unique_key, new_id, key_until,
+               millrace.clock() + enqueue.unique_for
+          where not exists (select from millrace.jobs_live j
+            where j.job_type = enqueue.job_type and j.routing_key = enqueue.routing_key
+              and j.unique_key = enqueue.unique_key and j.unique_until is null)
+        on conflict on constraint unique_keys_pkey do nothing;
+      is_free := found;
+    end if;
+    if is_free then
+      insert into millrace.jobs_live as j
+          (id, job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent,
+           start_by, on_dead_letter, unique_until)
+        select new_id, enqueue.job_type, enqueue.payload, enqueue.run_at, enqueue.priority, enqueue.max_attempts,
+               enqueue.routing_key, enqueue.unique_key, enqueue.group_key, enqueue.traceparent, enqueue.start_by,
+               enqueue.on_dead_letter, key_until
+          where enqueue.unique_key is null or key_until is not null or not exists (
+            select from millrace.unique_keys k
+              where k.job_type = enqueue.job_type and k.routing_key = enqueue.routing_key
+                and k.unique_key = enqueue.unique_key and k.job_id is distinct from ended_id)
+        on conflict (job_type, routing_key, unique_key) where unique_key is not null and unique_until is null do nothing;
+      if found then
+        return query select new_id, false, false;
+        return;
+      end if;
+    end if;
+    select * into holder from millrace.find_key_holder(enqueue.job_type, enqueue.routing_key, enqueue.unique_key,
+      enqueue.on_conflict is not distinct from 'replace');
+    if holder.holds then
+      if enqueue.on_conflict = 'replace' then
+        return query select holder.job_id, true, millrace.replace_job(holder.job_id, enqueue.payload, enqueue.run_at,
+          enqueue.priority, enqueue.max_attempts, enqueue.group_key, enqueue.traceparent, enqueue.start_by,
+          enqueue.on_dead_letter);
+      else
+        return query select holder.job_id, true, false;
+      end if;
       return;
     end if;
-    select j.id into new_id from millrace.jobs_live j
-      where j.job_type = enqueue.job_type and j.routing_key = coalesce(enqueue.routing_key, '')
-        and j.unique_key = enqueue.unique_key;
-    if found then
-      return query select new_id, true;
-      return;
-    end if;
-    -- The job with the key finished between the two statements: the key is free, so insert again.
+    -- The hold ended before or between the statements: the key is free, so insert again.
+    ended_id := holder.job_id;
   end loop;
   raise exception 'enqueue: unique_key % changed hands a hundred times, try again', enqueue.unique_key
     using errcode = 'serialization_failure';
@@ -127,9 +182,10 @@ end $$;
 -- is a missing argument, except as the payload: the payload null stays null. An object with routing_key '*' has a row
 -- for each deployed handler of its job type, all with its position.
 create function millrace.enqueue_many(jobs jsonb)
-  returns table ("position" bigint, id bigint, deduplicated boolean, routing_key text)
+  returns table ("position" bigint, id bigint, deduplicated boolean, routing_key text, replaced boolean)
   -- Memoize would reuse the answer to one item for an equal item after it, and both would be new.
-  language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_memoize = off set jit = off
+  language plpgsql security definer set search_path = pg_catalog, pg_temp
+  set enable_memoize = off set enable_seqscan = off set jit = off
   as $$
 #variable_conflict use_column
 declare
@@ -147,7 +203,8 @@ begin
     select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
       from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
       where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
-                      'group_key', 'traceparent', 'start_by', 'on_dead_letter') limit 1;
+                      'group_key', 'traceparent', 'start_by', 'on_dead_letter', 'unique_by', 'unique_for',
+                      'unique_until', 'on_conflict') limit 1;
   end if;
   if unknown is null then
     -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
@@ -156,8 +213,18 @@ begin
            lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
              from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
                ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
-               ('traceparent', 'string'), ('start_by', 'string'), ('on_dead_letter', 'string')) as k(k, expected)) m
+               ('traceparent', 'string'), ('start_by', 'string'), ('on_dead_letter', 'string'),
+               ('unique_by', 'string'), ('unique_for', 'string'), ('unique_until', 'string'),
+               ('on_conflict', 'string')) as k(k, expected)) m
       where m.got not in (m.expected, 'null') limit 1;
+  end if;
+  if unknown is null and enqueue_many.jobs
+      @? '$[*] ? (@.unique_by != null || @.unique_for != null || @.unique_until != null || @.on_conflict != null)' then
+    select format('enqueue_many: job %s: %s', e.ord - 1, f.fault) into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
+           millrace.unique_fault(e.value ->> 'unique_key', e.value ->> 'unique_by',
+             (e.value ->> 'unique_for')::interval, e.value ->> 'unique_until', e.value ->> 'on_conflict') as f(fault)
+      where f.fault is not null order by e.ord limit 1;
   end if;
   if unknown is null and enqueue_many.jobs @? '$[*] ? (@.routing_key == "*")' then
     -- Read once: the handlers may change between the statements below. A lookup for each job avoids a join of all jobs
@@ -198,7 +265,7 @@ begin
                routing_key text, group_key text, traceparent text, start_by timestamptz, on_dead_letter text),
              unnest(case when r.routing_key = '*' then array(select jsonb_array_elements_text(deployed -> r.job_type))
                else array[coalesce(r.routing_key, '')] end) as k(key)
-        where e.value ->> 'unique_key' is null
+        where coalesce(e.value ->> 'unique_key', e.value ->> 'unique_by') is null
     ), inserted as (
       insert into millrace.jobs_live
           (id, job_type, payload, run_at, priority, max_attempts, routing_key, group_key, traceparent, start_by,
@@ -210,20 +277,22 @@ begin
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = w.key
           order by w.new_id
     )
-    select w.pos, w.new_id, false, w.key from wanted w;
+    select w.pos, w.new_id, false, w.key, false from wanted w;
   -- In key order, so that two callers with the same keys cannot deadlock. One statement inserts the jobs whose keys are
-  -- free; enqueue finds the others.
+  -- free and last until the job has finished; enqueue inserts or finds the others.
   return query
     with wanted as materialized (
-      select row_number() over (order by e.value ->> 'job_type', k.key, e.value ->> 'unique_key', e.ord) as place,
-             e.ord - 1 as pos, e.value -> 'payload' as payload, k.key, r.*
+      select row_number() over (order by e.value ->> 'job_type', k.key, u.unique_key, e.ord) as place,
+             e.ord - 1 as pos, e.value -> 'payload' as payload, k.key, u.unique_key, r.*
         from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
              jsonb_to_record(e.value) as r(job_type text, run_at timestamptz, priority integer, max_attempts integer,
-               routing_key text, unique_key text, group_key text, traceparent text, start_by timestamptz,
-               on_dead_letter text),
+               routing_key text, group_key text, traceparent text, start_by timestamptz, on_dead_letter text,
+               unique_for interval, unique_until text, on_conflict text),
+             lateral (select coalesce(e.value ->> 'unique_key', case when e.value ->> 'unique_by' is not null
+               then millrace.payload_key(coalesce(e.value -> 'payload', '{}')) end) as unique_key) u,
              unnest(case when r.routing_key = '*' then array(select jsonb_array_elements_text(deployed -> r.job_type))
                else array[coalesce(r.routing_key, '')] end) as k(key)
-        where r.unique_key is not null
+        where u.unique_key is not null
     ), inserted as (
       insert into millrace.jobs_live
           (job_type, payload, run_at, priority, max_attempts, routing_key, unique_key, group_key, traceparent, start_by,
@@ -233,8 +302,12 @@ begin
                w.unique_key, w.group_key, w.traceparent, w.start_by, w.on_dead_letter
           from wanted w
           left join millrace.handlers h on h.job_type = w.job_type and h.routing_key = w.key
+          where w.on_conflict is distinct from 'replace' and millrace.key_end(w.unique_for, w.unique_until) is null
+            -- A scalar, so that Postgres reads each key by itself and not the whole table.
+            and (select k.job_id from millrace.unique_keys k where k.job_type = w.job_type and k.routing_key = w.key
+              and k.unique_key = w.unique_key) is null
           order by w.place
-        on conflict (job_type, routing_key, unique_key) where unique_key is not null do nothing
+        on conflict (job_type, routing_key, unique_key) where unique_key is not null and unique_until is null do nothing
         returning jobs_live.id, jobs_live.job_type, jobs_live.routing_key, jobs_live.unique_key
     ), placed as materialized (
       -- Of several with one key, the first was inserted.
@@ -245,14 +318,15 @@ begin
     ), taken as materialized (
       select * from wanted w where w.place not in (select p.place from placed p) order by w.place
     )
-    select a.pos, a.id, a.deduplicated, a.key
+    select a.pos, a.id, a.deduplicated, a.key, a.replaced
       from (
-        select p.place, p.pos, p.id, false as deduplicated, p.key from placed p
+        select p.place, p.pos, p.id, false as deduplicated, p.key, false as replaced from placed p
         union all
-        select t.place, t.pos, q.id, q.deduplicated, t.key
+        select t.place, t.pos, q.id, q.deduplicated, t.key, q.replaced
           from taken t,
                lateral millrace.enqueue(t.job_type, coalesce(t.payload, '{}'), t.run_at, coalesce(t.priority, 5),
-                 t.max_attempts, t.key, t.unique_key, t.group_key, t.traceparent, t.start_by, t.on_dead_letter) q
+                 t.max_attempts, t.key, t.unique_key, t.group_key, t.traceparent, t.start_by, t.on_dead_letter, null,
+                 t.unique_for, t.unique_until, t.on_conflict) q
       ) a
       order by a.place;
 end $$;
@@ -275,7 +349,8 @@ $$;
 revoke execute on all functions in schema millrace from public;
 
 grant execute on function
-  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz, text),
+  millrace.enqueue(text, jsonb, timestamptz, integer, integer, text, text, text, text, timestamptz, text, text, interval,
+    text, text),
   millrace.enqueue_many(jsonb), millrace.with_times(jsonb) to millrace_app, millrace_runtime;
 
 -- The jobs that the caller's login inserted, with the fields that the API shows to every caller that follows a job. The

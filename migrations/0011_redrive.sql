@@ -367,7 +367,7 @@ revoke execute on function millrace.refuse_change() from public;
 create trigger refuse_update
   before update of id, slot, status, attempts, next_retry_at, hold_until, claim_no, lease_expires_at, message_id,
     message_sent_at, request_id, dispatched_at, started_at, finished_at, losses, suspect, job_type, routing_key, result,
-    progress, created_at
+    progress, created_at, unique_until
   on millrace.jobs for each statement execute function millrace.refuse_change();
 create trigger refuse_delete before delete on millrace.jobs
   for each statement execute function millrace.refuse_change();

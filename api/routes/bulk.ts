@@ -4,10 +4,10 @@ import { ALL_KEYS, type NewJob } from '../../core/enqueue/enqueue-options.ts';
 import { type InsertedJob, insertJobs } from '../../core/enqueue/insert-jobs.ts';
 import { isUnhandled } from '../../core/enqueue/refusals.ts';
 import type { JsonBody } from '../json-body.ts';
-import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from '../new-job.ts';
 import { namesOf, toFaults } from '../parse-request.ts';
 import { type Faults, invalid, invalidBody, joinFaults, MOST_ERRORS, oneFault } from '../problem.ts';
 import { defineRoute } from '../route.ts';
+import { BulkJob, checkNewJob, type KnownHandlers, readKnownHandlers } from './new-job.ts';
 
 const MOST_JOBS = 1000;
 /** The largest number of jobs of one request in which some have the routing key `*`. */
@@ -23,6 +23,7 @@ const Item = z.object({
   id: z.string().optional(),
   routing_key: z.string().optional(),
   deduplicated: z.boolean().optional(),
+  replaced: z.boolean().optional(),
   errors: z
     .array(z.object({ in: z.string(), pointer: z.string(), detail: z.string() }))
     .optional()
@@ -72,7 +73,7 @@ export const enqueueJobs = defineRoute({
     return {
       status: failed > 0 ? 207 : 201,
       body: { inserted, deduplicated, failed, items },
-      wake: inserted > 0,
+      wake: inserted > 0 || items.some((item) => item.replaced === true),
     };
   },
 });
@@ -136,6 +137,6 @@ async function insertAll(
   });
 }
 
-function itemOf(index: number, { id, routingKey, deduplicated }: InsertedJob): z.output<typeof Item> {
-  return { index, id, routing_key: routingKey, deduplicated };
+function itemOf(index: number, { id, routingKey, deduplicated, replaced }: InsertedJob): z.output<typeof Item> {
+  return { index, id, routing_key: routingKey, deduplicated, replaced };
 }

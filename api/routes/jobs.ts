@@ -1,15 +1,15 @@
 import { insertJob } from '../../core/enqueue/insert-jobs.ts';
 import { cancel } from '../../core/jobs/cancel.ts';
 import { exactJson, snakeCase } from '../../core/json.ts';
-import { readLiveJob } from '../../core/look/page-jobs.ts';
+import { readListedJob } from '../../core/look/page-jobs.ts';
 import { type ShownJob, showJob } from '../../core/look/show-job.ts';
 import type { Queryable } from '../../core/postgres/database.ts';
 import { Cancelled, Enqueued, TrackedJob } from '../documents.ts';
 import type { JsonBody } from '../json-body.ts';
-import { checkNewJob, NewJobBody, readKnownHandlers } from '../new-job.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { IdParams } from '../schemas.ts';
+import { checkNewJob, NewJobBody, readKnownHandlers } from './new-job.ts';
 
 const TAG = 'Jobs';
 export const enqueueJob = defineRoute({
@@ -24,7 +24,10 @@ export const enqueueJob = defineRoute({
   body: NewJobBody,
   answers: {
     201: { description: 'The job is in the table.', schema: Enqueued, headers: { Location: 'URL of the job.' } },
-    200: { description: 'An unfinished job has the unique_key; the response shows that job.', schema: Enqueued },
+    200: {
+      description: 'Another job holds the unique key; the response shows that job, or only its id if it is deleted.',
+      schema: Enqueued,
+    },
     404: { description: 'No handler for this job is deployed.' },
   },
   run: async ({ body, json, db, deps, traceparent }) => {
@@ -34,13 +37,13 @@ export const enqueueJob = defineRoute({
       throw new Problem('unknown-job-type', checked.fault.detail, { errors: [checked.fault] });
     }
     if (checked.kind === 'invalid') throw invalid(checked.faults);
-    const { id, deduplicated } = await insertJob(db, { ...checked.job, traceparent });
-    const job = await readLiveJob(db, id);
+    const { id, deduplicated, replaced } = await insertJob(db, { ...checked.job, traceparent });
+    const job = await readListedJob(db, id);
     return {
       status: deduplicated ? 200 : 201,
       headers: { Location: `/jobs/${id}` },
-      body: { ...snakeCase(job), deduplicated },
-      wake: !deduplicated,
+      body: { ...(job === undefined ? { id } : snakeCase(job)), deduplicated, replaced },
+      wake: !deduplicated || replaced,
     };
   },
 });

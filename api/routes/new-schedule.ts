@@ -15,11 +15,11 @@ import { snakeCase } from '../../core/json.ts';
 import { createSchedule } from '../../core/schedules/change-schedule.ts';
 import { findSchedule } from '../../core/schedules/list-schedules.ts';
 import type { JsonBody } from '../json-body.ts';
-import { type CheckedJob, checkNewJob, readKnownHandlers, refusal } from '../new-job.ts';
 import { invalid, Problem } from '../problem.ts';
 import { defineRoute } from '../route.ts';
 import { ChangedSchedule, Schedule } from '../schedule-documents.ts';
 import { JobTypeName, RoutingKeyName, Words, wholeNumber } from '../schemas.ts';
+import { type CheckedJob, checkNewJob, readKnownHandlers, refusal } from './new-job.ts';
 import { existing, Name, TAG } from './schedules.ts';
 
 const Interval = z.union([z.number().min(0), z.string().regex(DURATION)], 'expected seconds, or 30s, 5m, 2h, 1d');

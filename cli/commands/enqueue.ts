@@ -17,16 +17,16 @@ import { toJson } from '../screen/json.ts';
 import { print, printMessage, suggest, warn } from '../screen/terminal.ts';
 import { checkPayload, readPayload } from './payload.ts';
 import { findSimilar } from './similar-handlers.ts';
+import { addUniqueOptions, checkUnique, type UniqueFlags, verdict } from './unique-options.ts';
 import { hasSucceeded, watchJob } from './watch-job.ts';
 
-interface EnqueueFlags {
+interface EnqueueFlags extends UniqueFlags {
   readonly at?: Date;
   readonly in?: Duration;
   readonly startBy?: Date | Duration;
   readonly priority?: number;
   readonly maxAttempts?: number;
   readonly routingKey?: string;
-  readonly uniqueKey?: string;
   readonly groupKey?: string;
   readonly onDeadLetter?: string;
   readonly watch?: boolean;
@@ -34,7 +34,7 @@ interface EnqueueFlags {
 
 /** `millrace enqueue` */
 export function addEnqueue(program: Command): void {
-  rewordErrors(program.command('enqueue'), withTimeOption)
+  const command = rewordErrors(program.command('enqueue'), withTimeOption)
     .argument('<job_type>', 'the job type, such as send_reminder', jobTypeOf)
     .argument('[json]', 'the payload; - reads it from standard input', '{}')
     .description('insert a job and print its id')
@@ -52,7 +52,6 @@ export function addEnqueue(program: Command): void {
       "the routing key of the handler; '*' inserts a job for each deployed handler of the job type",
       keyOrAll,
     )
-    .option('--unique-key <key>', 'insert nothing if an unfinished job of this handler has this key', key)
     .option(
       '--group-key <key>',
       'share the handler fairly between jobs with different keys (the SQS message group)',
@@ -62,7 +61,8 @@ export function addEnqueue(program: Command): void {
     .option(
       '--watch',
       "wait until the job ends; exit code 0 if it succeeded, 1 if it was skipped or cancelled, or is dead; not with --routing-key '*'",
-    )
+    );
+  addUniqueOptions(command)
     .addHelpText(
       'after',
       examples(
@@ -97,6 +97,7 @@ async function runEnqueue(
     throw new CommandFailure(EXIT.usage, 'use --in or --at, not both: each sets when the job may start');
   }
   checkStartBy(options);
+  checkUnique(options);
   const address = { jobType, routingKey: options.routingKey ?? '' };
   const isForAll = address.routingKey === ALL_KEYS;
   if (isForAll && options.watch) {
@@ -107,14 +108,16 @@ async function runEnqueue(
   }
   const payload = await readPayload(given, command);
   await checkPayload(address, payload, options);
-  const { at: runAt, in: delay, startBy, priority, maxAttempts, uniqueKey, groupKey, onDeadLetter } = options;
-  const limits = { priority, maxAttempts, uniqueKey, groupKey, onDeadLetter };
-  const job: NewJob = { ...address, payload, runAt, delay, startBy, ...limits };
+  const { at: runAt, in: delay, startBy, priority, maxAttempts, groupKey, onDeadLetter } = options;
+  const { uniqueKey, uniqueBy, uniqueFor, uniqueUntil, onConflict } = options;
+  const limits = { priority, maxAttempts, groupKey, onDeadLetter };
+  const unique = { uniqueKey, uniqueBy, uniqueFor, uniqueUntil, onConflict };
+  const job: NewJob = { ...address, payload, runAt, delay, startBy, ...limits, ...unique };
   if (isForAll) return withBackend(options, (backend) => enqueueAll(backend, job, options).catch(rewordTooEarly));
   return withBackend(options, async (backend) => {
     const enqueued = await backend.enqueue(job).catch(rewordTooEarly);
     if (!options.json) print(enqueued.id);
-    if (enqueued.deduplicated) printMessage(`job ${enqueued.id} already has this unique key: nothing was inserted`);
+    if (enqueued.deduplicated) printMessage(`job ${enqueued.id} ${verdict(enqueued)}`);
     if ((await afterChange(backend.isHandled(enqueued.id))) === false) {
       const similar = (await afterChange(findSimilar(backend, address))) ?? '';
       warn(`no handler for ${handlerName(job)} is registered; the job waits${similar}`);
@@ -146,13 +149,13 @@ function rewordTooEarly(error: unknown): never {
 async function enqueueAll(backend: Backend, job: NewJob, { json }: GlobalOptions): Promise<number> {
   const enqueued = await backend.enqueueAll(job);
   if (json) {
-    const items = enqueued.map(({ id, routingKey, deduplicated }) => ({ id, routing_key: routingKey, deduplicated }));
+    const items = enqueued.map(({ routingKey, ...one }) => ({ ...one, routing_key: routingKey }));
     print(toJson({ items }));
   }
-  for (const { id, routingKey, deduplicated } of enqueued) {
-    if (!json) print(id);
-    const name = handlerName({ jobType: job.jobType, routingKey });
-    if (deduplicated) printMessage(`job ${id} of ${name} already has this unique key: nothing was inserted for it`);
+  for (const one of enqueued) {
+    if (!json) print(one.id);
+    const name = handlerName({ jobType: job.jobType, routingKey: one.routingKey });
+    if (one.deduplicated) printMessage(`job ${one.id} of ${name} ${verdict(one)}`);
   }
   suggest(`npx millrace jobs list --job-type ${job.jobType}`);
   return EXIT.done;

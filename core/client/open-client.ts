@@ -108,7 +108,7 @@ async function insert(send: SendRequest, path: string, items: readonly EnqueueIt
     const body = isBulk ? `{"jobs":[${bodies.join()}]}` : (bodies[0] ?? '{}');
     const answer = await send({ path, method: 'POST', body, idempotencyKey: randomUUID(), traceparent });
     const documents = isBulk ? (answer as { items: Enqueued[] }).items : [answer as Enqueued];
-    return documents.map(({ id, deduplicated }) => ({ id, deduplicated }));
+    return documents.map(({ id, deduplicated, replaced }) => ({ id, deduplicated, replaced }));
   });
 }
 

@@ -38,6 +38,7 @@ export function checkOptions(options: EnqueueOptions, place: string): void {
   if (priority !== undefined) whole(`${place}priority`, priority, 0, 9);
   if (maxAttempts !== undefined) whole(`${place}maxAttempts`, maxAttempts, ...ATTEMPTS_BOUNDS);
   for (const key of ['uniqueKey', 'groupKey'] as const) checkKey(`${place}${key}`, options[key]);
+  checkUnique(options, place);
   checkTarget(`${place}onDeadLetter`, options.onDeadLetter);
   if (options.traceparent !== undefined && typeof options.traceparent !== 'string') {
     throw new SettingError(`${place}traceparent`, 'text', options.traceparent);
@@ -70,6 +71,30 @@ function checkKey(field: string, key: unknown): void {
   if (length < 1 || length > 500) throw new SettingError(field, '1 to 500 characters without NUL', key);
 }
 
+function checkUnique(options: EnqueueOptions, place: string): void {
+  const { uniqueKey, uniqueBy, uniqueFor, uniqueUntil, onConflict } = options;
+  if (uniqueBy !== undefined && uniqueBy !== 'payload') {
+    throw new SettingError(`${place}uniqueBy`, "'payload', or a uniqueKey instead", uniqueBy);
+  }
+  if (uniqueBy !== undefined && uniqueKey !== undefined) {
+    throw new SettingError(`${place}uniqueBy`, 'uniqueKey or uniqueBy, not both', uniqueBy);
+  }
+  if (uniqueUntil !== undefined && !['dispatched', 'dead_letter', 'finished'].includes(uniqueUntil)) {
+    throw new SettingError(`${place}uniqueUntil`, "'dispatched', 'dead_letter' or 'finished'", uniqueUntil);
+  }
+  if (onConflict !== undefined && onConflict !== 'skip' && onConflict !== 'replace') {
+    throw new SettingError(`${place}onConflict`, "'skip' or 'replace'", onConflict);
+  }
+  const held = uniqueFor === undefined ? 1 : seconds(uniqueFor, `${place}uniqueFor`);
+  if (held < 0.001 || held > LONGEST_DELAY_SECONDS) {
+    throw new SettingError(`${place}uniqueFor`, '1ms to 36500d', uniqueFor);
+  }
+  if (uniqueKey !== undefined || uniqueBy !== undefined) return;
+  for (const [name, value] of Object.entries({ uniqueFor, uniqueUntil, onConflict })) {
+    if (value !== undefined) throw new SettingError(`${place}${name}`, 'a uniqueKey or uniqueBy with it', value);
+  }
+}
+
 /** Rejects the arguments of `enqueue` in place of items, which JavaScript accepts. */
 export function checkItems(items: unknown, name = 'items'): void {
   if (Array.isArray(items)) return;
@@ -91,7 +116,8 @@ export function checkHandler(handler: unknown, place: string): void {
 }
 
 const NAMES = [
-  ...['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKey', 'groupKey', 'onDeadLetter', 'traceparent'],
+  ...['runAt', 'delay', 'startBy', 'priority', 'maxAttempts', 'uniqueKey', 'uniqueBy', 'uniqueFor', 'uniqueUntil'],
+  ...['onConflict', 'groupKey', 'onDeadLetter', 'traceparent'],
 ];
 
 /** Rejects a mistyped option, which JavaScript would ignore without an error. */
@@ -123,6 +149,10 @@ export function recordText({ jobType, routingKey, payload, ...options }: NewJob)
     priority: options.priority,
     max_attempts: options.maxAttempts,
     unique_key: options.uniqueKey,
+    unique_by: options.uniqueBy,
+    unique_for: options.uniqueFor === undefined ? undefined : `${seconds(options.uniqueFor, 'uniqueFor')} seconds`,
+    unique_until: options.uniqueUntil,
+    on_conflict: options.onConflict,
     group_key: options.groupKey,
     traceparent: options.traceparent,
     on_dead_letter: options.onDeadLetter,

@@ -41,7 +41,7 @@ export async function enqueueMany<Schemas extends readonly PayloadSchema[]>(
   const types = jobs.map(({ jobType }) => jobType);
   return traceCreate(types, async (traceparent) => {
     const traced = jobs.map((job) => withTrace(job, traceparent));
-    return (await insertJobs(client, traced)).map(({ id, deduplicated }) => ({ id, deduplicated }));
+    return (await insertJobs(client, traced)).map(({ id, deduplicated, replaced }) => ({ id, deduplicated, replaced }));
   });
 }
 
@@ -61,6 +61,6 @@ export async function enqueueAll<Schema extends PayloadSchema>(
   const job = { ...(await newJob({ ...options, handler, payload }, '')), routingKey: ALL_KEYS };
   return traceCreate([job.jobType], async (traceparent) => {
     const inserted = await insertJobs(client, [withTrace(job, traceparent)]);
-    return inserted.map(({ id, routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
+    return inserted.map(({ index: _, ...job }) => job);
   }).catch(renameRefusal);
 }

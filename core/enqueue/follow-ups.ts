@@ -35,8 +35,9 @@ export class FollowUps {
       if (onDeadChild !== 'wait' && onDeadChild !== 'continue') {
         throw new SettingError('onDeadChild', "'wait' or 'continue'", onDeadChild);
       }
-      if (next?.uniqueKey !== undefined) {
-        throw new SettingError('onAllFinished.uniqueKey', 'no key: a job with the key may run already', next.uniqueKey);
+      for (const name of ['uniqueKey', 'uniqueBy'] as const) {
+        if (next?.[name] === undefined) continue;
+        throw new SettingError(`onAllFinished.${name}`, 'no key: a job with the key may run already', next[name]);
       }
       const [waiting] = await recordsOf([await newJob(next ?? {}, 'onAllFinished.')]);
       const jobs = await recordsOf(await newJobs(children, 'children'));

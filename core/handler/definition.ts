@@ -105,8 +105,28 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** Largest number of attempts, 1 to 1000. Default: that of the deployed handler, or 5 without one. */
   readonly maxAttempts?: number | undefined;
-  /** Key of 1 to 500 characters. While a job of this handler with the key is unfinished, no other is inserted. */
+  /**
+   * Key of 1 to 500 characters. While another job of this handler holds the key, no other is inserted: by default until
+   * that job has finished. Excludes `uniqueBy`.
+   */
   readonly uniqueKey?: string | undefined;
+  /** Makes the key of the payload: equal JSON values have equal keys. Excludes `uniqueKey`. */
+  readonly uniqueBy?: 'payload' | undefined;
+  /**
+   * How long from its insert the job holds its key, whatever becomes of it: `10m`, or seconds. With `uniqueUntil`, it
+   * holds the key at most so long.
+   */
+  readonly uniqueFor?: Duration | undefined;
+  /**
+   * What ends the hold: with `dispatched`, the job's dispatch; with `dead_letter`, that it becomes a dead letter or
+   * finishes; with `finished`, that it finishes. Default `finished`, unless `uniqueFor` is given.
+   */
+  readonly uniqueUntil?: 'dispatched' | 'dead_letter' | 'finished' | undefined;
+  /**
+   * What happens if another job holds the key. With `skip`, the default, nothing. With `replace`, that job gets the
+   * payload and the options of this one, if it has not been dispatched.
+   */
+  readonly onConflict?: 'skip' | 'replace' | undefined;
   /** Key of 1 to 500 characters. SQS interleaves the jobs of groups, so a large group does not delay the others. */
   readonly groupKey?: string | undefined;
   /**

@@ -135,11 +135,13 @@ export async function listJobs(db: Queryable, filter: JobFilter, limit: number):
   return found;
 }
 
-/** Returns one unfinished job in the form of a page; throws if it is finished or missing. */
-export async function readLiveJob(db: Queryable, id: string): Promise<ListedJob> {
-  const [job] = await readPage(db, [{ id, slot: 0 }]);
-  if (job === undefined) throw new Error(`job ${id} is finished or missing`);
-  return job;
+/** Returns one job in the form of a page; undefined if it is deleted. Looks first where unfinished jobs are. */
+export async function readListedJob(db: Queryable, id: string): Promise<ListedJob | undefined> {
+  for (const slots of [[0], FINISHED_SLOTS]) {
+    const { rows } = await db.query<ListedJob>(READ_PAGE, [slots, [id]]);
+    if (rows[0] !== undefined) return rows[0];
+  }
+  return undefined;
 }
 
 async function readPage(db: Queryable, found: readonly { id: string; slot: number }[]): Promise<ListedJob[]> {

@@ -6,7 +6,7 @@ const EMPTY_TABLES = `
   delete from millrace.job_timings; delete from millrace.job_timing_totals; delete from millrace.job_event_minutes;
   delete from millrace.job_counts; delete from millrace.upkeep; delete from millrace.cancel_requests;
   delete from millrace.job_events; delete from millrace.job_event_totals; delete from millrace.schedule_ticks;
-  delete from millrace.job_joins;
+  delete from millrace.job_joins; delete from millrace.unique_keys;
   update millrace.schedules
     set since = millrace.clock(), next_tick_at = '-infinity', computed_at = null, queued_tick_at = null, fault = null,
         failed_at = null, version = version + 1;

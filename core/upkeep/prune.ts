@@ -122,6 +122,26 @@ const PRUNE_JOINS = `
       returning 1
   )
   select count(*)::integer as rows, case when count(*) = $3 then coalesce($1::text, '') end as position from gone`;
+// A pass checks all keys, in their order. An enqueue may give a key that has ended to another job meanwhile.
+const PRUNE_UNIQUE_KEYS = `
+  with looked as materialized (
+    select k.job_type, k.routing_key, k.unique_key, k.job_id,
+           not millrace.holds_key(k.job_id, k.until, k.ends_at) as ended
+      from millrace.unique_keys k
+      where (k.job_type, k.routing_key, k.unique_key)
+        > (coalesce($1::jsonb ->> 0, ''), coalesce($1::jsonb ->> 1, ''), coalesce($1::jsonb ->> 2, ''))
+      order by k.job_type, k.routing_key, k.unique_key limit $3
+  ), gone as (
+    delete from millrace.unique_keys k using looked l
+      where l.ended and k.job_type = l.job_type and k.routing_key = l.routing_key and k.unique_key = l.unique_key
+        and k.job_id = l.job_id
+      returning 1
+  )
+  select (select count(*)::integer from gone) as rows,
+         case when (select count(*) from looked) = $3 then (
+           select jsonb_build_array(l.job_type, l.routing_key, l.unique_key)::text from looked l
+             order by l.job_type desc, l.routing_key desc, l.unique_key desc limit 1) end as position
+    where $2::float8 is not null`;
 const PRUNE_EVENT_MINUTES = `
   with gone as (
     delete from millrace.job_event_minutes m where m.ctid = any(array(
@@ -151,6 +171,7 @@ export function historyPrunes(retentionSeconds: number) {
     api_keys: prune(PRUNE_API_KEYS, 400 * DAY),
     idempotency_keys: prune(PRUNE_IDEMPOTENCY_KEYS, DAY),
     schedule_ticks: prune(PRUNE_SCHEDULE_TICKS, 90 * DAY),
+    unique_keys: prune(PRUNE_UNIQUE_KEYS, DAY),
     event_minutes: prune(PRUNE_EVENT_MINUTES, 2 * 3600),
   };
 }

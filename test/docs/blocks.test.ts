@@ -53,7 +53,7 @@ it.each(queried)('the SQL of $place runs as millrace_app', async ({ code }) => {
   client.release(true);
 });
 
-it('the SQL of the README enqueues the jobs that the README describes', async () => {
+it('the SQL of the documents enqueues the jobs that they describe', async () => {
   const { rows } = await database.pool.query(`
     select payload ->> 'order' as name, priority, unique_key, due_at > now() as later
       from millrace.jobs order by 1`);
@@ -64,6 +64,9 @@ it('the SQL of the README enqueues the jobs that the README describes', async ()
     { name: 'A-19', priority: 5, unique_key: null, later: false },
     { name: 'A-20', priority: 9, unique_key: null, later: false },
     { name: 'A-21', priority: 5, unique_key: null, later: null },
+    { name: 'A-22', priority: 5, unique_key: 'charge-A-22', later: false },
+    { name: 'A-23', priority: 5, unique_key: 'hourly-A-23', later: false },
+    { name: 'A-24', priority: 5, unique_key: 'index-A-24', later: false },
   ]);
 });
 

@@ -157,5 +157,5 @@ it.each([[byDatabase], [byApi]])('millrace enqueue prints the ids, one a line', 
 
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(\d+\n){3}$/), stderr: '' });
   expect(second.stdout).toBe(first.stdout);
-  expect(second.stderr).toMatch(/^job \d+ of index_record already has this unique key: nothing was inserted for it\n/);
+  expect(second.stderr).toMatch(/^job \d+ of index_record holds this unique key: nothing was inserted\n/);
 });

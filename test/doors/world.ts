@@ -13,6 +13,10 @@ export interface Wish {
   /** A time; the library, the API and the command line accept a duration, too. */
   readonly startBy?: string;
   readonly uniqueKey?: string;
+  readonly uniqueBy?: 'payload';
+  readonly uniqueFor?: string;
+  readonly uniqueUntil?: 'dispatched' | 'dead_letter' | 'finished';
+  readonly onConflict?: 'skip' | 'replace';
   readonly groupKey?: string;
   readonly routingKey?: string;
   readonly priority?: number;
@@ -133,6 +137,10 @@ function columnsOf(wish: Wish): [string, unknown][] {
     ['run_at', wish.runAt],
     ['start_by', wish.startBy],
     ['unique_key', wish.uniqueKey],
+    ['unique_by', wish.uniqueBy],
+    ['unique_for', wish.uniqueFor],
+    ['unique_until', wish.uniqueUntil],
+    ['on_conflict', wish.onConflict],
     ['group_key', wish.groupKey],
     ['routing_key', wish.routingKey],
     ['priority', wish.priority],

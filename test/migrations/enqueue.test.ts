@@ -30,8 +30,8 @@ describe('millrace.enqueue', () => {
     const second = await app.query(`select * from millrace.enqueue('mail', '{"n":2}', unique_key => 'k')`);
 
     const [job] = await rows('id, payload');
-    expect(first.rows).toEqual([{ id: job.id, deduplicated: false }]);
-    expect(second.rows).toEqual([{ id: job.id, deduplicated: true }]);
+    expect(first.rows).toEqual([{ id: job.id, deduplicated: false, replaced: false }]);
+    expect(second.rows).toEqual([{ id: job.id, deduplicated: true, replaced: false }]);
     expect(job.payload).toEqual({ n: 1 });
     expect(await events()).toEqual([{ event: 'enqueued', job_type: 'mail', status: 'pending', n: 1 }]);
   });

@@ -16,7 +16,9 @@ import { readPages } from './pages.ts';
 
 /** The part of the answer of `/jobs/bulk` without faults. */
 const BulkAnswer = z.object({
-  items: z.array(z.object({ id: z.string(), routing_key: z.string(), deduplicated: z.boolean() })),
+  items: z.array(
+    z.object({ id: z.string(), routing_key: z.string(), deduplicated: z.boolean(), replaced: z.boolean() }),
+  ),
 });
 
 type JobVerbs = Pick<
@@ -95,13 +97,13 @@ async function showJob(client: Client, id: string): Promise<SeenJob | undefined>
 
 async function enqueue(client: Client, job: NewJob) {
   const { document } = await client.request('/jobs', Enqueued, { method: 'POST', body: jobBody(job) });
-  return { id: document.id, deduplicated: document.deduplicated };
+  return { id: document.id, deduplicated: document.deduplicated, replaced: document.replaced };
 }
 
 async function enqueueAll(client: Client, job: NewJob) {
   const asked = { method: 'POST', body: `{"jobs":[${jobBody(job)}]}` } as const;
   const { items } = (await client.request('/jobs/bulk', BulkAnswer, asked)).document;
-  return items.map(({ id, routing_key: routingKey, deduplicated }) => ({ id, routingKey, deduplicated }));
+  return items.map(({ routing_key: routingKey, ...job }) => ({ ...job, routingKey }));
 }
 
 /** Reads one job after another: a person typed the ids, or they are the few that a command left. */

@@ -130,7 +130,7 @@ it('enqueue passes every option and every digit to the API', async () => {
   });
   expect(second).toEqual({
     ...{ code: 0, stdout: `${id}\n` },
-    stderr: `job ${id} already has this unique key: nothing was inserted\n`,
+    stderr: `job ${id} holds this unique key: nothing was inserted\n`,
   });
 });
 

@@ -68,7 +68,7 @@ describe('enqueue', () => {
 
     const second = await enqueue(database.pool, note, { note: '2' }, { uniqueKey: 'once' });
 
-    expect(second).toEqual({ id: first.id, deduplicated: true });
+    expect(second).toEqual({ id: first.id, deduplicated: true, replaced: false });
   });
 
   it("a rollback of the caller's transaction removes the job", async () => {

@@ -9,6 +9,7 @@ import { start } from '../../../core/jobs/start.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Database } from '../../../core/postgres/database.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
+import { historyPrunes } from '../../../core/upkeep/prune.ts';
 import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
 import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
@@ -43,13 +44,15 @@ async function warmUp({ db: session }: WatchedSession): Promise<void> {
   for (const outcome of Object.values(OUTCOMES)) {
     for (let n = 0; n < 7; n++) {
       await pool.query(fill('mail', 1));
+      await session.query('select millrace.enqueue_many($1)', [keyed(`${n}`)]);
       const claimed = await claim(session, 1);
       await deliver(session, claimed);
       await end(session, claimed, outcome);
     }
   }
   await pool.query(
-    'delete from millrace.jobs_live; delete from millrace.dead_letters; delete from millrace.dispatches',
+    'delete from millrace.jobs_live; delete from millrace.dead_letters; delete from millrace.dispatches; ' +
+      'delete from millrace.unique_keys',
   );
 }
 
@@ -58,12 +61,30 @@ const LATE = `
   insert into millrace.jobs_live (job_type, max_attempts, start_by)
     select 'other', 5, now() - interval '1 hour' from generate_series(1, 5000)`;
 
+// Keys of jobs that are long gone.
+const KEYS = `
+  insert into millrace.unique_keys (job_type, routing_key, unique_key, job_id, until)
+    select 'mail', '', 'old ' || n, n, 'finished' from generate_series(1, 5000) n`;
+/** Jobs whose keys end in every way; half of the keys are held already. */
+const keyed = (round: string) =>
+  JSON.stringify(
+    Array.from({ length: BATCH }, (_, n) => ({
+      ...{ job_type: 'mail', unique_key: `${round} ${n % (BATCH / 2)}`, on_conflict: n % 3 === 0 ? 'replace' : 'skip' },
+      unique_until: ['finished', 'dispatched', 'dead_letter'][n % 3],
+    })),
+  );
+
 /** Returns what each statement reads for a job, among many due jobs. */
 async function measure(session: WatchedSession): Promise<Record<string, Costs>> {
   await pool.query(fill('mail', DUE));
   await pool.query(LATE);
+  await pool.query(KEYS);
   const costs: Record<string, Costs> = {};
   const count = countInto(costs, session);
+  const enqueue = (jobs: string) => session.db.query('select millrace.enqueue_many($1)', [jobs]);
+  for (const round of ['new', 'old']) await count(`enqueue with ${round} keys`, BATCH, () => enqueue(keyed(round)));
+  const prune = historyPrunes(3600).unique_keys;
+  await count('prune of keys', 5000, () => session.db.transaction((tx) => prune(tx, null)));
   let claimed: ClaimedJob[] = [];
   await count('claim', 1000, async () => {
     claimed = await claim(session.db, 1000);
@@ -117,7 +138,7 @@ beforeAll(async () => {
 describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_moment, arrange) => {
   it('each statement reads only the pages of its jobs', async () => {
     await pool.query(`delete from millrace.jobs_live; delete from millrace.dead_letters;
-      delete from millrace.cancel_requests; delete from millrace.dispatches`);
+      delete from millrace.cancel_requests; delete from millrace.dispatches; delete from millrace.unique_keys`);
     await arrange();
     const session = await openWatched(test);
     await warmUp(session);

@@ -1,18 +1,19 @@
 import * as z from 'zod';
-import { DURATION } from '../core/duration.ts';
-import { ALL_KEYS, checkOptions, type NewJob } from '../core/enqueue/enqueue-options.ts';
-import { PayloadInvalid, SettingError } from '../core/errors.ts';
-import { TARGET } from '../core/handler/check-definition.ts';
-import type { HandlerDefinition } from '../core/handler/handler.ts';
-import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../core/handler/naming.ts';
-import { checkPayloadText } from '../core/handler/payload.ts';
-import { checkPayloadForAll, type NamedSchema } from '../core/handler/payload-for-all.ts';
-import { jsonPointer } from '../core/json.ts';
-import type { Queryable } from '../core/postgres/database.ts';
-import { readAddresses } from '../core/registry/list-handlers.ts';
-import type { JsonBody } from './json-body.ts';
-import { type Fault, type Faults, faultAt, oneFault } from './problem.ts';
-import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from './schemas.ts';
+import { DURATION } from '../../core/duration.ts';
+import { ALL_KEYS, checkOptions, type NewJob } from '../../core/enqueue/enqueue-options.ts';
+import { PayloadInvalid, SettingError } from '../../core/errors.ts';
+import { TARGET } from '../../core/handler/check-definition.ts';
+import type { HandlerDefinition } from '../../core/handler/handler.ts';
+import { type HandlerAddress, handlerName, LONGEST_NAME, toAddress } from '../../core/handler/naming.ts';
+import { checkPayloadText } from '../../core/handler/payload.ts';
+import { checkPayloadForAll, type NamedSchema } from '../../core/handler/payload-for-all.ts';
+import { jsonPointer } from '../../core/json.ts';
+import type { Queryable } from '../../core/postgres/database.ts';
+import { readAddresses } from '../../core/registry/list-handlers.ts';
+import type { JsonBody } from '../json-body.ts';
+import { type Fault, type Faults, faultAt, oneFault } from '../problem.ts';
+import { JobTypeName, RoutingKeyName, Time, Words, wholeNumber } from '../schemas.ts';
+import { UNIQUE } from './unique-members.ts';
 
 const HandlerName = z
   .string()
@@ -44,9 +45,7 @@ export const NewJobBody = z
     priority: wholeNumber(0, 9).optional().meta({ description: 'Lower values are claimed first. Default 5.' }),
     max_attempts: wholeNumber(1, 1000).optional().meta({ description: "Default: the handler's." }),
     routing_key: RoutingKeyName.optional(),
-    unique_key: Key.optional().meta({
-      description: 'While an unfinished job has this key, no other job with the key is inserted.',
-    }),
+    ...UNIQUE,
     group_key: Key.optional().meta({
       description: 'Jobs with different group keys share the handler fairly (the SQS message group).',
     }),
@@ -175,7 +174,8 @@ function toNewJob(
       typeof body.start_by === 'string' && !DURATION.test(body.start_by) ? new Date(body.start_by) : body.start_by,
     priority: body.priority,
     maxAttempts: body.max_attempts,
-    uniqueKey: body.unique_key,
+    ...{ uniqueKey: body.unique_key, uniqueBy: body.unique_by, uniqueFor: body.unique_for },
+    ...{ uniqueUntil: body.unique_until, onConflict: body.on_conflict },
     groupKey: body.group_key,
     onDeadLetter: body.on_dead_letter,
   };

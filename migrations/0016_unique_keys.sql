@@ -1,0 +1,126 @@
+-- Keys that do not simply last until their job has finished. millrace.enqueue and enqueue_many (0006) call these
+-- functions. The end of a key is read from its job when the next job with the key is enqueued, so that a key costs its
+-- job nothing at the claim, the start and the end.
+
+create table millrace.unique_keys (
+  job_type text not null,
+  routing_key text not null,
+  unique_key text not null,
+  job_id bigint not null,
+  -- dispatched: while the job waits for its first start. dead_letter: until it is a dead letter or has finished.
+  -- finished: until it has finished. period: until ends_at, whatever becomes of the job.
+  until text not null,
+  -- The key ends then at the latest.
+  ends_at timestamptz,
+  primary key (job_type, routing_key, unique_key)
+);
+grant select, delete on millrace.unique_keys to millrace_runtime;
+grant select on millrace.unique_keys to millrace_operator;
+
+-- The end of a key in the words of unique_keys; null for a key that lasts until its job has finished.
+create function millrace.key_end(unique_for interval, unique_until text) returns text
+  language sql immutable parallel safe
+  return case when unique_for is not null then coalesce(unique_until, 'period') else nullif(unique_until, 'finished') end;
+
+-- What is wrong with the arguments of enqueue that concern the key; null if nothing is.
+create function millrace.unique_fault(
+  unique_key text, unique_by text, unique_for interval, unique_until text, on_conflict text
+) returns text
+  language sql immutable parallel safe set search_path = pg_catalog, pg_temp
+  return case
+    when unique_by <> 'payload' then format('unique_by: expected payload, got %s', left(unique_by, 80))
+    when unique_by is not null and unique_key is not null then 'unique_by: expected unique_key or unique_by, not both'
+    when unique_until not in ('dispatched', 'dead_letter', 'finished')
+      then format('unique_until: expected dispatched, dead_letter or finished, got %s', left(unique_until, 80))
+    when on_conflict not in ('skip', 'replace')
+      then format('on_conflict: expected skip or replace, got %s', left(on_conflict, 80))
+    when unique_for not between interval '1 millisecond' and interval '36500 days'
+      then format('unique_for: expected more than 0 and at most 36500 days, got %s', unique_for)
+    when unique_key is null and unique_by is null and num_nonnulls(unique_for, unique_until, on_conflict) > 0
+      then format('%s: expected a unique_key or unique_by with it', case when unique_for is not null then 'unique_for'
+        when unique_until is not null then 'unique_until' else 'on_conflict' end)
+  end;
+
+-- The key of a payload for unique_by: equal for equal JSON values, whatever the order of their fields, the white space
+-- and the zeros at the end of a number. jsonb has already sorted the fields; it keeps the zeros of 1.50.
+create function millrace.payload_key(payload jsonb) returns text
+  language sql immutable parallel safe set search_path = pg_catalog, pg_temp
+  return 'payload ' || encode(sha256(convert_to(regexp_replace(payload::text,
+    '("(?:[^"\\]|\\.)*")|(\.[0-9]*[1-9])0+(?![0-9])|\.0+(?![0-9])', '\1\2', 'g'), 'UTF8')), 'hex');
+
+-- Whether a row of unique_keys holds its key.
+create function millrace.holds_key(job_id bigint, until text, ends_at timestamptz) returns boolean
+  language sql stable set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
+  as $$
+  select coalesce(holds_key.ends_at > millrace.clock(), true) and (holds_key.until = 'period' or exists (
+    select from millrace.jobs_live j
+      where j.id = holds_key.job_id and case holds_key.until
+        when 'dispatched' then j.status = 'pending' and j.started_at is null
+        when 'dead_letter' then j.status <> 'dead_letter'
+        else true end))
+$$;
+
+-- The job with a key, and whether it holds the key. The claim skips a job that is locked, so a key that ends at the
+-- claim does not end before the caller commits: what the caller has written is there when that job starts.
+create function millrace.find_key_holder(job_type text, routing_key text, unique_key text, to_replace boolean)
+  returns table (job_id bigint, holds boolean)
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  k millrace.unique_keys;
+begin
+  return query select j.id, true from millrace.jobs_live j
+    where j.job_type = find_key_holder.job_type and j.routing_key = find_key_holder.routing_key
+      and j.unique_key = find_key_holder.unique_key and j.unique_until is null;
+  if found then
+    return;
+  end if;
+  select * into k from millrace.unique_keys u
+    where u.job_type = find_key_holder.job_type and u.routing_key = find_key_holder.routing_key
+      and u.unique_key = find_key_holder.unique_key;
+  if not found then
+    return;
+  end if;
+  if k.until = 'dispatched' then
+    -- Two callers that replace cannot both begin with a shared lock.
+    if to_replace then
+      perform from millrace.jobs_live j
+        where j.id = k.job_id and j.status = 'pending' and j.started_at is null for no key update;
+    else
+      perform from millrace.jobs_live j
+        where j.id = k.job_id and j.status = 'pending' and j.started_at is null for share;
+    end if;
+  end if;
+  return query select k.job_id, millrace.holds_key(k.job_id, k.until, k.ends_at);
+end $$;
+
+-- Gives a job that has not been dispatched another payload and other options; returns whether it did.
+create function millrace.replace_job(
+  job_id bigint, payload jsonb, run_at timestamptz, priority integer, max_attempts integer, group_key text,
+  traceparent text, start_by timestamptz, on_dead_letter text
+) returns boolean
+  language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
+  as $$
+begin
+  -- The constraint of the table does not measure a job that was claimed once.
+  if octet_length(replace_job.payload::text) > 1048576 then
+    raise exception 'enqueue: payload is at most 1 MiB' using errcode = 'check_violation',
+      constraint = 'payload is at most 1 MiB';
+  end if;
+  update millrace.jobs_live j
+    set payload = replace_job.payload, run_at = replace_job.run_at, priority = replace_job.priority,
+        max_attempts = coalesce(replace_job.max_attempts, (select h.max_attempts from millrace.handlers h
+          where h.job_type = j.job_type and h.routing_key = j.routing_key), 5),
+        group_key = replace_job.group_key, traceparent = replace_job.traceparent, start_by = replace_job.start_by,
+        on_dead_letter = replace_job.on_dead_letter, updated_at = millrace.clock()
+    where j.id = replace_job.job_id and j.status = 'pending' and j.started_at is null;
+  return found;
+end $$;
+
+revoke execute on function millrace.key_end(interval, text), millrace.payload_key(jsonb),
+  millrace.unique_fault(text, text, interval, text, text), millrace.holds_key(bigint, text, timestamptz),
+  millrace.find_key_holder(text, text, text, boolean),
+  millrace.replace_job(bigint, jsonb, timestamptz, integer, integer, text, text, timestamptz, text) from public;
+grant execute on function millrace.payload_key(jsonb) to millrace_app, millrace_runtime;
+grant execute on function millrace.holds_key(bigint, text, timestamptz) to millrace_runtime;
