@@ -32,6 +32,7 @@ export const FIELDS = {
     'deployed_at',
     // Schedules: when they enqueue.
     ...['schedule', 'state', 'declared', 'cron', 'every_seconds', 'zone', 'catch_up', 'overlap', 'spread_seconds'],
+    'start_by_seconds',
     ...['next_tick_at', 'next_ticks'],
   ],
   'jobs:read': [

@@ -15,7 +15,7 @@ const SCHEDULE = {
   zone: z.string(),
   catch_up: z.string() as unknown as z.ZodType<CatchUp>,
   overlap: z.enum(['allow', 'skip', 'queue-one']),
-  ...{ spread_seconds: z.number().int(), priority: z.number().int() },
+  ...{ spread_seconds: z.number().int(), start_by_seconds: z.number().int().nullable(), priority: z.number().int() },
   paused_at: z.iso.datetime().nullable(),
   fault: z.string().nullable(),
   next_tick_at: z.iso.datetime().nullable(),

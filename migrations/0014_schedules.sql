@@ -22,6 +22,8 @@ create table millrace.schedules (
   catch_up text not null default 'latest',
   overlap text not null default 'allow',
   spread_seconds integer not null default 0,
+  -- How long after the time at which its job runs an attempt may start; null for ever.
+  start_by_seconds integer,
   paused_at timestamptz,
   -- Why the dispatcher cannot compute its ticks: it ignores the schedule then.
   fault text,
@@ -60,7 +62,8 @@ create table millrace.schedules (
   constraint "zone is 1 to 100 characters" check (char_length(zone) between 1 and 100),
   constraint "catch_up is none, latest, or all(1) to all(100)" check (catch_up ~ '^(none|latest|all\(([1-9][0-9]?|100)\))$'),
   constraint "overlap is allow, skip or queue-one" check (overlap in ('allow', 'skip', 'queue-one')),
-  constraint "spread is 0 seconds to 1 day" check (spread_seconds between 0 and 86400)
+  constraint "spread is 0 seconds to 1 day" check (spread_seconds between 0 and 86400),
+  constraint "start_by is 1 second to 365 days" check (start_by_seconds between 1 and 31536000)
 ) with (fillfactor = 50);
 create index schedules_due on millrace.schedules (next_tick_at) where paused_at is null and fault is null;
 create index schedules_computed on millrace.schedules (computed_at) where paused_at is null and fault is null;
@@ -130,7 +133,7 @@ create function millrace.create_schedule(
   zone text default 'UTC', catch_up text default 'latest', overlap text default 'allow',
   spread interval default '0', routing_key text default '', priority integer default 5,
   max_attempts integer default null, unique_key text default null, group_key text default null,
-  tick_key text default null
+  tick_key text default null, start_by interval default null
 ) returns boolean
   language plpgsql security definer set search_path = pg_catalog, pg_temp
   as $$
@@ -141,13 +144,13 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
   insert into millrace.schedules (name, job_type, payload, cron, every_seconds, zone, catch_up, overlap, spread_seconds,
-      routing_key, priority, max_attempts, unique_key, group_key, tick_key)
+      routing_key, priority, max_attempts, unique_key, group_key, tick_key, start_by_seconds)
     values (create_schedule.name, create_schedule.job_type, coalesce(create_schedule.payload, '{}'),
       create_schedule.cron, extract(epoch from create_schedule.every)::integer, coalesce(create_schedule.zone, 'UTC'),
       coalesce(create_schedule.catch_up, 'latest'), coalesce(create_schedule.overlap, 'allow'),
       coalesce(extract(epoch from create_schedule.spread), 0)::integer, coalesce(create_schedule.routing_key, ''),
       coalesce(create_schedule.priority, 5), create_schedule.max_attempts, create_schedule.unique_key,
-      create_schedule.group_key, create_schedule.tick_key)
+      create_schedule.group_key, create_schedule.tick_key, extract(epoch from create_schedule.start_by)::integer)
     on conflict (name) do nothing;
   if not found then
     return false;
@@ -217,7 +220,8 @@ begin
   end if;
   select e.id into job from millrace.enqueue(chosen.job_type,
     millrace.tick_payload(chosen.payload, chosen.tick_key, millrace.clock()), millrace.clock(), chosen.priority,
-    chosen.max_attempts, chosen.routing_key, chosen.unique_key, chosen.group_key) e;
+    chosen.max_attempts, chosen.routing_key, chosen.unique_key, chosen.group_key,
+    start_by => millrace.clock() + make_interval(secs => chosen.start_by_seconds)) e;
   insert into millrace.schedule_ticks (schedule, tick_at, result, job_id)
     values (chosen.name, millrace.clock(), 'manual', job) on conflict do nothing;
   insert into millrace.audit_log (action, job_id, details)
@@ -229,7 +233,7 @@ revoke execute on function millrace.is_busy(text), millrace.state_of(millrace.sc
   millrace.tick_payload(jsonb, text, timestamptz),
   millrace.spread_tick(text, integer, timestamptz),
   millrace.create_schedule(text, text, jsonb, text, interval, text, text, text, interval, text, integer, integer, text,
-    text, text),
+    text, text, interval),
   millrace.delete_schedule(text), millrace.set_schedule_paused(text, boolean), millrace.pause_schedule(text),
   millrace.resume_schedule(text), millrace.run_schedule(text) from public;
 grant execute on function millrace.state_of(millrace.schedules, double precision)
@@ -239,7 +243,7 @@ grant execute on function millrace.is_busy(text), millrace.tick_payload(jsonb, t
 -- Who may enqueue may also do so repeatedly.
 grant execute on function
   millrace.create_schedule(text, text, jsonb, text, interval, text, text, text, interval, text, integer, integer, text,
-    text, text) to millrace_app, millrace_runtime;
+    text, text, interval) to millrace_app, millrace_runtime;
 grant execute on function millrace.delete_schedule(text) to millrace_app, millrace_operator, millrace_runtime;
 grant execute on function millrace.pause_schedule(text), millrace.resume_schedule(text), millrace.run_schedule(text)
   to millrace_operator, millrace_runtime;

@@ -36,6 +36,9 @@ const ScheduleBody = z
     catch_up: z.string().regex(CATCH_UP, 'expected none, latest, or all(1) to all(100)').optional(),
     overlap: Schedule.shape.overlap.optional(),
     spread: Interval.optional().meta({ description: 'The window after a tick in which its job runs.' }),
+    start_by: Interval.optional().meta({
+      description: 'How long after its run time a job may start. Default: no limit.',
+    }),
     priority: wholeNumber(0, 9).optional(),
     max_attempts: wholeNumber(1, 1000).optional(),
     unique_key: Words.optional(),
@@ -106,7 +109,7 @@ function specOf(checked: CheckedJob, body: z.output<typeof ScheduleBody>): Sched
   const options = {
     ...{ cron, every, zone, overlap, spread, priority, tickKey: body.tick_key },
     ...{ catchUp: body.catch_up as CatchUp | undefined, maxAttempts: body.max_attempts },
-    ...{ uniqueKey: body.unique_key, groupKey: body.group_key },
+    ...{ startBy: body.start_by, uniqueKey: body.unique_key, groupKey: body.group_key },
   };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   try {

@@ -26,6 +26,7 @@ interface CreateFlags {
   readonly catchUp?: CatchUp;
   readonly overlap?: Overlap;
   readonly spread?: Duration;
+  readonly startBy?: Duration;
   readonly tickKey?: string;
   readonly routingKey?: string;
   readonly priority?: number;
@@ -51,6 +52,7 @@ export function addScheduleCreate(schedules: Command): void {
       'what a tick does while an earlier job is unfinished: allow (default), skip or queue-one',
     )
     .option('--spread <duration>', 'window after a tick in which its job runs', duration)
+    .option('--start-by <duration>', 'skip a job that has not started this long after its run time', duration)
     .option('--tick-key <key>', 'member of the payload that gets the time of the tick')
     .option('--routing-key <key>', 'the routing key of the handler', scheduledKey)
     .option('--priority <n>', '0 to 9, lower first; default 5', whole(0, 9))
@@ -86,8 +88,9 @@ async function create(backend: Backend, spec: ScheduleSpec, address: HandlerAddr
 }
 
 function specOf(name: string, address: HandlerAddress, flags: CreateFlags, payload: string) {
-  const { cron, every, zone, catchUp, overlap, spread, tickKey, priority, maxAttempts, uniqueKey, groupKey } = flags;
-  const times = { cron, every, zone, catchUp, overlap, spread };
+  const { cron, every, zone, catchUp, overlap, spread, startBy, tickKey, priority } = flags;
+  const { maxAttempts, uniqueKey, groupKey } = flags;
+  const times = { cron, every, zone, catchUp, overlap, spread, startBy };
   const options = { ...times, tickKey, priority, maxAttempts, uniqueKey, groupKey };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return readScheduleText(name, address, given, payload);

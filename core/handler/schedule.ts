@@ -32,6 +32,8 @@ export interface ScheduleOptions<Payload = unknown> {
   overlap?: Overlap;
   /** The window after a tick in which its job runs, at a place that depends on the name. Default 0, at most 1 day. */
   spread?: Duration;
+  /** How long after its run time a job may start: later, it becomes `skipped`. Whole seconds, 1 s to 365 days. */
+  startBy?: Duration;
   /** Priority from 0 to 9; lower numbers run first. Default 5. */
   priority?: number;
   /** Largest number of attempts. Default: that of the deployed handler. */
@@ -54,6 +56,7 @@ export interface ScheduleSpec extends HandlerAddress {
   readonly catchUp: CatchUp;
   readonly overlap: Overlap;
   readonly spreadSeconds: number;
+  readonly startBySeconds: number | null;
   readonly priority: number;
   readonly maxAttempts: number | null;
   readonly uniqueKey: string | null;
@@ -64,8 +67,8 @@ export const SCHEDULE_NAME = /^[a-z][a-z0-9_-]{0,99}$/;
 export const CATCH_UP = /^(?:none|latest|all\((?:[1-9]\d?|100)\))$/;
 const OVERLAP = /^(?:allow|skip|queue-one)$/;
 const KEYS = [
-  ...['cron', 'every', 'zone', 'payload', 'tickKey', 'catchUp', 'overlap', 'spread', 'priority', 'maxAttempts'],
-  ...['uniqueKey', 'groupKey'],
+  ...['cron', 'every', 'zone', 'payload', 'tickKey', 'catchUp', 'overlap', 'spread', 'startBy', 'priority'],
+  ...['maxAttempts', 'uniqueKey', 'groupKey'],
 ];
 const SHORTEST_SECONDS = 10;
 const LONGEST_SECONDS = 365 * 86_400;
@@ -102,12 +105,13 @@ function specOf(schedule: string, { jobType, routingKey }: HandlerAddress, optio
     throw new SettingError('name', 'up to 100 lower-case letters, digits, - and _, a letter first', schedule);
   }
   checkKeys('options', options, KEYS);
-  const { priority, maxAttempts, uniqueKey, groupKey } = options;
+  const { startBy, priority, maxAttempts, uniqueKey, groupKey } = options;
   return {
     ...{ schedule, jobType, routingKey, ...readTimes(options), ...readPayload(options) },
     catchUp: choice('catchUp', options.catchUp ?? 'latest', CATCH_UP, 'none, latest, or all(1) to all(100)'),
     overlap: choice('overlap', options.overlap ?? 'allow', OVERLAP, 'allow, skip or queue-one'),
     spreadSeconds: wholeSeconds('spread', options.spread ?? 0, [0, LONGEST_SPREAD_SECONDS]),
+    startBySeconds: startBy === undefined ? null : wholeSeconds('startBy', startBy, [1, LONGEST_SECONDS]),
     priority: whole('priority', priority ?? 5, 0, 9),
     maxAttempts: maxAttempts === undefined ? null : whole('maxAttempts', maxAttempts, 1, 1000),
     uniqueKey: uniqueKey === undefined ? null : text('uniqueKey', uniqueKey, 500),

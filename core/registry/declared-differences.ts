@@ -8,7 +8,8 @@ import { declaredSchedules } from './register-schedules.ts';
 const READ_DECLARED = `
   select s.name as schedule, s.job_type as "jobType", s.routing_key as "routingKey", s.cron,
          s.every_seconds as "everySeconds", s.zone, s.catch_up as "catchUp", s.overlap,
-         s.spread_seconds as "spreadSeconds", s.priority, s.max_attempts as "maxAttempts",
+         s.spread_seconds as "spreadSeconds", s.start_by_seconds as "startBySeconds", s.priority,
+         s.max_attempts as "maxAttempts",
          s.unique_key as "uniqueKey", s.group_key as "groupKey", s.tick_key as "tickKey",
          s.payload = (select i.payload::jsonb from jsonb_to_recordset($1::jsonb) as i(schedule text, payload text)
            where i.schedule = s.name) as "samePayload"
@@ -18,7 +19,7 @@ type Declared = Omit<ScheduleSpec, 'payload'> & { readonly samePayload: boolean 
 
 const COMPARED = [
   ...(['cron', 'everySeconds', 'zone', 'catchUp', 'overlap', 'spreadSeconds', 'priority', 'maxAttempts'] as const),
-  ...(['uniqueKey', 'groupKey', 'tickKey'] as const),
+  ...(['startBySeconds', 'uniqueKey', 'groupKey', 'tickKey'] as const),
 ] as const;
 
 /** Compares the declared schedules in the database, which the deployment wrote, with the code. */

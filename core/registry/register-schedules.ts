@@ -9,21 +9,24 @@ const REGISTER_SCHEDULES = `
   with input as materialized (
     select * from jsonb_to_recordset($1::jsonb) as i(schedule text, "jobType" text, "routingKey" text, payload text,
       "tickKey" text, priority integer, "maxAttempts" integer, "uniqueKey" text, "groupKey" text, cron text,
-      "everySeconds" integer, zone text, "catchUp" text, overlap text, "spreadSeconds" integer)
+      "everySeconds" integer, zone text, "catchUp" text, overlap text, "spreadSeconds" integer,
+      "startBySeconds" integer)
   ), before as materialized (
     select s.* from millrace.schedules s where s.declared
   ), written as (
     insert into millrace.schedules as s (name, declared, job_type, routing_key, payload, tick_key, priority,
-        max_attempts, unique_key, group_key, cron, every_seconds, zone, catch_up, overlap, spread_seconds)
+        max_attempts, unique_key, group_key, cron, every_seconds, zone, catch_up, overlap, spread_seconds,
+        start_by_seconds)
       select schedule, true, "jobType", "routingKey", payload::jsonb, "tickKey", priority, "maxAttempts", "uniqueKey",
-             "groupKey", cron, "everySeconds", zone, "catchUp", overlap, "spreadSeconds"
+             "groupKey", cron, "everySeconds", zone, "catchUp", overlap, "spreadSeconds", "startBySeconds"
         from input order by schedule
       on conflict (name) do update set
         job_type = excluded.job_type, routing_key = excluded.routing_key, payload = excluded.payload,
         tick_key = excluded.tick_key, priority = excluded.priority, max_attempts = excluded.max_attempts,
         unique_key = excluded.unique_key, group_key = excluded.group_key, cron = excluded.cron,
         every_seconds = excluded.every_seconds, zone = excluded.zone, catch_up = excluded.catch_up,
-        overlap = excluded.overlap, spread_seconds = excluded.spread_seconds, fault = null, failed_at = null,
+        overlap = excluded.overlap, spread_seconds = excluded.spread_seconds,
+        start_by_seconds = excluded.start_by_seconds, fault = null, failed_at = null,
         queued_tick_at = case when excluded.overlap = 'queue-one' then s.queued_tick_at end,
         since = case when s.fault is not null or (s.cron, s.every_seconds, s.zone)
           is distinct from (excluded.cron, excluded.every_seconds, excluded.zone) then millrace.clock()

@@ -5,15 +5,15 @@ const CREATE_SCHEDULE = `
   select millrace.create_schedule(name => $1, job_type => $2, routing_key => $3, payload => $4::text::jsonb,
     cron => $5, every => make_interval(secs => $6::float8), zone => $7, catch_up => $8, overlap => $9,
     spread => make_interval(secs => $10::float8), priority => $11::integer, max_attempts => $12::integer,
-    unique_key => $13, group_key => $14, tick_key => $15) as created`;
+    unique_key => $13, group_key => $14, tick_key => $15, start_by => make_interval(secs => $16::float8)) as created`;
 
 /** Creates a schedule that `readSchedule` has checked. Returns false if one has this name. */
 export async function createSchedule(db: Queryable, spec: ScheduleSpec): Promise<boolean> {
   const { schedule, jobType, routingKey, payload, cron, everySeconds, zone, catchUp, overlap } = spec;
-  const { spreadSeconds, priority, maxAttempts, uniqueKey, groupKey, tickKey } = spec;
+  const { spreadSeconds, priority, maxAttempts, uniqueKey, groupKey, tickKey, startBySeconds } = spec;
   const job = [schedule, jobType, routingKey, payload];
   const times = [cron, everySeconds, zone, catchUp, overlap, spreadSeconds];
-  const values = [...job, ...times, priority, maxAttempts, uniqueKey, groupKey, tickKey];
+  const values = [...job, ...times, priority, maxAttempts, uniqueKey, groupKey, tickKey, startBySeconds];
   const { rows } = await db.query<{ created: boolean }>(CREATE_SCHEDULE, values);
   return rows[0]?.created ?? false;
 }

@@ -54,7 +54,9 @@ const ENQUEUE_QUEUED = `
         select coalesce(jsonb_agg(jsonb_build_object('job_type', f.job_type, 'routing_key', f.routing_key,
             'payload', millrace.tick_payload(f.payload, f.tick_key, f.queued_tick_at), 'priority', f.priority,
             'max_attempts', f.max_attempts, 'unique_key', f.unique_key, 'group_key', f.group_key,
-            'run_at', millrace.spread_tick(f.name, f.spread_seconds, f.queued_tick_at)) order by f.position), '[]')
+            'run_at', millrace.spread_tick(f.name, f.spread_seconds, f.queued_tick_at),
+            'start_by', millrace.spread_tick(f.name, f.spread_seconds, f.queued_tick_at)
+              + make_interval(secs => f.start_by_seconds)) order by f.position), '[]')
           from free f)) e
   ), ticked as (
     update millrace.schedule_ticks t

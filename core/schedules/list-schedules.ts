@@ -15,6 +15,7 @@ export interface Schedule extends HandlerAddress, Times {
   readonly catchUp: CatchUp;
   readonly overlap: Overlap;
   readonly spreadSeconds: number;
+  readonly startBySeconds: number | null;
   readonly priority: number;
   readonly pausedAt: Date | null;
   readonly fault: string | null;
@@ -31,7 +32,8 @@ const LIST_SCHEDULES = `
   select s.name as schedule, millrace.state_of(s, $4) as state, s.declared, s.job_type as "jobType",
          s.routing_key as "routingKey", s.cron,
          s.every_seconds as "everySeconds", s.zone, s.catch_up as "catchUp", s.overlap,
-         s.spread_seconds as "spreadSeconds", s.priority, s.paused_at as "pausedAt", s.fault,
+         s.spread_seconds as "spreadSeconds", s.start_by_seconds as "startBySeconds", s.priority,
+         s.paused_at as "pausedAt", s.fault,
          case when s.paused_at is null and isfinite(s.next_tick_at) then s.next_tick_at end as "nextTickAt",
          case when s.paused_at is null and s.fault is null and s.next_tick_at = '-infinity'
            then floor(extract(epoch from least(s.since, millrace.clock())) * 1000)::float8 end as "computeAfter",

@@ -97,7 +97,9 @@ const STORE_COMPUTED = `
         select coalesce(jsonb_agg(jsonb_build_object('job_type', n.job_type, 'routing_key', n.routing_key,
             'payload', millrace.tick_payload(n.payload, n.tick_key, n.tick_at), 'priority', n.priority,
             'max_attempts', n.max_attempts, 'unique_key', n.unique_key, 'group_key', n.group_key,
-            'run_at', millrace.spread_tick(n.name, n.spread_seconds, n.tick_at)) order by n.position), '[]')
+            'run_at', millrace.spread_tick(n.name, n.spread_seconds, n.tick_at),
+            'start_by', millrace.spread_tick(n.name, n.spread_seconds, n.tick_at)
+              + make_interval(secs => n.start_by_seconds)) order by n.position), '[]')
           from numbered n where n.position is not null)) e
   ), stored as (
     insert into millrace.schedule_ticks (schedule, tick_at, result, job_id)

@@ -45,11 +45,16 @@ export function schedulesByApi(client: Client) {
 
 /** The payload is sent as given, since a number that JavaScript parses and writes again can lose digits. */
 function bodyOf(spec: ScheduleSpec): string {
-  const { payload, cron, everySeconds, zone, maxAttempts, uniqueKey, groupKey, tickKey } = spec;
+  const { payload, cron, everySeconds, zone, maxAttempts, uniqueKey, groupKey, tickKey, startBySeconds } = spec;
   const rest = JSON.stringify({
     ...{ schedule: spec.schedule, job_type: spec.jobType, routing_key: spec.routingKey || undefined },
     ...{ cron: cron ?? undefined, every: everySeconds ?? undefined, zone: cron === null ? undefined : zone },
-    ...{ catch_up: spec.catchUp, overlap: spec.overlap, spread: spec.spreadSeconds },
+    ...{
+      catch_up: spec.catchUp,
+      overlap: spec.overlap,
+      spread: spec.spreadSeconds,
+      start_by: startBySeconds ?? undefined,
+    },
     ...{ priority: spec.priority, max_attempts: maxAttempts ?? undefined, tick_key: tickKey ?? undefined },
     ...{ unique_key: uniqueKey ?? undefined, group_key: groupKey ?? undefined },
   });

@@ -58,7 +58,18 @@ describe.each([
   ['the API', byApi],
 ] as const)('by %s', (_way, run) => {
   it('creates a schedule with every option and every digit, runs it, and deletes it', async () => {
-    const flags = ['--catch-up', 'all(7)', '--overlap', 'queue-one', '--spread', '10m', '--tick-key', 'at'];
+    const flags = [
+      '--catch-up',
+      'all(7)',
+      '--overlap',
+      'queue-one',
+      '--spread',
+      '10m',
+      '--start-by',
+      '2h',
+      '--tick-key',
+      'at',
+    ];
     const job = ['--priority', '2', '--max-attempts', '3', '--unique-key', 'u', '--group-key', 'g'];
     const payload = '{"n": 0.10}';
 
@@ -74,7 +85,14 @@ describe.each([
     expect(rows).toMatchObject([
       {
         ...{ job_type: 'any', payload, cron: '0 3 * * *', zone: 'Europe/Berlin', catch_up: 'all(7)' },
-        ...{ overlap: 'queue-one', spread_seconds: 600, tick_key: 'at', priority: 2, max_attempts: 3 },
+        ...{
+          overlap: 'queue-one',
+          spread_seconds: 600,
+          start_by_seconds: 7200,
+          tick_key: 'at',
+          priority: 2,
+          max_attempts: 3,
+        },
         ...{ unique_key: 'u', group_key: 'g', declared: false },
       },
     ]);

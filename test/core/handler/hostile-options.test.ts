@@ -45,9 +45,19 @@ const VALUES: Record<string, readonly unknown[]> = {
     ...HOSTILE.map((value) => (value === undefined || isEmpty(value) ? 1 : value)),
     ...HOSTILE.map((value) => ({ nightly: value })),
     ...HOSTILE.flatMap((value) =>
-      ['cron', 'zone', 'payload', 'tickKey', 'catchUp', 'overlap', 'spread', 'priority', 'uniqueKey', 'sise'].map(
-        (key) => ({ nightly: { cron: '0 3 * * *', [key]: value } }),
-      ),
+      [
+        'cron',
+        'zone',
+        'payload',
+        'tickKey',
+        'catchUp',
+        'overlap',
+        'spread',
+        'startBy',
+        'priority',
+        'uniqueKey',
+        'sise',
+      ].map((key) => ({ nightly: { cron: '0 3 * * *', [key]: value } })),
     ),
     ...HOSTILE.map((value) => ({ nightly: { every: value } })),
     ...['', 'Nightly', '7', 'a b', 'a'.repeat(101)].map((name) => ({ [name]: { cron: '0 3 * * *' } })),
