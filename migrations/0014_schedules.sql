@@ -22,7 +22,7 @@ create table millrace.schedules (
   catch_up text not null default 'latest',
   overlap text not null default 'allow',
   spread_seconds integer not null default 0,
-  -- How long after the time at which its job runs an attempt may start; null for ever.
+  -- How long after the time at which its job runs an attempt may start; null without a limit.
   start_by_seconds integer,
   paused_at timestamptz,
   -- Why the dispatcher cannot compute its ticks: it ignores the schedule then.
