@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { elapsedTime } from './support/architecture/elapsed-time.ts';
 import { environmentReader, terminalWriter } from './support/architecture/environment.ts';
+import { resolveImports } from './support/architecture/imports.ts';
 import { loopbackServers } from './support/architecture/listeners.ts';
 import { crowdedFolders, importsAllowed, roomsOf, sharedNames } from './support/architecture/rooms.ts';
 import { RULES } from './support/architecture/rules.ts';
@@ -134,3 +136,32 @@ it.each(['package.json', 'test/clients/package.json'])(
     expect(unexplained).toEqual([]);
   },
 );
+
+it.each(readdirSync(join(ROOT, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory()))(
+  'the example $name depends on the packages of this repository at their versions',
+  ({ name }) => {
+    const ours = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
+    const example = JSON.parse(readFileSync(`${ROOT}examples/${name}/package.json`, 'utf8'));
+    const own = { millrace: ours.version, 'millrace-dev': ours.version };
+    const known = { ...ours.dependencies, ...ours.devDependencies, ...own };
+
+    const { dependencies, devDependencies, description } = example;
+    const packages = Object.entries({ ...dependencies, ...devDependencies });
+
+    expect(packages).toEqual(expect.arrayContaining(Object.entries(own)));
+    expect(packages.filter(([key, version]) => known[key] !== version)).toEqual([]);
+    expect({ name: example.name, description }).toEqual({ name, description: expect.any(String) });
+  },
+);
+
+it('an example imports only packages and its own files', () => {
+  const files = tree.filter(({ path }) => /^examples\/[^/]+\//.test(path));
+
+  const outside = files.flatMap(resolveImports).filter(({ from, to, ours }) => {
+    const [, own = ''] = /^(examples\/[^/]+\/)/.exec(from) ?? [];
+    return ours && !to.startsWith(own);
+  });
+
+  expect(files.length).toBeGreaterThan(5);
+  expect(outside).toEqual([]);
+});

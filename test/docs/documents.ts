@@ -29,6 +29,12 @@ export function readDocuments(): Document[] {
   return [...top, ...below.sort()].map(readDocument);
 }
 
+/** Returns the README of each example. */
+export function readExamples(): Document[] {
+  const folders = readdirSync(join(ROOT, 'examples'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.map(({ name }) => readDocument(`examples/${name}/README.md`));
+}
+
 export function readDocument(path: string): Document {
   return toDocument(path, readFileSync(join(ROOT, path), 'utf8'), 0);
 }

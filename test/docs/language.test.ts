@@ -31,7 +31,7 @@ const TURNS: readonly [turn: RegExp, instead: string][] = [
   [/\bso many\b/i, 'that number of'],
 ];
 
-const RULED = /^(core|api|functions|infra|local|cli|bench|migrations|test|docs|\.ci)\/|^[A-Z]+\.md$/;
+const RULED = /^(core|api|functions|infra|local|cli|bench|migrations|test|docs|examples|\.ci)\/|^[A-Z]+\.md$/;
 /** This file, the definitions of words, and the name of a Linux account. */
 const EXEMPT = ['test/docs/language.test.ts', 'docs/glossary.md', 'local/postgres/owner.ts'];
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inlineCode, prose, ROOT, readDocument, readDocuments } from './documents.ts';
+import { inlineCode, prose, ROOT, readDocument, readDocuments, readExamples } from './documents.ts';
 
 const documents = readDocuments();
 
@@ -17,7 +17,7 @@ function anchorsOf(path: string): string[] {
   return [...prose(readDocument(path)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading as string));
 }
 
-it.each(documents)('$path has no dead link', (document) => {
+it.each([...documents, ...readExamples()])('$path has no dead link', (document) => {
   const links = [...prose(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
   const own = links.filter((link) => !/^https?:/.test(link));
 

@@ -79,10 +79,13 @@ export function sharedNames(tree: readonly SourceFile[]): string[] {
   return [...groups].filter(([, files]) => files.length > 1).map(([name]) => name);
 }
 
-/** Returns every folder with code. */
+/** Returns every folder with code. The examples, which are projects of their own, count as one. */
 export function roomsOf(tree: readonly SourceFile[]): string[] {
-  const code = tree.filter(({ path, syntax }) => syntax !== undefined && isIn(path, [...PACKAGES, 'bench']));
-  return [...new Set(code.map(({ path }) => `${posix.dirname(path)}/`))].sort();
+  const code = tree.filter(
+    ({ path, syntax }) => syntax !== undefined && isIn(path, [...PACKAGES, 'bench', 'examples']),
+  );
+  const folders = code.map(({ path }) => (isIn(path, ['examples']) ? 'examples' : posix.dirname(path)));
+  return [...new Set(folders.map((folder) => `${folder}/`))].sort();
 }
 
 /** Returns what a package may import besides itself, in the format of CONTRIBUTING. */

@@ -24,7 +24,7 @@ export interface Rule {
   check(file: SourceFile): Violation[];
 }
 
-const IGNORED = new Set(['node_modules', '.git', '.millrace', 'dist', 'cdk.out', 'coverage']);
+const IGNORED = new Set(['node_modules', '.git', '.millrace', '.examples', 'dist', 'cdk.out', 'coverage']);
 const TEXT = /\.(ts|mjs|js|json|sql|md)$/;
 
 export function sourceFile(path: string, text: string): SourceFile {

@@ -3,7 +3,7 @@ import { isIn, lineAt, type Rule, type SourceFile } from './source-file.ts';
 import { isFilledIn, isNode, nameOf, type Place, textOf } from './syntax.ts';
 
 // `local/sqs` stores its queues in its own SQLite file, not in tables of the engine.
-const HOMES = ['core', 'migrations', 'test', 'bench', 'local/sqs'];
+const HOMES = ['core', 'migrations', 'test', 'bench', 'examples', 'local/sqs'];
 const OBJECTS = 'table|index|function|database|role|schema|view|type|trigger';
 
 // A text is SQL when its start matches enough of a statement that no English sentence does.
