@@ -35,15 +35,18 @@ export function listSetting(name: string): string[] {
   return words.map((word) => word.trim()).filter((word) => word !== '');
 }
 
-/** Returns a duration setting in seconds, or `fallback` when it is missing. */
-export function durationSetting(name: string, fallback: Duration): number {
-  const text = optionalSetting(name);
+/** Returns a duration setting in seconds, or `fallback` when it is missing. `text` is its value, if read elsewhere. */
+export function durationSetting(name: string, fallback: Duration, text = optionalSetting(name)): number {
   return text === undefined ? seconds(fallback, name) : secondsOfText(text, name);
 }
 
 /** Returns a setting that is a whole number within bounds, or `fallback` when it is missing. */
-export function wholeSetting(name: string, fallback: number, [least, most]: readonly [number, number]): number {
-  const text = optionalSetting(name);
+export function wholeSetting(
+  name: string,
+  fallback: number,
+  [least, most]: readonly [number, number],
+  text = optionalSetting(name),
+): number {
   if (text === undefined) return fallback;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= least && value <= most) return value;

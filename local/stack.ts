@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { allSettings } from '../core/config.ts';
+import { claimVariables } from '../core/dispatch/claim-settings.ts';
 import { registerRun } from '../core/dispatch/dispatcher-run.ts';
 import { functionName } from '../core/handler/naming.ts';
 import { openLog } from '../core/log.ts';
@@ -111,7 +112,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();
   open.defer(endDispatcher);
-  open.adopt(startSchedules(runner, bundled.scheduled, environment), (schedule) => schedule.stop());
+  open.adopt(startSchedules(runner, bundled.scheduled, await ofDispatcher(settings, environment)), (one) => one.stop());
   return {
     ...{ services, databaseUrl, sqsEndpoint, lambdaAccessKeyId, smtpUrl, apiUrl: api.url, db, runner, handlers },
     close: disposal(open),
@@ -144,6 +145,12 @@ function openSettings(options: DotEnvOptions, environment: Strings) {
     const variables = { ...ofProject, ...allSettings() };
     return { environment: { ...environment, ...ofProject }, variables };
   };
+}
+
+/** Adds the settings of claims to the variables of every function. */
+async function ofDispatcher(settings: () => Promise<HandlerSettings>, environment: Strings): Promise<Strings> {
+  const { variables } = await settings();
+  return { ...environment, ...claimVariables(variables) };
 }
 
 /** Lets the dispatcher receive the log lines that report the end of a process, as in a deployment. */

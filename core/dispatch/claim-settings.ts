@@ -1,5 +1,6 @@
 import { durationSetting, optionalSetting, wholeSetting } from '../config.ts';
 import { SettingError } from '../errors.ts';
+import type { Variables } from '../handler/variables.ts';
 
 /** Bounds of the jobs that one claim takes, and its default. */
 export const CLAIM_LIMITS = [1, 10_000] as const;
@@ -15,26 +16,33 @@ export function checkPollInterval(field: string, seconds: number): number {
   throw new SettingError(field, `${least * 1000}ms to ${most}s`, `${seconds}s`);
 }
 
+/** The names of the variables that `claimSettings` reads. */
+const NAMES = { limit: 'MILLRACE_CLAIM_LIMIT', pause: 'MILLRACE_POLL_INTERVAL' } as const;
+
 /**
- * Returns how many jobs a claim takes, and the pause between two rounds in milliseconds, from the environment.
+ * Returns how many jobs a claim takes, and the pause between two rounds in milliseconds, from these variables, by
+ * default those of this process.
  * @throws SettingError that names the variable
  */
-export function claimSettings(): { claimLimit: number; pollIntervalMs: number } {
-  const name = 'MILLRACE_POLL_INTERVAL';
+export function claimSettings(variables?: Variables): { claimLimit: number; pollIntervalMs: number } {
+  const textOf = (name: string) => (variables === undefined ? optionalSetting(name) : variables[name]);
+  const { limit, pause } = NAMES;
+  const seconds = durationSetting(pause, POLL_INTERVAL, textOf(pause));
   return {
-    claimLimit: wholeSetting('MILLRACE_CLAIM_LIMIT', CLAIM_LIMIT, CLAIM_LIMITS),
-    pollIntervalMs: 1000 * checkPollInterval(name, durationSetting(name, POLL_INTERVAL)),
+    claimLimit: wholeSetting(limit, CLAIM_LIMIT, CLAIM_LIMITS, textOf(limit)),
+    pollIntervalMs: 1000 * checkPollInterval(pause, seconds),
   };
 }
 
 /**
- * Returns the variables of this process that set them, for the dispatcher of a stack on this machine.
+ * Returns those of the variables that set them, for the dispatcher of a stack on this machine.
  * @throws SettingError that names the variable, before the stack starts
  */
-export function claimVariables(): Record<string, string> {
-  claimSettings();
-  const names = ['MILLRACE_CLAIM_LIMIT', 'MILLRACE_POLL_INTERVAL'];
-  return Object.fromEntries(
-    names.flatMap((name) => [[name, optionalSetting(name) ?? '']]).filter(([, value]) => value),
-  );
+export function claimVariables(variables: Variables): Record<string, string> {
+  claimSettings(variables);
+  return Object.fromEntries(Object.values(NAMES).flatMap((name) => pair(name, variables[name])));
+}
+
+function pair(name: string, value: string | undefined): [string, string][] {
+  return value === undefined ? [] : [[name, value]];
 }

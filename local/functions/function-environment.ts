@@ -1,4 +1,3 @@
-import { claimVariables } from '../../core/dispatch/claim-settings.ts';
 import { bundleEnvironment } from '../../infra/bundle/options.ts';
 
 type Strings = Readonly<Record<string, string>>;
@@ -17,7 +16,6 @@ export function fixedEnvironment({ sqsEndpoint, lambdaEndpoint, databaseUrl }: A
     ...{ MILLRACE_SQS_ENDPOINT: sqsEndpoint, AWS_ENDPOINT_URL_SQS: sqsEndpoint },
     ...{ MILLRACE_LAMBDA_ENDPOINT: lambdaEndpoint, AWS_ENDPOINT_URL_LAMBDA: lambdaEndpoint },
     ...{ MILLRACE_DISPATCH_MODE: 'loop', DATABASE_URL: databaseUrl },
-    ...claimVariables(),
   };
 }
 

@@ -57,3 +57,16 @@ it('a stack does not start with an invalid value, and prints the name of its var
       'exponential, got "5"',
   );
 });
+
+it('the dispatcher of a stack applies MILLRACE_CLAIM_LIMIT of .env', async () => {
+  const { project } = await makeFailing('MILLRACE_CLAIM_LIMIT=2\n');
+  const stack = await whenUp(project, launch(project));
+  await project.millrace('sql', `insert into millrace.jobs (job_type) select 'fails' from generate_series(1, 5)`);
+  const count = 'select count(*) from millrace.jobs where attempts > 0';
+  await eventually(async () => expect((await project.millrace('sql', count)).stdout).toContain('5'));
+
+  const { stdout } = await project.millrace('sql', 'select max(claimed_count) from millrace.dispatches');
+
+  expect(stdout).toContain('2');
+  expect(await stack.stop()).toBe(0);
+});

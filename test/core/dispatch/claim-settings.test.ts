@@ -31,8 +31,10 @@ it.each([
   expect(() => claimSettings()).toThrow(`${name}: ${message}`);
 });
 
-it('passes on only the variables that are set', () => {
-  vi.stubEnv('MILLRACE_CLAIM_LIMIT', '50');
+it('passes on only the variables that set them', () => {
+  expect(claimVariables({ MILLRACE_CLAIM_LIMIT: '50', OTHER: '1' })).toEqual({ MILLRACE_CLAIM_LIMIT: '50' });
+});
 
-  expect(claimVariables()).toEqual({ MILLRACE_CLAIM_LIMIT: '50' });
+it('refuses a variable of .env that is out of bounds', () => {
+  expect(() => claimVariables({ MILLRACE_POLL_INTERVAL: '2m' })).toThrow('MILLRACE_POLL_INTERVAL: expected 100ms');
 });
