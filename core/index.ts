@@ -3,6 +3,7 @@ export type { ApiOptions } from './client/api-requests.ts';
 export type { JsonOf } from './client/json-of.ts';
 export {
   type ApiClient,
+  type AwaitedJob,
   type EnqueuedJob,
   openClient,
   type ShownByApi,

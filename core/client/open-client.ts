@@ -13,11 +13,15 @@ import { traceCreate } from '../tracing.ts';
 import { type ApiOptions, openRequests, type SendRequest } from './api-requests.ts';
 import type { JsonOf } from './json-of.ts';
 
-/** A job that `enqueue` of a client returned; `wait` knows the type of its result. */
-export interface EnqueuedJob<Result = unknown> extends Enqueued {
+/** What `wait` requires of a job: SQL returns only its id. */
+export interface AwaitedJob<Result = unknown> {
+  readonly id: string;
   /** Has no value: it carries the type of the result. */
   readonly resultType?: Result;
 }
+
+/** A job that `enqueue` of a client returned; `wait` knows the type of its result. */
+export interface EnqueuedJob<Result = unknown> extends Enqueued, AwaitedJob<Result> {}
 
 /** A job as the API shows it to this caller. */
 export interface ShownByApi {
@@ -60,7 +64,7 @@ export interface ApiClient {
    * Waits until a job has succeeded, and returns its result, as JSON stores it. Requires the scope `payload:read`.
    * @throws JobEnded if it is skipped, cancelled or a dead letter; ApiError if it does not end in time.
    */
-  wait<Result>(job: EnqueuedJob<Result>, options?: WaitOptions): Promise<Result>;
+  wait<Result>(job: AwaitedJob<Result>, options?: WaitOptions): Promise<Result>;
   /** Cancels a job. Returns `requested` if it is in flight, and `finished` if it is too late. */
   cancel(id: string): Promise<'cancelled' | 'requested' | 'finished'>;
 }

@@ -30,7 +30,7 @@ async function insert(count: number, delay = '0s'): Promise<string[]> {
 }
 
 async function untilSucceeded(ids: readonly string[]): Promise<void> {
-  for (const id of ids) await client.wait({ id, deduplicated: false }, { timeout: '1m' });
+  for (const id of ids) await client.wait({ id }, { timeout: '1m' });
 }
 
 /** Asks for a round of the dispatcher. */
