@@ -20,8 +20,11 @@ export async function install(names: readonly string[]): Promise<void> {
   const mark = join(FOLDER, 'installed');
   const wanted = digest(names);
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return;
+  refuseSecond();
   rmSync(mark, { force: true });
   rmSync(join(FOLDER, 'node_modules'), { recursive: true, force: true });
+  // Until the first release, a database of other migrations cannot be updated.
+  for (const name of names) rmSync(join(FOLDER, name, '.millrace'), { recursive: true, force: true });
   console.log('building the packages millrace and millrace-dev, and installing them in .examples');
   const dist = join(FOLDER, 'dist');
   await buildPackages(dist);
@@ -32,6 +35,27 @@ export async function install(names: readonly string[]): Promise<void> {
   writeFileSync(join(FOLDER, 'package.json'), JSON.stringify(manifest, undefined, 2));
   npm('install', '--prefer-offline', '--no-package-lock', '--no-audit', '--no-fund', '--silent');
   writeFileSync(mark, wanted);
+}
+
+/** Two installations at the same time would delete each other's files. @throws Error if another process installs */
+function refuseSecond(): void {
+  const file = join(FOLDER, 'installing');
+  const other = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  if (other > 0 && isRunning(other)) {
+    throw new Error(
+      `process ${other} installs the packages: wait until it has finished, and run npm run example again`,
+    );
+  }
+  writeFileSync(file, String(process.pid));
+  process.once('exit', () => rmSync(file, { force: true }));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Replaces the files of an example; its data remain. */

@@ -81,4 +81,7 @@ async function testAll(names: readonly string[]): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(error.message);
+  return 1;
+});

@@ -38,8 +38,13 @@ export async function startStack(name: string, output: 'inherit' | 'captured'): 
   process.on('SIGINT', () => undefined);
   process.once('SIGTERM', stop);
   if (typeof file === 'number') closeSync(file);
-  await untilReady(cwd, dev, log);
-  applySchema(cwd);
+  try {
+    await untilReady(cwd, dev, log);
+    applySchema(cwd);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   if (!isCaptured && existsSync(join(cwd, 'app/main.ts'))) parts.push(start('app/main.ts'));
   return { log, ended: ended.finally(() => parts.at(1)?.kill()), stop };
 }
