@@ -191,6 +191,11 @@ create function millrace.enqueue_many(jobs jsonb)
 declare
   unknown text;
   deployed jsonb := '{}';
+  -- The members of a job and their types; null for any.
+  types constant jsonb := '{"job_type": "string", "payload": null, "run_at": "string", "priority": "number",
+    "max_attempts": "number", "routing_key": "string", "unique_key": "string", "unique_by": "string",
+    "unique_for": "string", "unique_until": "string", "on_conflict": "string", "group_key": "string",
+    "traceparent": "string", "start_by": "string", "on_dead_letter": "string"}';
 begin
   if jsonb_typeof(enqueue_many.jobs) is distinct from 'array' then
     raise exception 'enqueue_many: expected a JSON array of jobs, got %', coalesce(jsonb_typeof(enqueue_many.jobs), 'null')
@@ -200,23 +205,12 @@ begin
     into unknown from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord)
     where jsonb_typeof(e.value) <> 'object' or jsonb_typeof(e.value -> 'job_type') is distinct from 'string' limit 1;
   if unknown is null then
-    select format('enqueue_many: job %s: unknown key %s', e.ord - 1, k) into unknown
-      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
-      where k not in ('job_type', 'payload', 'run_at', 'priority', 'max_attempts', 'routing_key', 'unique_key',
-                      'group_key', 'traceparent', 'start_by', 'on_dead_letter', 'unique_by', 'unique_for',
-                      'unique_until', 'on_conflict') limit 1;
-  end if;
-  if unknown is null then
     -- Otherwise jsonb_to_record would make a key of a number, and of the text of an object.
-    select format('enqueue_many: job %s: %s: expected a %s, got %s', e.ord - 1, m.k, m.expected, m.got) into unknown
-      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord),
-           lateral (select k.k, k.expected, jsonb_typeof(e.value -> k.k) as got
-             from (values ('run_at', 'string'), ('priority', 'number'), ('max_attempts', 'number'),
-               ('routing_key', 'string'), ('unique_key', 'string'), ('group_key', 'string'),
-               ('traceparent', 'string'), ('start_by', 'string'), ('on_dead_letter', 'string'),
-               ('unique_by', 'string'), ('unique_for', 'string'), ('unique_until', 'string'),
-               ('on_conflict', 'string')) as k(k, expected)) m
-      where m.got not in (m.expected, 'null') limit 1;
+    select format('enqueue_many: job %s: ', e.ord - 1) || case when types ? k
+        then format('%s: expected a %s, got %s', k, types ->> k, jsonb_typeof(e.value -> k))
+        else format('unknown key %s', k) end into unknown
+      from jsonb_array_elements(enqueue_many.jobs) with ordinality e(value, ord), jsonb_object_keys(e.value) k
+      where not types ? k or jsonb_typeof(e.value -> k) not in (types ->> k, 'null') limit 1;
   end if;
   if unknown is null and enqueue_many.jobs
       @? '$[*] ? (@.unique_by != null || @.unique_for != null || @.unique_until != null || @.on_conflict != null)' then
