@@ -27,9 +27,11 @@ grant select on millrace.job_joins to millrace_operator;
 
 -- Enqueues what attempts collected, if they are among `parents`: an array of {"parent", "jobs"}, and for children also
 -- "then", the job that waits for them, and "past_dead". Another transaction may have locked a unique_key: the function
--- then fails within 200 ms, and the caller settles row by row.
+-- then fails within 200 ms, and the caller settles row by row. Without sequential scans, because a plan that Postgres
+-- made while the table was small would read the whole table for each fan-out.
 create function millrace.enqueue_follow_ups(parents bigint[], groups jsonb) returns void
-  language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' set jit = off
+  language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms'
+  set enable_seqscan = off set jit = off
   as $$
 declare
   follow_ups jsonb;
@@ -59,8 +61,9 @@ begin
 end $$;
 
 -- Advances an open join: looks at its next children, at most a thousand, until it finds one that has not finished. When
--- all have finished, the job that waits is due. Returns 'continued' then, 'more' if it can be called again at once, or
--- else null. Children with an early place are looked at once; the search never returns to them.
+-- all have finished, the job that waits is due, unless it has ended. Returns 'continued' if it is due, 'more' if the
+-- function can be called again at once, or else null. Children with an early place are looked at once; the search never
+-- returns to them.
 create function millrace.advance_join(waiting_id bigint) returns text
   language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off
   as $$
@@ -69,6 +72,7 @@ declare
   child bigint;
   looked integer := 0;
   is_open boolean := false;
+  continues boolean;
 begin
   select j.past_dead, j.finished, cardinality(j.children) as total, j.cancelled_at,
          j.children[j.finished + 1 : j.finished + 1000] as next_children
@@ -100,14 +104,16 @@ begin
   update millrace.jobs_live l
     set hold_until = null, run_at = greatest(l.run_at, millrace.clock()), updated_at = millrace.clock()
     where l.id = waiting_id and l.status = 'pending';
+  continues := found;
   update millrace.job_joins j set finished = found_join.total, ended_at = millrace.clock() where j.job_id = waiting_id;
-  return 'continued';
+  return case when continues then 'continued' end;
 end $$;
 
 -- Cancels the last of the children that have not started, at most a thousand, and forgets them. Those that are in
--- flight or whose rows are locked get a request to cancel. Returns 'more' until none is left.
+-- flight or whose rows are locked get a request to cancel. Returns 'more' until none is left, and null also if another
+-- transaction is requesting the same: the dispatcher must not wait for it, and its next round tries again.
 create function millrace.cancel_children(waiting_id bigint) returns text
-  language plpgsql set search_path = pg_catalog, pg_temp
+  language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '50ms'
   set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off
   as $$
 declare
@@ -123,10 +129,14 @@ begin
     perform millrace.finish_cancelled(waiting,
       format('cancelled by %s, with the job %s that waited for it', found_join.cancelled_by, waiting_id));
   end if;
-  insert into millrace.cancel_requests (job_id, requested_by)
-    select k.id, found_join.cancelled_by from millrace.jobs_live k
-      where k.id = any(found_join.last) and k.status in ('pending', 'failed', 'dispatched') order by k.id
-    on conflict do nothing;
+  begin
+    insert into millrace.cancel_requests (job_id, requested_by)
+      select k.id, found_join.cancelled_by from millrace.jobs_live k
+        where k.id = any(found_join.last) and k.status in ('pending', 'failed', 'dispatched') order by k.id
+      on conflict do nothing;
+  exception when lock_not_available then
+    return null;
+  end;
   update millrace.job_joins j
     set children = j.children[: cardinality(j.children) - 1000],
         ended_at = case when found_join.total <= 1000 then millrace.clock() end

@@ -45,25 +45,31 @@ export async function release(db: Database, releases: readonly Release[]): Promi
 }
 
 // Handles a dispatcher that died between claim and confirm. Messages that it sent are stale after the release, because
-// the next claim has a higher number.
+// the next claim has a higher number. A dispatch with a job whose row is locked stays open for the next round.
 const RELEASE_UNCONFIRMED = `
   with stale as materialized (
     select claim_no from millrace.dispatches
       where sent_at is null and released_at is null
         and claimed_at < millrace.clock() - make_interval(secs => $1)
       order by claim_no for update skip locked
-  ), locked as materialized (
-    select j.id from millrace.jobs_live j
+  ), unstarted as materialized (
+    select j.id, j.claim_no from millrace.jobs_live j
       where (select count(*) from stale) > 0 and j.in_flight and j.status = 'dispatched'
         and j.claim_no = any(array(select claim_no from stale))
       order by j.job_type, j.routing_key, j.claim_no
-      for update of j skip locked
+  ), locked as materialized (
+    select j.id from millrace.jobs_live j
+      where j.id = any(array(select id from unstarted)) and j.status = 'dispatched'
+        and j.claim_no = any(array(select claim_no from stale))
+      order by j.id for update of j skip locked
   ), released as (
     update millrace.jobs_live j set status = 'pending', lease_expires_at = null, updated_at = millrace.clock()
       from locked l where j.id = l.id
       returning j.id
   ), closed as (
-    update millrace.dispatches d set released_at = millrace.clock() from stale s where d.claim_no = s.claim_no
+    update millrace.dispatches d set released_at = millrace.clock() from stale s
+      where d.claim_no = s.claim_no
+        and s.claim_no not in (select u.claim_no from unstarted u where u.id not in (select id from locked))
   )
   select id from released`;
 

@@ -26,9 +26,13 @@ const FIND_EXPIRED_ATTEMPTS = `
     from millrace.jobs_live j
     left join millrace.handlers h using (job_type, routing_key)
     where j.in_flight and j.status = 'running' and j.lease_expires_at < millrace.clock()
-    order by j.job_type, j.routing_key, j.claim_no limit $1`;
+    order by j.job_type, j.routing_key, j.claim_no limit $1
+    for update of j skip locked`;
 
-/** Returns running jobs with an expired lease. Changes nothing: settle checks the lease again under the row's lock. */
+/**
+ * Returns running jobs with an expired lease, without those whose rows other transactions have locked: a thousand of
+ * them would keep all others from their rescue. Changes nothing: settle checks the lease again under the row's lock.
+ */
 export async function findExpiredAttempts(db: Database, limit: number): Promise<LostAttempt[]> {
   const { rows } = await db.keyed.query<LostAttempt>(FIND_EXPIRED_ATTEMPTS, [limit]);
   return rows;

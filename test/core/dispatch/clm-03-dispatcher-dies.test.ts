@@ -3,8 +3,18 @@ import fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { decodeMessage } from '../../../core/aws/message.ts';
 import { dispatch } from '../../../core/dispatch/dispatch.ts';
+import { claim } from '../../../core/jobs/claim.ts';
 import { releaseUnconfirmed } from '../../../core/jobs/release.ts';
-import { deploy, insertJobs, memoryQueues, openEngine, shiftClock, statuses } from '../../support/runtime-engine.ts';
+import { createClient } from '../../support/database.ts';
+import {
+  deploy,
+  insertJobs,
+  markRunning,
+  memoryQueues,
+  openEngine,
+  shiftClock,
+  statuses,
+} from '../../support/runtime-engine.ts';
 
 const engine = await openEngine();
 const { pool, db, log } = engine;
@@ -51,6 +61,29 @@ describe('CLM-03', () => {
     expect([early.claimed, released, shown, late.sent]).toEqual([0, 25, { pending: 25 }, 25]);
     expect(queues.sent.map(({ body }) => decodeMessage(body)?.jobId)).toEqual(ids);
     expect(await attempts()).toEqual([{ attempts: 0, losses: 0 }]);
+  });
+
+  it('a dispatch stays open while a transaction has locked one of its jobs, and the others are released', async () => {
+    const ids = await insertJobs(pool, 'mail', 3);
+    await claim(db, 10);
+    await insertJobs(pool, 'mail', 2);
+    await claim(db, 10);
+    await shiftClock(pool, 61);
+    const holder = await createClient(engine.test.url);
+    await holder.query('begin');
+    await holder.query('update millrace.jobs set priority = 1 where id = any($1)', [ids.slice(0, 2)]);
+
+    const first = await releaseUnconfirmed(db, 60);
+    const second = await releaseUnconfirmed(db, 60);
+    const open = await pool.query('select claim_no from millrace.dispatches where released_at is null');
+    await holder.query('rollback');
+    await markRunning(pool, [ids[0]!]);
+    const third = await releaseUnconfirmed(db, 60);
+    const left = await pool.query('select claim_no from millrace.dispatches where released_at is null');
+
+    expect([first, second, third]).toEqual([3, 0, 1]);
+    expect([open.rowCount, left.rowCount]).toEqual([1, 0]);
+    expect(await statuses(pool)).toEqual({ running: 1, pending: 4 });
   });
 
   it('messages that a dispatcher sent before it died are stale, and are sent again under a higher claim', async () => {

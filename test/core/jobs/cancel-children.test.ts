@@ -67,6 +67,36 @@ describe('a request to cancel', () => {
     for (const id of children) expect(await engine.state(id)).toMatchObject({ status: 'cancelled' });
   });
 
+  it.each([
+    ['cancels one of them', (ids: string[]) => [`select millrace.cancel(${ids[0]})`]],
+    ['cancels them in another order', (ids: string[]) => [2, 0].map((n) => `select millrace.cancel(${ids[n]})`)],
+    ['withdraws an earlier request', () => ['delete from millrace.cancel_requests']],
+  ])('never waits for a transaction that %s', async (_what, statements) => {
+    const { children, waiting } = await fanOut(engine, 4);
+    await engine.dispatch();
+    await engine.sql(
+      `update millrace.jobs_live set status = 'pending', claim_no = null, lease_expires_at = null where id = $1`,
+      [children[3]],
+    );
+    await cancel(engine.db, children[1]!);
+    const other = await createClient(engine.database.url);
+    await other.query('begin');
+    for (const statement of statements(children)) await other.query(statement);
+    const lines: string[] = [];
+
+    await cancel(engine.db, waiting);
+    await look(engine, lines);
+    const during = await engine.state(children[3]!);
+    await other.query('rollback');
+    await look(engine, lines);
+
+    expect(lines).toEqual([]);
+    expect(during).toMatchObject({ status: 'cancelled' });
+    const requests = await engine.sql<{ job_id: string }>('select job_id::text from millrace.cancel_requests');
+    expect(requests.map(({ job_id }) => job_id).toSorted()).toEqual(children.slice(0, 3).toSorted());
+    expect(await engine.sql('select from millrace.job_joins where ended_at is null')).toEqual([]);
+  });
+
   it('a parent that is not retained any longer cancels its children', async () => {
     const { parent, children } = await fanOut(engine, 1);
     await engine.sql('delete from millrace.jobs_finished');

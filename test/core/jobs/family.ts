@@ -36,6 +36,6 @@ export async function fanOut(
 }
 
 /** Looks at the joins as a round of a dispatcher does; returns how many jobs became due. */
-export function look({ db }: Engine): Promise<number> {
-  return advanceJoins({ db, log: openLog(() => undefined), time: stillTime() }, { position: '0' });
+export function look({ db }: Engine, lines: string[] = []): Promise<number> {
+  return advanceJoins({ db, log: openLog((line) => lines.push(line)), time: stillTime() }, { position: '0' });
 }

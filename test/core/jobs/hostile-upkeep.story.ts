@@ -5,11 +5,14 @@ import { insertJobs } from '../../../core/enqueue/insert-jobs.ts';
 import { carryMissing } from '../../../core/jobs/carry.ts';
 import { deleteJob } from '../../../core/jobs/delete.ts';
 import { dieUnhandled } from '../../../core/jobs/die-unhandled.ts';
+import { skipLate } from '../../../core/jobs/skip-late.ts';
+import { openLog } from '../../../core/log.ts';
 import { readEpoch } from '../../../core/postgres/epoch.ts';
 import { advance } from '../../../core/postgres/step.ts';
 import { upkeepSteps } from '../../../core/upkeep/upkeep.ts';
-import { type Costs, openWatched, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
+import { type Costs, openWatched, plansOf, stopAutovacuum, type WatchedSession } from '../../support/plans.ts';
 import { deploy, openEngine } from '../../support/runtime-engine.ts';
+import { stillTime } from '../../support/still-time.ts';
 import { countInto, DUE, fill, findWorse, momentsOf } from './moments.ts';
 
 const engine = await openEngine();
@@ -31,6 +34,16 @@ const FILL_DEAD = `
   insert into millrace.job_attempts (job_id, attempt, outcome, finished_at)
     select id, 1, 'dead_letter', now() - interval '9 days' from dead`;
 const FIND_DEAD = `select id::text from millrace.jobs_live where status = 'dead_letter' order by id limit $1`;
+
+const LATE_COLUMNS = `insert into millrace.jobs_live (job_type, max_attempts, start_by`;
+const LATE = `
+  insert into millrace.jobs (job_type, payload)
+    select 'other', jsonb_build_object('text', repeat('a', 300)) from generate_series(1, 40000);
+  ${LATE_COLUMNS}) select 'late', 5, now() - interval '1 hour' from generate_series(1, 20000)`;
+const IN_FLIGHT = `${LATE_COLUMNS}, status, claim_no, lease_expires_at)
+  select 'mail', 5, now() - interval '1 hour', 'dispatched', 1, now() + interval '1 hour'
+    from generate_series(1, 3000)`;
+const TRIED = `${LATE_COLUMNS}, attempts) select 'mail', 5, now() - interval '1 hour', 1 from generate_series(1, 3000)`;
 
 /** Returns what each statement reads for a job of its batch, among many others. */
 async function measure(session: WatchedSession): Promise<Record<string, Costs>> {
@@ -108,5 +121,26 @@ describe.each(Object.entries(momentsOf(engine)))('with statistics that %s', (_mo
 
     const worse = findWorse(friendly, costs, MOST_FILTERED_ROWS);
     expect(worse, JSON.stringify({ friendly, costs })).toEqual([]);
+  });
+});
+
+describe.each([
+  ['were never taken', `delete from pg_statistic where starelid = 'millrace.jobs_live'::regclass`],
+  ['were taken while late jobs were in flight', IN_FLIGHT],
+  ['were taken while late jobs had been tried', TRIED],
+])('with statistics that %s', (_moment, jobs) => {
+  it('late jobs are read in the order of their times, without a sort of all of them', async () => {
+    await pool.query('truncate millrace.jobs_live');
+    await pool.query(jobs);
+    await pool.query('vacuum analyze millrace.jobs_live');
+    await pool.query(LATE);
+    let calls = 0;
+    const time = { ...stillTime(), now: () => (calls++ < 2 ? 0 : 1000) };
+    const log = openLog(() => undefined);
+
+    const plans = await plansOf(test, (session) => skipLate({ db: session, log, time }));
+
+    expect(plans.join('\n')).toContain('jobs_live_start_by');
+    expect(plans.filter((plan) => plan.includes('Sort Key: j.start_by'))).toEqual([]);
   });
 });

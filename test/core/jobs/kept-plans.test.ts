@@ -44,6 +44,20 @@ const settled = (outcome: Outcome) => async () => {
   return () => settle(session.db, [{ jobId, claimNo: '1', outcome }], { requestId: 'r' });
 };
 
+const JOB = '{"job_type":"mail"}';
+const FAN_OUT = `"jobs":[${JOB}],"then":${JOB},"past_dead":false`;
+const successWith = (group: string, jobs: number): Outcome => ({
+  kind: 'succeeded',
+  result: null,
+  enqueued: { groups: [group], jobs, delaySeconds: 1 },
+});
+const advance = async ({ db: of }: WatchedSession) => {
+  const { rows } = await pool.query(
+    `select coalesce(max(job_id), 0) as id from millrace.job_joins where ended_at is null`,
+  );
+  return of.query('select millrace.advance_join($1)', [rows[0].id]);
+};
+
 /** The start of a dispatched job, which has these values in these further columns. */
 const startOf = (columns: string, values: string) => async () => {
   const lease = `now() + interval '1 hour'`;
@@ -100,6 +114,23 @@ const CALLS: Record<string, () => Promise<() => Promise<unknown>>> = {
   'the end of a failure': settled({ kind: 'failed', error: ERROR, delaySeconds: 86_400 }),
   'the end of a job that dies': settled({ kind: 'dead_letter', error: ERROR }),
   'the end of a skipped job': settled({ kind: 'skipped', error: ERROR }),
+  'a success with a follow-up': settled(successWith(`"jobs":[${JOB}]`, 1)),
+  'a success with a child': settled(successWith(FAN_OUT, 2)),
+  'a success without children': settled(successWith(FAN_OUT.replace(JOB, ''), 1)),
+  'a look at a job that waits for a child': async () => {
+    await (await settled(successWith(FAN_OUT, 2))())();
+    return () => advance(session);
+  },
+  'the end of a wait for children': async () => {
+    await (await settled(successWith(FAN_OUT.replace(JOB, ''), 1))())();
+    return () => advance(session);
+  },
+  'a cancel of children': async () => {
+    await pool.query('delete from millrace.job_joins');
+    await (await settled(successWith(FAN_OUT, 2))())();
+    await pool.query('select millrace.cancel(parent_id) from millrace.job_joins where ended_at is null');
+    return () => advance(session);
+  },
 };
 
 beforeAll(async () => {

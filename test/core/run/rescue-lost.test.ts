@@ -168,3 +168,24 @@ it('logs every rescued attempt with its number, its request and the next due tim
   expect(told[0]?.message).toContain(`the process of request ${requests[0]?.request_id} did not report back`);
   expect(told.flatMap(faultsOf)).toEqual([]);
 });
+
+it.each([
+  ['updates their priority', 'update millrace.jobs set priority = 1 where job_type = $1'],
+  ['locks them', 'select from millrace.jobs_live where job_type = $1 for update'],
+  ['shares a lock on them', 'select from millrace.jobs_live where job_type = $1 for share'],
+])('rescues a job behind a thousand lost ones whose rows a transaction keeps that %s', async (_what, statement) => {
+  const [id] = await crashed(1);
+  await engine.sql(`
+    insert into millrace.jobs_live (job_type, status, attempts, max_attempts, claim_no, started_at, lease_expires_at)
+      select 'archive', 'running', 1, 5, 1, millrace.clock(), millrace.clock() from generate_series(1, 1000)`);
+  const other = await createClient(engine.database.url);
+  await other.query('begin');
+  await other.query(statement, ['archive']);
+
+  const during = await engine.rescue();
+  await other.query('rollback');
+  const after = await engine.rescue();
+
+  expect([during.attempts, after.attempts]).toEqual([1, 1000]);
+  expect(await engine.state(id!)).toMatchObject({ status: 'failed' });
+});
