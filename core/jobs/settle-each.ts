@@ -1,15 +1,20 @@
 import { describeFailure, messageOf } from '../failure.ts';
 import { jobsFields, type Log, processLog } from '../log.ts';
 import type { Outcome, Settled, Settlement } from '../outcome.ts';
-import { errorCode, isStatementError } from '../postgres/statement-errors.ts';
+import { errorCode, isLockTimeout, isStatementError } from '../postgres/statement-errors.ts';
 
 export interface SettleOptions {
   /** Settles only attempts of this Lambda request; null for a rescue. */
   readonly requestId: string | null;
   /** Receives one event for all outcomes that the database refused. Default: the log of the process. */
   readonly log?: Log;
-  /** Called with the error of every outcome that the database refused. */
-  readonly onRefused?: (error: unknown) => void;
+  /** Called with the error of every outcome that the database refused, and the id of its job if it was tried alone. */
+  readonly onRefused?: (error: unknown, jobId?: string) => void;
+}
+
+/** How many more waits for locks a call has time for. */
+export interface LockWaits {
+  left: number;
 }
 
 /** A job whose outcome the database refused, and the error. */
@@ -26,18 +31,22 @@ type Settle = (settlement: Settlement) => Promise<Settled[]>;
  */
 export async function settleEach(
   settlements: readonly Settlement[],
-  options: SettleOptions,
+  options: SettleOptions & { readonly waits?: LockWaits },
   settle: Settle,
 ): Promise<Settled[]> {
-  const { log = processLog } = options;
+  const { log = processLog, waits } = options;
   const done: Settled[] = [];
   const refusals: Refusal[] = [];
   const onRefused = (jobId: string, error: unknown) => {
     refusals.push({ jobId, error });
-    options.onRefused?.(error);
+    if (waits && isLockTimeout(error)) waits.left -= 1;
+    options.onRefused?.(error, jobId);
   };
   try {
-    for (const one of settlements) done.push(...(await settleOne(one, settle, onRefused)));
+    for (const one of settlements) {
+      if (waits && waits.left <= 0) break;
+      done.push(...(await settleOne(one, settle, onRefused)));
+    }
   } finally {
     const [first] = refusals;
     if (first) {
@@ -87,8 +96,14 @@ function plain(outcome: Outcome, refusal: unknown): Outcome {
   if (outcome.kind !== 'succeeded') {
     return { ...outcome, error: { ...outcome.error, message: 'the error could not be stored', stack: null } };
   }
-  if (outcome.enqueued === undefined) return { kind: 'succeeded', result: null };
-  const error = new Error(`the jobs of this success could not be enqueued: ${messageOf(refusal)}`);
+  return outcome.enqueued === undefined ? { kind: 'succeeded', result: null } : enqueueRefused(outcome, refusal);
+}
+
+/** Returns the failure of a success whose jobs the database refused; any other outcome as it is. */
+export function enqueueRefused(outcome: Outcome, refusal: unknown): Outcome {
+  if (outcome.kind !== 'succeeded' || outcome.enqueued === undefined) return outcome;
+  const reason = isLockTimeout(refusal) ? 'another transaction keeps a lock on their unique_key' : messageOf(refusal);
+  const error = new Error(`the jobs of this success could not be enqueued: ${reason}`);
   const { delaySeconds } = outcome.enqueued;
   return { kind: 'failed', error: { ...describeFailure(error), name: 'EnqueueRefused', stack: null }, delaySeconds };
 }

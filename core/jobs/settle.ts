@@ -1,7 +1,7 @@
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { isStatementError } from '../postgres/statement-errors.ts';
-import { type SettleOptions, settleEach } from './settle-each.ts';
+import { isLockTimeout, isStatementError } from '../postgres/statement-errors.ts';
+import { type LockWaits, type SettleOptions, settleEach } from './settle-each.ts';
 
 // The usual batch, in which every attempt succeeded. migrations/0009_endings.sql defines how a job ends and how it
 // dies.
@@ -36,10 +36,18 @@ const TEXT_OF_A_JOB = 1_000;
  * last attempt, without its last log lines. Ten thousand jobs take a second on two cores.
  */
 const LARGE_MS = 7_000;
+/** Longest wait for a lock, such as on a unique key of a job that an attempt enqueues, in milliseconds. */
+const LOCK_MS = 200;
+/**
+ * Waits for locks after which one call settles no more attempts that enqueue jobs. An application can keep a unique key
+ * for minutes, and the outcomes of other jobs of the batch must not wait for it.
+ */
+const MOST_LOCK_WAITS = 3;
 
 /**
  * Ends attempts; no other function does. Settles all attempts in one statement, or row by row when one row makes the
  * statement fail; attempts that enqueued jobs have statements of their own. Returns results in the order of the input.
+ * The caller tries attempts that remain without a result again, first those that `onRefused` was not called for.
  */
 export async function settle(
   db: Database,
@@ -47,9 +55,11 @@ export async function settle(
   options: SettleOptions,
 ): Promise<Settled[]> {
   const done: Settled[] = [];
+  const waits: LockWaits = { left: MOST_LOCK_WAITS };
   for (const part of partsOf(settlements)) {
+    if (waits.left <= 0) break;
     try {
-      done.push(...(await settlePart(db, part, options)));
+      done.push(...(await settlePart(db, part, { ...options, ...(part.some(jobsOf) && { waits }) })));
     } catch (error) {
       if (done.length === 0) throw error;
       // The caller must learn what is stored; it settles the others again.
@@ -85,9 +95,14 @@ function jobsOf({ outcome }: Settlement): number {
   return Math.max(jobs, groups.reduce((sum, { length }) => sum + length, 0) / TEXT_OF_A_JOB);
 }
 
-function settlePart(db: Database, settlements: readonly Settlement[], options: SettleOptions): Promise<Settled[]> {
+interface PartOptions extends SettleOptions {
+  readonly waits?: LockWaits;
+}
+
+function settlePart(db: Database, settlements: readonly Settlement[], options: PartOptions): Promise<Settled[]> {
   return settleAll(db, settlements, options).catch((error: unknown) => {
     if (!isStatementError(error)) throw error;
+    if (options.waits && isLockTimeout(error)) options.waits.left -= 1;
     return settleEach(settlements, options, (one) => settleAll(db, [one], options));
   });
 }
@@ -118,7 +133,7 @@ async function settleAll(
   ];
   if (enqueued.length === 0) return (await db.query<Settled>(SETTLE_ATTEMPTS, values)).rows;
   const isLarge = settlements.reduce((sum, one) => sum + jobsOf(one), 0) > MOST_ENQUEUED;
-  const using = isLarge ? db.limited({ statementMs: LARGE_MS }) : db;
+  const using = db.limited({ lockMs: LOCK_MS, ...(isLarge && { statementMs: LARGE_MS }) });
   return (await using.query<Settled>(SETTLE_WITH_JOBS, [...values, `[${enqueued.join()}]`])).rows;
 }
 

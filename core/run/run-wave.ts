@@ -93,8 +93,11 @@ async function settleWhileRunning(deps: BatchDeps, run: WaveRun, { open, decided
     const group = ended(open);
     if (group.length > 0) {
       await decided;
-      const left = new Set(await settleOnce(deps, run, group));
-      for (const one of group) if (!left.has(one)) open.delete(one.delivery);
+      const left = await settleOnce(deps, run, group);
+      const jobs = left.map(({ delivery }) => [delivery, open.get(delivery) as OpenJob] as const);
+      for (const { delivery } of group) open.delete(delivery);
+      // What could not be settled comes last, so that it does not keep the others from their turn.
+      for (const [delivery, job] of jobs) open.set(delivery, job);
     }
     await storeReports(deps, run, open);
     pause = Math.max(0, SETTLE_EVERY_MS - (time.now() - begun));

@@ -1,10 +1,11 @@
 import { messageOf } from '../failure.ts';
 import type { JobStatus } from '../job.ts';
 import { settle } from '../jobs/settle.ts';
+import { enqueueRefused } from '../jobs/settle-each.ts';
 import { jobsFields, type LogFields } from '../log.ts';
 import type { Settled, Settlement } from '../outcome.ts';
 import type { Database } from '../postgres/database.ts';
-import { errorCode } from '../postgres/statement-errors.ts';
+import { errorCode, isLockTimeout } from '../postgres/statement-errors.ts';
 import { retryUntilDone } from '../time.ts';
 import { type BatchDeps, bounce, type Disposal, type Invocation } from './batch.ts';
 import { deliveryFields, logOutcome, type SettledRun } from './log-fields.ts';
@@ -21,7 +22,8 @@ interface Batch {
 
 /**
  * Stores the outcomes, and retries while the invocation has time: a short outage of the database or a locked row must
- * not cost an attempt.
+ * not cost an attempt. At the end, a success whose jobs have a unique key that another transaction keeps has failed for
+ * that reason; otherwise it would be rescued, as if it had ended its process.
  */
 export async function settleBatch(
   deps: BatchDeps,
@@ -39,6 +41,13 @@ export async function settleBatch(
     open = await settleOnce(deps, { invocation, disposal, onRefused }, open);
     return open.length === 0;
   });
+  if (isLockTimeout(refusal)) {
+    const ends = open.map((one) => ({
+      ...one,
+      result: { ...one.result, outcome: enqueueRefused(one.result.outcome, refusal) },
+    }));
+    open = await settleOnce(deps, { invocation, disposal, onRefused }, ends);
+  }
   // Rescue ends them when their lease expires, like the attempts of a crashed process.
   for (const { delivery } of open) disposal.failed.add(delivery.messageId);
   if (open.length > 0) deps.log.error('settle_given_up', givenUpFields(open, refusal));
@@ -64,16 +73,23 @@ export async function settleOnce(
   });
 }
 
-/** Settles attempts, and returns those that still run under this claim because their row was locked. */
+/**
+ * Settles attempts, and returns those that still run under this claim because their row was locked. Those that were
+ * tried alone come last: the next try has time for only a few of them.
+ */
 async function settleOpen(
   deps: BatchDeps,
   { invocation, disposal, onRefused }: Batch,
   ended: readonly SettledRun[],
 ): Promise<readonly SettledRun[]> {
   const requestId = invocation.awsRequestId;
+  const tried = new Set<string | undefined>();
   const settled = await settle(deps.db, ended.map(toSettlement), {
     ...{ requestId, log: deps.log },
-    ...(onRefused && { onRefused }),
+    onRefused: (error, jobId) => {
+      tried.add(jobId);
+      onRefused?.(error);
+    },
   });
   const unchanged: SettledRun[] = [];
   ended.forEach((one, index) => {
@@ -88,7 +104,7 @@ async function settleOpen(
     unchanged.map(({ delivery }) => delivery.message),
   );
   const byJob = new Map(states.map((state) => [state.jobId, state]));
-  return unchanged.filter((one) => {
+  const open = unchanged.filter((one) => {
     const state = byJob.get(one.delivery.message.jobId);
     if (state?.ours && state.status === 'running' && state.requestId === requestId) return true;
     // An earlier settle was stored, or rescue ended the attempt: the row is authoritative.
@@ -101,6 +117,8 @@ async function settleOpen(
     });
     return false;
   });
+  const wasTried = ({ delivery }: SettledRun) => Number(tried.has(delivery.message.jobId));
+  return open.toSorted((a, b) => wasTried(a) - wasTried(b));
 }
 
 /** Returns why an outcome was not stored: the row is no longer that of this attempt. */

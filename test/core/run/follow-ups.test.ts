@@ -85,13 +85,13 @@ describe('a job that an attempt enqueues', () => {
     engine.work = (context) => context.enqueue(sendMail, { to: context.jobId });
     let lost = false;
     const query: typeof engine.db.query = async (text, values) => {
-      const answer = await engine.db.query(text as string, values);
+      const answer = await engine.db.query(text, values);
       if (!text.includes('enqueue_follow_ups') || lost) return answer as never;
       lost = true;
       throw Object.assign(new Error('connection lost'), { code: '08006' });
     };
 
-    await engine.run(records, { deps: { db: { ...engine.db, query } } });
+    await engine.run(records, { deps: { db: { ...engine.db, limited: () => ({ query }) } } });
 
     expect(lost).toBe(true);
     expect((await mails()).map(({ to }) => to).toSorted()).toEqual(engine.runs.toSorted());
