@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeMessage } from '../../../core/aws/message.ts';
 import { applyCancelRequests, cancel } from '../../../core/jobs/cancel.ts';
+import { deleteJob } from '../../../core/jobs/delete.ts';
 import { createClient } from '../../support/database.ts';
 import { openDatabaseEngine } from '../../support/database-engine.ts';
 import { fanOut, look } from './family.ts';
@@ -114,4 +115,20 @@ describe('a request to cancel', () => {
 
     expect(await cancel(engine.db, parent)).toBe('finished');
   });
+});
+
+it.each([
+  ['deleted', (id: string) => deleteJob(engine.db, id)],
+  ['skipped', (id: string) => engine.sql('select millrace.finish_late(array[$1::bigint])', [id])],
+  ['removed by hand', (id: string) => engine.sql('delete from millrace.jobs_live where id = $1', [id])],
+])('a waiting job that was %s does not count as due when its children have ended', async (_how, end) => {
+  const { children, waiting } = await fanOut(engine, 1);
+  await end(waiting);
+  await cancel(engine.db, children[0]!);
+  const lines: string[] = [];
+
+  expect(await look(engine, lines)).toBe(0);
+
+  expect(lines).toEqual([]);
+  expect(await engine.sql('select from millrace.job_joins where ended_at is null')).toEqual([]);
 });

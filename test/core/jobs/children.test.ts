@@ -128,22 +128,6 @@ describe('a job that waits for children', () => {
     expect(join).toEqual({ finished: 1_499 });
   });
 
-  it.each([
-    ['deleted', (id: string) => deleteJob(engine.db, id)],
-    ['skipped', (id: string) => engine.sql('select millrace.finish_late(array[$1::bigint])', [id])],
-    ['removed by hand', (id: string) => engine.sql('delete from millrace.jobs_live where id = $1', [id])],
-  ])('does not count as due after it was %s', async (_how, end) => {
-    const { waiting } = await fanOut(engine, 1);
-    await end(waiting);
-    await runDue();
-    const lines: string[] = [];
-
-    expect(await look(engine, lines)).toBe(0);
-
-    expect(lines).toEqual([]);
-    expect(await engine.sql('select from millrace.job_joins where ended_at is null')).toEqual([]);
-  });
-
   it('says how many children it waits for', async () => {
     const { children, waiting } = await fanOut(engine, 3);
     await engine.sql(`select millrace.finish_cancelled(array[$1::bigint], 'x')`, [children[0]]);
