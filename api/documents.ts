@@ -11,7 +11,8 @@ const HandlerNumbers = z.object({
 });
 
 const count = z.number().int();
-const Counts = z.object({ pending: count, dispatched: count, running: count, failed: count, dead_letter: count });
+const LiveCounts = z.object({ pending: count, dispatched: count, running: count, failed: count, dead_letter: count });
+const Counts = z.object({ ...LiveCounts.shape, succeeded: count, skipped: count, cancelled: count });
 const Events = z.record(z.string(), z.number().int());
 
 export const StatsDocument = z
@@ -21,8 +22,8 @@ export const StatsDocument = z
       .datetime()
       .nullable()
       .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
-    by_status: Counts.meta({ description: 'Unfinished jobs. `throughput` counts the finished ones.' }),
-    by_job_type: z.record(z.string(), Counts),
+    by_status: Counts.meta({ description: 'Unfinished jobs, and all jobs that ever finished, deleted ones included.' }),
+    by_job_type: z.record(z.string(), Counts).meta({ description: 'The same for each job type.' }),
     oldest_due_seconds: z
       .number()
       .nullable()
@@ -163,7 +164,7 @@ export const Handler = z
     deployed_at: z.iso.datetime(),
     held_until: z.iso.datetime().nullable(),
     hold_reason: z.string().nullable(),
-    jobs: Counts.nullable().meta({ description: 'Unfinished jobs of the handler; null before the first count.' }),
+    jobs: LiveCounts.nullable().meta({ description: 'Unfinished jobs of the handler; null before the first count.' }),
     counted_at: z.iso
       .datetime()
       .nullable()

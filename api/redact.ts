@@ -62,7 +62,8 @@ export const FIELDS = {
 
 /** Fields whose members are values instead of fields of this table. They are sent or omitted as a whole. */
 export const WHOLE: ReadonlySet<string> = new Set([
-  ...['payload', 'result', 'progress', 'details', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour', 'filter'],
+  ...['payload', 'result', 'progress', 'details', 'filter'],
+  ...['by_status', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour'],
 ]);
 
 /** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */

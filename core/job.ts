@@ -26,8 +26,11 @@ export const LIVE_STATUSES = [
   'dead_letter',
 ] as const satisfies JobStatus[];
 
+/** The statuses of finished jobs. The event of the same name counts the jobs that reach one. */
+export const FINISHED_STATUSES = ['succeeded', 'skipped', 'cancelled'] as const satisfies JobStatus[];
+
 /** All statuses, in the order of a job's life. */
-export const STATUSES = [...LIVE_STATUSES, 'succeeded', 'skipped', 'cancelled'] as const satisfies JobStatus[];
+export const STATUSES = [...LIVE_STATUSES, ...FINISHED_STATUSES] as const satisfies JobStatus[];
 
 /** The largest id of a job or of any other row: the largest bigint of Postgres. */
 export const LARGEST_ID = 2n ** 63n - 1n;

@@ -1,4 +1,4 @@
-import { LIVE_STATUSES } from '../../core/job.ts';
+import { STATUSES } from '../../core/job.ts';
 import { renderMetrics } from '../../core/numbers/prometheus.ts';
 import { type HandlerNumbers, readHandlerNumbers } from '../../core/numbers/read-metrics.ts';
 import { readStats, type Stats } from '../../core/numbers/stats.ts';
@@ -17,14 +17,15 @@ export const getStats = defineRoute({
 });
 
 function statsDocument(stats: Stats, handlers: readonly HandlerNumbers[]) {
-  const { asOf, countedAt, jobs, oldestDue, throughput, dispatcherLastRoundAt } = stats;
+  const { asOf, countedAt, oldestDue, throughput, dispatcherLastRoundAt } = stats;
+  const jobs = [...stats.jobs, ...stats.finished];
   const types = Map.groupBy(jobs, ({ jobType }) => jobType);
   const seconds = oldestDue.map((one) => one.seconds);
   return {
     as_of: asOf,
     counted_at: countedAt,
-    by_status: countLive(jobs),
-    by_job_type: Object.fromEntries([...types].map(([jobType, some]) => [jobType, countLive(some)])),
+    by_status: countByStatus(jobs),
+    by_job_type: Object.fromEntries([...types].map(([jobType, some]) => [jobType, countByStatus(some)])),
     oldest_due_seconds: seconds.length === 0 ? null : Math.max(...seconds),
     oldest_due: Object.fromEntries(oldestDue.map((one) => [one.jobType, one.seconds])),
     throughput: {
@@ -36,10 +37,10 @@ function statsDocument(stats: Stats, handlers: readonly HandlerNumbers[]) {
   };
 }
 
-function countLive(jobs: Stats['jobs']): Record<string, number> {
+function countByStatus(jobs: Stats['jobs']): Record<string, number> {
   const of = (wanted: string) =>
     jobs.filter(({ status }) => status === wanted).reduce((sum, { count }) => sum + count, 0);
-  return Object.fromEntries(LIVE_STATUSES.map((status) => [status, of(status)]));
+  return Object.fromEntries(STATUSES.map((status) => [status, of(status)]));
 }
 
 export const getMetrics = defineRoute({

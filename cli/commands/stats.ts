@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { DISPATCHER_SILENT_SECONDS } from '../../core/handler/timing.ts';
-import { LIVE_STATUSES } from '../../core/job.ts';
+import { FINISHED_STATUSES, LIVE_STATUSES, STATUSES } from '../../core/job.ts';
 import type { Stats } from '../../core/numbers/stats.ts';
 import type { Overview } from '../backend/backend.ts';
 import { withBackend } from '../backend/open.ts';
@@ -25,15 +25,15 @@ export function addStats(program: Command): void {
     );
 }
 
-function countOf({ jobs }: Stats, status: string): number {
-  return jobs.filter((one) => one.status === status).reduce((sum, { count }) => sum + count, 0);
+function countOf({ jobs, finished }: Stats, status: string): number {
+  return [...jobs, ...finished].filter((one) => one.status === status).reduce((sum, { count }) => sum + count, 0);
 }
 
 function documentOf({ stats, handlers, redrives }: Overview) {
   return {
     as_of: stats.asOf,
     counted_at: stats.countedAt,
-    jobs: Object.fromEntries(LIVE_STATUSES.map((status) => [status, countOf(stats, status)])),
+    jobs: Object.fromEntries(STATUSES.map((status) => [status, countOf(stats, status)])),
     oldest_due: stats.oldestDue.map(snakeCase),
     throughput: stats.throughput.map(({ event, last5Minutes, lastHour }) => ({
       ...{ event, last_5_minutes: last5Minutes, last_hour: lastHour },
@@ -50,6 +50,7 @@ function show({ stats, handlers, redrives }: Overview): void {
   printPairs([
     ...LIVE_STATUSES.map((status) => [status, countOf(stats, status)] as const),
     ['counted', countedAt],
+    ['finished', FINISHED_STATUSES.map((status) => `${countOf(stats, status)} ${status}`).join(', ')],
     ...oldestDue.map(({ jobType, seconds }) => ['oldest due', `${jobType}, for ${Math.round(seconds)} s`] as const),
     ...throughput.map(({ event, last5Minutes, lastHour }) => {
       return [event, `${last5Minutes} in 5 minutes, ${lastHour} in an hour`] as const;

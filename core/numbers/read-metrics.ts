@@ -62,7 +62,7 @@ export interface HandlerNumbers {
 }
 
 export interface MetricRows {
-  readonly events: readonly { event: string; job_type: string; status: string; value: number }[];
+  readonly events: readonly EventCount[];
   readonly timings: readonly TimingRow[];
   /** `lastRoundAt` is in seconds since 1970; null before the first round. */
   readonly dispatcher: { buckets: readonly number[]; seconds: number; failed: number; lastRoundAt: number | null };
@@ -79,9 +79,22 @@ export async function readHandlerNumbers(db: Queryable): Promise<HandlerNumbers[
   return rows;
 }
 
+export interface EventCount {
+  readonly event: string;
+  readonly job_type: string;
+  readonly status: string;
+  readonly value: number;
+}
+
+/** Returns how often each event has happened since the first migration. */
+export async function readEvents(db: Queryable): Promise<EventCount[]> {
+  const { rows } = await db.query<EventCount>(READ_EVENTS);
+  return rows;
+}
+
 /** Returns all metrics of `/metrics` except the numbers of unfinished jobs. */
 export async function readMetrics(db: Queryable): Promise<MetricRows> {
-  const { rows: events } = await db.query<MetricRows['events'][number]>(READ_EVENTS);
+  const events = await readEvents(db);
   const { rows: timings } = await db.query<TimingRow>(READ_TIMINGS);
   const { rows: dispatcher } = await db.query<MetricRows['dispatcher']>(READ_DISPATCHER);
   const { rows: dispatches } = await db.query<MetricRows['dispatches'][number]>(READ_DISPATCH_TOTALS);

@@ -1,8 +1,9 @@
-import type { JobStatus } from '../job.ts';
+import { FINISHED_STATUSES, type JobStatus } from '../job.ts';
 import type { Queryable } from '../postgres/database.ts';
 import { MOST_UNHANDLED, OTHERS, readTypeCounts, type TypeCount } from './live-counts.ts';
+import { type EventCount, readEvents } from './read-metrics.ts';
 
-/** The number of unfinished jobs of one status and type. */
+/** The number of jobs of one status and type. */
 export interface JobCount {
   readonly status: JobStatus;
   readonly jobType: string;
@@ -25,7 +26,10 @@ export interface Throughput {
 export interface Stats {
   /** Time of the database's clock. */
   readonly asOf: Date;
+  /** The unfinished jobs. */
   readonly jobs: readonly JobCount[];
+  /** All jobs that have finished since the first migration, deleted ones included. */
+  readonly finished: readonly JobCount[];
   /** Time of the count: now or, with many jobs, within the last minutes. Null before the first count. */
   readonly countedAt: Date | null;
   /** The job types that have a due job. */
@@ -97,6 +101,7 @@ export async function readStats(db: Queryable): Promise<Stats> {
   return {
     asOf: rounds[0]?.asOf ?? new Date(0),
     jobs: addUp(counts, nameOf),
+    finished: finishedOf(await readEvents(db)),
     countedAt,
     oldestDue: oldestOf(oldestDue, nameOf),
     throughput,
@@ -126,6 +131,21 @@ function addUp(counts: readonly TypeCount[], nameOf: (one: OfJobType) => string)
     sums.set(name, { status, jobType, count: count + (sums.get(name)?.count ?? 0) });
   }
   return [...sums.values()];
+}
+
+/** Adds up the events that finish a job, by status and type. */
+function finishedOf(events: readonly EventCount[]): JobCount[] {
+  return FINISHED_STATUSES.flatMap((status) => {
+    const types = Map.groupBy(
+      events.filter(({ event }) => event === status),
+      (one) => one.job_type,
+    );
+    return [...types].map(([jobType, some]) => ({
+      status,
+      jobType,
+      count: some.reduce((sum, { value }) => sum + value, 0),
+    }));
+  });
 }
 
 function oldestOf(all: readonly OldestDue[], nameOf: (one: OfJobType) => string): OldestDue[] {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../api/app.ts';
 import { stepRedrive } from '../../core/dead-letters/redrive-operation.ts';
+import { STATUSES } from '../../core/job.ts';
 import { askApp, openApi } from './world.ts';
 
 const { ask, pool, db, deps } = await openApi();
@@ -158,15 +159,19 @@ describe('the numbers of the API', () => {
   it('count the jobs by status and job type', async () => {
     await bury('mail', 'Error: a', 2);
     await pool.query(`insert into millrace.jobs (job_type, run_at) values ('any', now() - interval '1 minute')`);
+    const before = await ask('/admin/jobs/stats');
+    await pool.query(`select millrace.cancel(id) from millrace.enqueue('any', '{}')`);
 
     const { status, body } = await ask('/admin/jobs/stats');
 
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      by_status: { pending: 1, dead_letter: 2, running: 0 },
+      by_status: { pending: 1, dead_letter: 2, running: 0, cancelled: before.body.by_status.cancelled + 1 },
       by_job_type: { mail: { dead_letter: 2, pending: 0 }, any: { pending: 1 } },
       throughput: { last_5_minutes: { enqueued: expect.any(Number) }, last_hour: {} },
     });
+    expect(Object.keys(body.by_status)).toEqual(STATUSES);
+    expect(Object.keys(body.by_job_type.mail)).toEqual(STATUSES);
     expect(body.oldest_due_seconds).toBeGreaterThanOrEqual(60);
   });
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { Redrive, StatsDocument } from '../../../api/documents.ts';
 import { type Duration, seconds } from '../../../core/duration.ts';
-import { LIVE_STATUSES } from '../../../core/job.ts';
+import { FINISHED_STATUSES, LIVE_STATUSES } from '../../../core/job.ts';
 import type { Stats } from '../../../core/numbers/stats.ts';
 import { type Backend, MOST_REDRIVES } from '../backend.ts';
 import type { Client } from './client.ts';
@@ -34,12 +34,15 @@ export async function timeOf(client: Client, since: Date | Duration): Promise<Da
 export function toStats(document: z.output<typeof StatsDocument>): Stats {
   const { by_job_type: types, oldest_due: oldest, throughput, counted_at, dispatcher_last_round_at: round } = document;
   const { last_5_minutes: minutes, last_hour: hour } = throughput;
+  const countsOf = (statuses: typeof LIVE_STATUSES | typeof FINISHED_STATUSES) =>
+    Object.entries(types).flatMap(([jobType, counts]) =>
+      statuses.map((status) => ({ jobType, status, count: counts[status] ?? 0 })),
+    );
   return {
     asOf: new Date(document.as_of),
     countedAt: counted_at === null ? null : new Date(counted_at),
-    jobs: Object.entries(types).flatMap(([jobType, counts]) =>
-      LIVE_STATUSES.map((status) => ({ jobType, status, count: counts[status] ?? 0 })),
-    ),
+    jobs: countsOf(LIVE_STATUSES),
+    finished: countsOf(FINISHED_STATUSES),
     oldestDue: Object.entries(oldest).map(([jobType, age]) => ({ jobType, seconds: age })),
     throughput: Object.entries(hour).map(([event, lastHour]) => {
       return { event, last5Minutes: minutes[event] ?? 0, lastHour };
