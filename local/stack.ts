@@ -107,7 +107,7 @@ export async function openStack(options: StackOptions): Promise<Stack> {
   const environment = { ...fixed, ...accessKey(lambdaAccessKeyId) };
   const settings = openSettings({ project, fixed, printLine }, { ...environment, ...ofSamples(smtpUrl) });
   const bundled = await during('importing and bundling the handlers', bundling.first);
-  const api = open.adopt(await startApi({ runner, bundles, environment, startServer }), closeApi);
+  const api = open.adopt(await startApi({ runner, bundles, environment, settings, startServer }), closeApi);
   const handlers = openHandlers({ ...options, bundling, api, runner, sqs, db, settings });
   await during('deploying the handlers', handlers.sync(undefined, bundled.handlers));
   stop.throwIfAborted();

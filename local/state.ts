@@ -38,7 +38,7 @@ export interface DevState {
   readonly mailFolder: string;
   readonly smtpUrl: string;
   readonly filesUrl: string;
-  /** The HTTP API; it requires no credentials on this machine. */
+  /** The HTTP API; it requires no credentials unless MILLRACE_API_AUTH of the project says so. */
   readonly apiUrl: string;
 }
 

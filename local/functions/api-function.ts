@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { SettingError } from '../../core/errors.ts';
 import { functionName, OWN_FUNCTIONS } from '../../core/handler/naming.ts';
 import { ownVersion } from '../../core/own-files.ts';
 import type { Runner } from '../lambda/runner.ts';
@@ -6,6 +7,7 @@ import type { FunctionSpec } from '../lambda/specs.ts';
 import type { StartServer } from '../processes/kept-ports.ts';
 import { STAGE } from '../state.ts';
 import { API_FUNCTION, apiBundle } from './bundling.ts';
+import type { HandlerSettings } from './deploy-handler.ts';
 import { startGateway } from './gateway.ts';
 
 export interface Api {
@@ -21,15 +23,26 @@ export interface ApiOptions {
   readonly bundles: string;
   /** Environment variables of every function. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Reads the variables of the project. */
+  readonly settings: () => Promise<HandlerSettings>;
   readonly startServer: StartServer;
 }
 
-/** Starts the HTTP API: its function, behind a gateway. */
-export async function startApi({ runner, bundles, environment, startServer }: ApiOptions): Promise<Api> {
+const AUTH = 'MILLRACE_API_AUTH';
+
+/**
+ * Starts the HTTP API: its function, behind a gateway.
+ * @throws SettingError if MILLRACE_API_AUTH of the project is neither `none` nor `api-key`
+ */
+export async function startApi(options: ApiOptions): Promise<Api> {
+  const { runner, bundles, environment, settings, startServer } = options;
+  const { variables } = await settings();
+  const auth = variables[AUTH] ?? 'none';
+  if (auth !== 'none' && auth !== 'api-key') throw new SettingError(AUTH, 'none or api-key on this machine', auth);
   const start = (port: number) => startGateway({ port, functionName: API_FUNCTION }, runner);
   const gateway = await startServer('api', start);
   const bundle = apiBundle(bundles);
-  const own = { ...environment, ...apiEnvironment(gateway.url) };
+  const own = { ...environment, ...apiEnvironment(gateway.url, auth) };
   const spec: FunctionSpec = { name: API_FUNCTION, bundle, ...OWN_FUNCTIONS.api, environment: own };
   let deployed = await readFile(bundle, 'utf8');
   runner.addFunction(spec);
@@ -44,10 +57,10 @@ export async function startApi({ runner, bundles, environment, startServer }: Ap
   };
 }
 
-/** The API requires no key: it listens on the loopback address, so only programs on this machine can reach it. */
-function apiEnvironment(url: string): Record<string, string> {
+/** By default the API requires no key: it listens on the loopback address, so only this machine can reach it. */
+function apiEnvironment(url: string, auth: string): Record<string, string> {
   return {
-    MILLRACE_API_AUTH: 'none',
+    [AUTH]: auth,
     MILLRACE_API_URL: url,
     MILLRACE_DISPATCHER_FUNCTION: functionName(STAGE, 'dispatcher'),
     MILLRACE_VERSION: ownVersion(),
