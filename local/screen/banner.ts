@@ -30,7 +30,7 @@ export function banner(stack: Stack, { fastRetries, samples, folder, mailboxStop
     ...(fastRetries ? ['  Retries    every delay is divided by 60 (--fast-retries)'] : []),
     '',
     '  Next, in a second terminal:',
-    ...next(stack, samples).map((line) => `    ${line}`),
+    ...next(stack, samples, folder).map((line) => `    ${line}`),
     '',
     '  Ctrl-C lets running jobs finish, then exits; a second Ctrl-C exits at once.',
     '',
@@ -61,10 +61,13 @@ function handlerLines({ handlers }: Stack, folder: string): string[] {
   ];
 }
 
+/** The folder of the sample handlers. A project can have a handler of the same name in its own folder. */
+const SAMPLES = 'functions/handlers';
+
 /** Returns commands to try. The payload of a sample handler is known. */
-function next({ handlers }: Stack, samples: boolean): string[] {
+function next({ handlers }: Stack, samples: boolean, folder: string): string[] {
   const [first, ...others] = handlers.list().map(({ definition }) => definition.jobType);
-  const sample = [first, ...others].find((jobType) => jobType === 'send_reminder');
+  const sample = [first, ...others].find((jobType) => jobType === 'send_reminder' && folder === SAMPLES);
   const payload = sample ? '{"to": "ada@example.com", "subject": "Hello", "text": "A reminder"}' : '{}';
   return [
     ...(first === undefined ? [] : [`npx millrace enqueue ${sample ?? first} \\`, `  '${payload}'`]),

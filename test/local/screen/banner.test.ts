@@ -38,6 +38,17 @@ it('the banner fits 80 columns, however many handlers and samples there are', ()
   for (const name of names) expect(text).toContain(name);
 });
 
+it.each([
+  ['functions/handlers', '{"to": "ada@example.com"'],
+  ['jobs', `'{}'`],
+])('the banner shows the payload of a sample handler only if it is one: send_reminder in %s', (folder, payload) => {
+  const list = () => [{ definition: { jobType: 'send_reminder', routingKey: '' } }];
+
+  const text = textOf({ handlers: { ...stack.handlers, list } }, { folder });
+
+  expect(text).toContain(`npx millrace enqueue send_reminder \\\n      '${payload.replace(/^'/, '')}`);
+});
+
 const registration = { definition: { jobType: 'send_mail', routingKey: '' } };
 const complaint = 'functions/handlers/x.ts:3: SyntaxError: no';
 
