@@ -24,7 +24,7 @@ import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
 import { prove } from './plan/proofs.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
-import { checkStage, type Settings, splitSettings } from './settings/settings.ts';
+import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
 /** Everything but the stage has a default. */
 export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'stage'>> {
@@ -58,6 +58,7 @@ type CompleteProps = Required<Omit<MillraceProps, 'handlers'>>;
 
 function complete(given: MillraceProps): CompleteProps {
   const props = { ...DEFAULTS, ...given };
+  checkClaims(props);
   const { settings, variables } = splitSettings(props.settings);
   // A setting is more explicit than a variable, which an environment can contain.
   return { ...props, settings, variables: { ...props.variables, ...variables } };

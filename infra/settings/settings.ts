@@ -103,14 +103,22 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
   };
 }
 
-function readClaims(context: Context): Pick<Settings, 'pollInterval' | 'claimLimit'> {
+type Claims = Pick<Settings, 'pollInterval' | 'claimLimit'>;
+
+function readClaims(context: Context): Claims {
   const interval = optional(context, 'pollInterval');
   const limit = optional(context, 'claimLimit');
-  return {
-    pollInterval:
-      interval === undefined ? undefined : checkPollInterval('pollInterval', secondsOfText(interval, 'pollInterval')),
-    claimLimit: limit === undefined ? undefined : whole('claimLimit', number('claimLimit', limit), ...CLAIM_LIMITS),
-  };
+  return checkClaims({
+    pollInterval: interval === undefined ? undefined : secondsOfText(interval, 'pollInterval'),
+    claimLimit: limit === undefined ? undefined : number('claimLimit', limit),
+  });
+}
+
+/** Checks how often the dispatcher claims, and how many jobs. @throws SettingError that names the setting */
+export function checkClaims({ pollInterval, claimLimit }: Claims): Claims {
+  if (pollInterval !== undefined) checkPollInterval('pollInterval', pollInterval);
+  if (claimLimit !== undefined) whole('claimLimit', claimLimit, ...CLAIM_LIMITS);
+  return { pollInterval, claimLimit };
 }
 
 const SETTINGS_EXAMPLE = '{"SMTP_FROM": "jobs@example.com"}';

@@ -14,6 +14,7 @@ const stack = new Stack(app, 'Shop');
 const millrace = new Millrace(stack, 'Jobs', {
   stage: 'shop',
   handlers: 'functions/handlers',
+  pollInterval: 0.5,
   database: {
     kind: 'existing',
     ownerSecret: String(EXISTING.databaseOwnerSecret),
@@ -45,6 +46,16 @@ it('exposes its parts to the other app', () => {
 
 it('adds no output to the stack of the other app', () => {
   Template.fromStack(stack).templateMatches({ Outputs: Match.absent() });
+});
+
+it('sets the polling interval of the stage, and refuses one or a claim limit out of bounds', () => {
+  Template.fromStack(stack).hasResourceProperties('AWS::Lambda::Function', {
+    Environment: { Variables: Match.objectLike({ MILLRACE_POLL_INTERVAL: '0.5s' }) },
+  });
+  const millraceWith = (props: object) => () =>
+    new Millrace(new Stack(new App(), 'Other'), 'Jobs', { stage: 'shop', ...props });
+  expect(millraceWith({ pollInterval: 0.05 })).toThrow('pollInterval: expected 100ms to 60s, got "0.05s"');
+  expect(millraceWith({ claimLimit: 0 })).toThrow('claimLimit: expected a whole number from 1 to 10000');
 });
 
 it('returns a handler by its name, and names the handlers for another name', () => {

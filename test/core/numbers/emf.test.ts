@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { runDispatcher, runOnce } from '../../../core/dispatch/dispatcher.ts';
+import { Skip } from '../../../core/handler/chosen-outcome.ts';
 import { openLog } from '../../../core/log.ts';
 import { type Metrics, openMetrics } from '../../../core/numbers/emf.ts';
 import { CLOUDWATCH_METRICS, CLOUDWATCH_NAMESPACE } from '../../../core/numbers/metric-table.ts';
@@ -109,10 +110,12 @@ it('a batch publishes the wait times and durations of its jobs', async () => {
 
 it('the dispatcher publishes every event once, and the age of the oldest due job without a due job', async () => {
   const { metrics, lines } = record();
+  let runs = 0;
   engine.work = () => {
-    throw new Error('no');
+    runs += 1;
+    throw runs < 3 ? new Error('no') : new Skip('nothing to do');
   };
-  await engine.run((await engine.deliver(2)).records);
+  await engine.run((await engine.deliver(3)).records);
   const { db, queues } = engine;
   const deps = { db, queues, log: openLog(() => undefined), time: systemTime, random: Math.random, metrics };
   const settings = { mode: 'tick', pollIntervalMs: 10, windowMs: 1000 } as const;
@@ -121,9 +124,10 @@ it('the dispatcher publishes every event once, and the age of the oldest due job
   await runDispatcher(deps, settings);
 
   const of = (name: string) => published(lines).filter(([metric]) => metric === name);
-  expect(of('Enqueued')).toEqual([['Enqueued', 2, 'work']]);
+  expect(of('Enqueued')).toEqual([['Enqueued', 3, 'work']]);
   expect(of('DeadLettered')).toEqual([['DeadLettered', 2, 'work']]);
   expect(of('Failed')).toEqual([['Failed', 2, 'work']]);
+  expect(of('Skipped')).toEqual([['Skipped', 1, 'work']]);
   expect(of('OldestDueAge')).toEqual([
     ['OldestDueAge', 0, undefined],
     ['OldestDueAge', 0, undefined],
