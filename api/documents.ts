@@ -24,10 +24,7 @@ export const StatsDocument = z
       .meta({ description: 'When the jobs were counted. A large table is counted every few minutes.' }),
     by_status: Counts.meta({ description: 'Unfinished jobs, and all jobs that ever finished, deleted ones included.' }),
     by_job_type: z.record(z.string(), Counts).meta({ description: 'The same for each job type.' }),
-    oldest_due_seconds: z
-      .number()
-      .nullable()
-      .meta({ description: 'How long the oldest due job has waited, in seconds.' }),
+    oldest_due_seconds: z.number().nullable().meta({ description: 'Seconds that the oldest due job has waited.' }),
     oldest_due: z.record(z.string(), z.number()).meta({ description: 'The same for each job type with a due job.' }),
     throughput: z
       .object({ last_5_minutes: Events, last_hour: Events })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { saveRecord } from '../app/save-record.ts';
 import { call, eventually, pool, purgeQueue } from './stack.ts';
@@ -105,17 +105,23 @@ test('a claim that is lost before the job starts costs no attempt: the stale cla
   await unlock();
   for (const one of busy) await untilStatus(one.vector, 'succeeded');
   const lost = await call(`GET /admin/jobs/${vector}`);
-  // The claim was good for 330 s: as long as the 20 jobs that may be in flight can take. They have passed.
+  const lease =
+    'select extract(epoch from lease_expires_at - dispatched_at)::int as seconds from millrace.jobs where id = $1';
+  const { rows } = await pool.query(lease, [vector]);
+  // That time has passed.
   await pool.query('update millrace.jobs_live set lease_expires_at = millrace.clock() where id = $1', [vector]);
   const job = await untilStatus(vector, 'succeeded');
 
   assert.deepEqual([claimed.attempts, lost.status, lost.attempts], [0, 'dispatched', 0]);
+  // As long as the 20 jobs that may be in flight can take, with a timeout of 20 s.
+  assert.deepEqual(rows, [{ seconds: 330 }]);
   assert.equal(job.attempts, 1);
   assert.ok(Number(job.claim_no) > Number(claimed.claim_no), 'the job was claimed again');
 });
 
 test('while a backend is down, its jobs are skipped, and statistics and counter show how many', async (t) => {
-  t.after(() => rm('.env', { force: true }));
+  const settings = await readFile('.env');
+  t.after(() => writeFile('.env', settings));
   const skips = async () => {
     const { by_job_type: types } = await call('GET /admin/jobs/stats');
     const counter = /^millrace_job_events_total\{event="skipped",job_type="index_record",status="skipped"\} (\d+)$/m;
@@ -124,7 +130,7 @@ test('while a backend is down, its jobs are skipped, and statistics and counter 
   const before = await skips();
 
   // A saved .env reloads the handlers.
-  await writeFile('.env', 'VECTOR_INDEX_URL=postgres://127.0.0.1:1/search\n', { mode: 0o600 });
+  await appendFile('.env', 'VECTOR_INDEX_URL=postgres://127.0.0.1:1/search\n');
   const { keyword, skipped } = await eventually(async () => {
     const record = await save('Green tea');
     const vector = await untilStatus(record.vector, 'succeeded', 'skipped');
