@@ -1,5 +1,6 @@
 import { secondsOfText } from '../duration.ts';
-import { MOST_FAULTS, SettingError } from '../errors.ts';
+import { SettingError } from '../errors.ts';
+import { refuseAll } from '../settings/faults.ts';
 import { ATTEMPTS_BOUNDS, TIMEOUT_BOUNDS } from './check-definition.ts';
 import type { DefinitionData } from './definition.ts';
 import { type HandlerAddress, handlerName } from './naming.ts';
@@ -89,11 +90,8 @@ function readLevels<Suffixes extends readonly string[]>(
 ): { [Index in keyof Suffixes]: Level } {
   const faults: SettingError[] = [];
   const levels = suffixes.map((suffix) => readLevel(variables, suffix, faults));
-  const [first] = faults;
-  if (first === undefined) return levels as { [Index in keyof Suffixes]: Level };
-  const more = faults.length - MOST_FAULTS;
-  const messages = faults.slice(0, MOST_FAULTS).map(({ message }) => message);
-  throw new SettingError(first.field, '', '', [...messages, ...(more > 0 ? [`and ${more} more`] : [])].join('; '));
+  refuseAll(faults);
+  return levels as { [Index in keyof Suffixes]: Level };
 }
 
 /** Adds a fault for each invalid value, and leaves the value out. */

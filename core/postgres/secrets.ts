@@ -1,4 +1,5 @@
 import { SettingError } from '../errors.ts';
+import { readSecretText, SecretError } from '../settings/read-secret.ts';
 import type { Login } from './queryable.ts';
 
 /** A secret in the format of RDS, with values that override or complete its fields. */
@@ -10,8 +11,6 @@ export interface SecretLogin {
   /** Certificate authorities in PEM, one of which must have signed the server's certificate. */
   readonly ca: string;
 }
-
-const REQUEST_TIMEOUT_MS = 5000;
 
 /**
  * Reads the secret's username and password.
@@ -40,18 +39,7 @@ export function secretLogin({ arn, host, port, database, ca }: SecretLogin): Log
 }
 
 async function readSecret(arn: string): Promise<Record<string, unknown>> {
-  // A lazy import, so that processes without a secret do not load the client.
-  const { GetSecretValueCommand, SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager');
-  const client = new SecretsManagerClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 2000, requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true },
-  });
-  const answer = await client.send(new GetSecretValueCommand({ SecretId: arn })).catch((cause: Error) => {
-    const why = `cannot be read (${cause.name}: ${cause.message}): check that it exists and that this role may read it`;
-    throw new SecretError(arn, why, { cause });
-  });
-  client.destroy();
-  return parse(arn, answer.SecretString ?? '');
+  return parse(arn, await readSecretText(arn));
 }
 
 function parse(arn: string, secret: string): Record<string, unknown> {
@@ -66,15 +54,6 @@ function safeParse(secret: string): unknown {
     return JSON.parse(secret);
   } catch {
     return undefined;
-  }
-}
-
-/** A secret is unreadable or incomplete. No message contains its value. */
-class SecretError extends Error {
-  override readonly name = 'SecretError';
-
-  constructor(arn: string, what: string, options?: ErrorOptions) {
-    super(`secret ${arn}: ${what}`, options);
   }
 }
 

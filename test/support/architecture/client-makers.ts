@@ -11,7 +11,7 @@ const MAKERS = [
   {
     module: /^@aws-sdk\/client-/,
     opens: /(Client|^SQS|^Lambda|^Scheduler|^SecretsManager|^default|^\*)$/,
-    makers: ['core/aws/clients.ts', 'core/postgres/secrets.ts'],
+    makers: ['core/aws/clients.ts', 'core/settings/read-secret.ts'],
   },
 ];
 

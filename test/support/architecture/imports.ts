@@ -32,7 +32,11 @@ const OWNERS = [
     owners: ['clients', 'functions', 'deployed'].map((name) => `core/aws/${name}.ts`),
     folders: PRODUCT,
   },
-  { module: /^@aws-sdk\/client-secrets-manager$/, owners: ['core/postgres/secrets.ts'], folders: [...PRODUCT, 'cli'] },
+  {
+    module: /^@aws-sdk\/client-secrets-manager$/,
+    owners: ['core/settings/read-secret.ts'],
+    folders: [...PRODUCT, 'cli'],
+  },
   {
     module: /^@aws-sdk\/client-scheduler$/,
     owners: ['core/aws/clients.ts', 'core/aws/deployed.ts'],
@@ -42,7 +46,7 @@ const OWNERS = [
 ];
 
 const CONNECTS =
-  /^(pg(-pool)?|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(connect|database|pool|secrets)\.ts|core\/aws\/((dead-letter-)?queues|clients|functions|deployed)\.ts)($|\/)/;
+  /^(pg(-pool)?|@aws-sdk\/.*|(node:)?(net|tls|dgram|https?|http2|dns)|core\/postgres\/(connect|database|pool|secrets)\.ts|core\/settings\/read-secret\.ts|core\/aws\/((dead-letter-)?queues|clients|functions|deployed)\.ts)($|\/)/;
 
 const CDK = /^((aws-cdk-lib|constructs)($|\/)|infra\/(constructs\/|(app|millrace|stack)\.ts$))/;
 

@@ -16,9 +16,10 @@ const PEERS = [
 
 /** The folders of core, each with those below it. A file may import from its own folder, the root and these. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
-  handler: [],
+  settings: [],
+  handler: ['settings'],
   catalog: ['handler'],
-  postgres: ['handler'],
+  postgres: ['handler', 'settings'],
   aws: ['handler', 'postgres'],
   enqueue: ['handler', 'postgres'],
   client: ['handler', 'enqueue'],
@@ -27,12 +28,12 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   numbers: ['handler', 'postgres'],
   access: ['handler', 'postgres'],
   schedules: ['handler', 'postgres', 'numbers'],
-  run: ['handler', 'postgres', 'aws', 'enqueue', 'jobs', 'numbers'],
+  run: ['settings', 'handler', 'postgres', 'aws', 'enqueue', 'jobs', 'numbers'],
   registry: ['handler', 'postgres', 'aws', 'numbers'],
   'dead-letters': ['handler', 'postgres', 'aws', 'jobs', 'look', 'numbers'],
   dispatch: ['handler', 'postgres', 'aws', 'jobs', 'numbers', 'run', 'dead-letters', 'schedules'],
   upkeep: ['postgres', 'numbers'],
-  testing: ['handler', 'postgres', 'aws', 'enqueue', 'jobs', 'run', 'registry', 'dispatch'],
+  testing: ['settings', 'handler', 'postgres', 'aws', 'enqueue', 'jobs', 'run', 'registry', 'dispatch'],
 };
 
 /** The public interface of the package, which may import from every folder. */
