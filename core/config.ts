@@ -12,9 +12,9 @@ export function setting(name: string, expected: string): string {
   return value;
 }
 
-/** Returns one environment variable, or undefined when it is missing or empty. */
+/** Returns one environment variable, or undefined when it is missing or empty. `constructor` can be its name. */
 export function optionalSetting(name: string): string | undefined {
-  return process.env[name]?.trim() || undefined;
+  return (Object.hasOwn(process.env, name) && process.env[name]?.trim()) || undefined;
 }
 
 /** Returns all variables of the environment that have a value. */
@@ -33,6 +33,16 @@ export function environmentOfPsql(password: string): NodeJS.ProcessEnv {
 export function listSetting(name: string): string[] {
   const words = optionalSetting(name)?.split(',') ?? [];
   return words.map((word) => word.trim()).filter((word) => word !== '');
+}
+
+/** Returns the ARNs of secrets by the names that handlers use, from `MILLRACE_SECRETS`: `TOKEN=arn:…,KEY=arn:…`. */
+export function secretArns(): ReadonlyMap<string, string> {
+  return new Map(
+    listSetting('MILLRACE_SECRETS').map((pair) => {
+      const equals = pair.indexOf('=');
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
 }
 
 /** Returns a duration setting in seconds, or `fallback` when it is missing. `text` is its value, if read elsewhere. */

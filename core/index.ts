@@ -30,3 +30,4 @@ export type { CatchUp, Overlap, ScheduleOptions } from './handler/schedule.ts';
 export type { JobStatus } from './job.ts';
 export type { Log, LogFields } from './log.ts';
 export { type MigrateResult, migrate } from './postgres/migrate.ts';
+export type { SettingOption, SettingOptions } from './settings/declared.ts';

@@ -29,34 +29,50 @@ export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
   ...['job_id', 'attempt', 'attempt_number', 'max_attempts'],
 ]);
 
-/** Opens a log. `read` returns fields that change from line to line. */
-export function openLog(write: (line: string) => void, bound: LogFields = {}, read?: () => LogFields): Log {
+/** What a log does besides writing its fields. */
+interface LogOptions {
+  /** Returns fields that change from line to line. */
+  readonly read?: () => LogFields;
+  /** Returns a text of a field as it may be written. */
+  readonly redact?: Redact;
+}
+
+type Redact = (text: string) => string;
+
+/** Opens a log whose lines all have the fields `bound`. */
+export function openLog(write: (line: string) => void, bound: LogFields = {}, options: LogOptions = {}): Log {
+  const { read, redact = asItIs } = options;
   const line = (level: Level) => (event: string, fields?: LogFields) => {
     // The clock of the process is sufficient for a log line; only rows require the database's clock.
     const timestamp = new Date().toISOString();
     const message = event.replaceAll('_', ' ');
-    write(lineOf({ level, timestamp, service: SERVICE, event, message, ...read?.(), ...bound, ...fields }));
+    const line = { level, timestamp, service: SERVICE, event, message, ...read?.(), ...bound, ...fields };
+    write(lineOf(line, redact));
   };
   return {
     info: line('info'),
     warn: line('warn'),
     error: line('error'),
-    child: (fields) => openLog(write, { ...bound, ...fields }, read),
+    child: (fields) => openLog(write, { ...bound, ...fields }, options),
   };
 }
 
+const asItIs: Redact = (text) => text;
+
 /** Returns one line of JSON. A value that JSON cannot show, such as a circular one, is shown as `inspect` shows it. */
-function lineOf(fields: LogFields): string {
+function lineOf(fields: LogFields, redact: Redact): string {
+  const replacer = plainWith(redact);
   try {
-    return JSON.stringify(fields, plain);
+    return JSON.stringify(fields, replacer);
   } catch {
-    return JSON.stringify(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value)])));
+    const pairs = Object.entries(fields).map(([name, value]) => [name, shown(value, replacer)]);
+    return JSON.stringify(Object.fromEntries(pairs), replacer);
   }
 }
 
-function shown(value: unknown): unknown {
+function shown(value: unknown, replacer: ReturnType<typeof plainWith>): unknown {
   try {
-    return JSON.parse(JSON.stringify(value, plain) ?? 'null');
+    return JSON.parse(JSON.stringify(value, replacer) ?? 'null');
   } catch {
     return inspected(value);
   }
@@ -74,12 +90,13 @@ export function inspected(value: unknown): string {
 let invocation: LogFields = {};
 let cold = true;
 
-/** The log of this process, on standard output. */
-export const processLog: Log = openLog(
-  (line) => process.stdout.write(`${line}\n`),
-  {},
-  () => invocation,
-);
+/** Opens a log of this process, on standard output. */
+export function openProcessLog(redact: Redact): Log {
+  return openLog((line) => process.stdout.write(`${line}\n`), {}, { read: () => invocation, redact });
+}
+
+/** The log of this process without redaction. */
+export const processLog: Log = openProcessLog(asItIs);
 
 /** The part of Lambda's context that the log uses. */
 export interface LambdaContext {
@@ -117,18 +134,20 @@ export function errorField({ name, message, stack }: StoredError): LogFields {
 }
 
 /** Converts errors to objects, so that a log query can select `error.name`, and shows what JSON would omit. */
-function plain(_key: string, value: unknown): unknown {
-  if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
-  if (typeof value === 'function') return inspected(value);
-  if (isInstance(value, Set)) return [...value];
-  if (isInstance(value, Map)) {
-    const entries = [...value];
-    return entries.every(([name]) => typeof name === 'string') ? Object.fromEntries(entries) : entries;
-  }
-  if (isInstance(value, Error)) {
-    return errorField(describeFailure(value));
-  }
-  return typeof value === 'string' ? cut(value, LONGEST_FIELD) : value;
+function plainWith(redact: Redact): (key: string, value: unknown) => unknown {
+  return (_key, value) => {
+    if (typeof value === 'bigint' || typeof value === 'symbol') return redact(value.toString());
+    if (typeof value === 'function') return redact(inspected(value));
+    if (isInstance(value, Set)) return [...value];
+    if (isInstance(value, Map)) {
+      const entries = [...value];
+      return entries.every(([name]) => typeof name === 'string') ? Object.fromEntries(entries) : entries;
+    }
+    if (isInstance(value, Error)) {
+      return errorField(describeFailure(value));
+    }
+    return typeof value === 'string' ? cut(redact(value), LONGEST_FIELD) : value;
+  };
 }
 
 function cut(text: string, most: number): string {

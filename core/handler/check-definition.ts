@@ -1,4 +1,5 @@
 import { SettingError } from '../errors.ts';
+import { checkDeclared } from '../settings/declared.ts';
 import type { HandlerDefinition } from './definition.ts';
 import { JOB_TYPE, JOB_TYPE_EXPECTED, LONGEST_NAME } from './naming.ts';
 import type { PayloadSchema } from './payload.ts';
@@ -48,6 +49,7 @@ export function checkDefinition(definition: HandlerDefinition): void {
     throw new SettingError('nativeModules', "a list of package names, such as ['sharp']", nativeModules);
   }
   checkTarget('onDeadLetter', definition.onDeadLetter);
+  checkDeclared(definition);
   checkLease(definition);
   for (const [name, options] of Object.entries(asObject('schedules', definition.schedules ?? {}))) {
     readSchedule(name, definition, options, `schedules.${name}.`);

@@ -1,5 +1,6 @@
 import type { Duration } from '../duration.ts';
 import type { Log } from '../log.ts';
+import type { SettingOptions } from '../settings/declared.ts';
 import type { InferPayload, PayloadSchema } from './payload.ts';
 import type { RetryPolicy } from './policy-fields.ts';
 import type { ScheduleOptions } from './schedule.ts';
@@ -26,6 +27,10 @@ export interface HandlerDefinition<Schema extends PayloadSchema = PayloadSchema,
   readonly onDeadLetter?: string;
   /** The schedules that enqueue its jobs, by name. */
   readonly schedules?: Readonly<Record<string, ScheduleOptions>>;
+  /** The settings that a run reads, by name; see `RunContext.settings`. */
+  readonly settings?: SettingOptions;
+  /** The names of the secrets that a run reads. */
+  readonly secrets?: readonly string[];
   /** The options that the file does not state, and that the environment may set (`variables.ts`). Absent: none. */
   readonly unset?: readonly UnsetOption[];
   run(context: RunContext<InferPayload<Schema>>): Promise<Result>;
@@ -42,8 +47,8 @@ export type BatchResults<Result> = ReadonlyMap<string, Result> | Readonly<Record
 /** A definition without its code: plain data, which the registry and AWS receive. */
 export type DefinitionData = Omit<HandlerDefinition, 'payload' | 'run' | 'runBatch'>;
 
-/** The argument of a handler's `run`. */
-export interface RunContext<Payload> {
+/** The argument of a handler's `run`. `Setting` and `Secret`: the names that its definition lists. */
+export interface RunContext<Payload, Setting extends string = string, Secret extends string = string> {
   readonly payload: Payload;
   /** The job's id, a decimal string; the same in every attempt, so it serves as an idempotency key. */
   readonly jobId: string;
@@ -52,6 +57,13 @@ export interface RunContext<Payload> {
   /** Aborts at the handler's timeout; pass it to every call that waits. */
   readonly signal: AbortSignal;
   readonly log: Log<string>;
+  /** The values of the settings that the definition names. */
+  readonly settings: Readonly<Record<Setting, string>>;
+  /**
+   * The values of the secrets that the definition names, which do not change during the attempt. On AWS they were read
+   * at most five minutes before its start.
+   */
+  readonly secrets: Readonly<Record<Secret, string>>;
   /**
    * Reports how far the attempt is, for `jobs show` and the API: a fraction from 0 to 1, and what it does. Call it as
    * often as you like: the newest report is stored once a second, and a report never fails or delays the attempt. A

@@ -1,5 +1,6 @@
 import type { Duration } from '../duration.ts';
 import { SettingError } from '../errors.ts';
+import type { SettingOptions } from '../settings/declared.ts';
 import {
   CONCURRENCY_BOUNDS,
   checkDefinition,
@@ -18,7 +19,12 @@ import { whole, wholeSeconds } from './whole.ts';
 export type { BatchResults, ChildrenOptions, HandlerDefinition, RunContext } from './definition.ts';
 
 /** The options of a handler. A duration is text such as `30s` or `5m`, or a number of seconds. */
-export interface HandlerOptions<Schema extends PayloadSchema, Result = unknown> {
+export interface HandlerOptions<
+  Schema extends PayloadSchema,
+  Result = unknown,
+  Settings extends SettingOptions = SettingOptions,
+  Secret extends string = string,
+> {
   /** The kind of work, `[a-z][a-z0-9_]*` without `__`, such as `send_reminder`. Stored in rows: never rename. */
   jobType: string;
   /** Second part of the address, same alphabet; absent for the handler of jobs without a routing key. */
@@ -47,13 +53,25 @@ export interface HandlerOptions<Schema extends PayloadSchema, Result = unknown> 
   nativeModules?: readonly string[];
   /** The schedules that enqueue its jobs, by name. A name is unique in the deployment: never rename. */
   schedules?: Readonly<Record<string, ScheduleOptions<ScheduledPayload<Schema>>>>;
-  run?(context: RunContext<InferPayload<Schema>>): Promise<Result>;
+  /**
+   * Variables that a run reads as `context.settings`, by name, such as `{ API_URL: 'required' }`, or with a default:
+   * `{ PAGE_SIZE: { default: '50' } }`. A deployment without a required one is refused.
+   */
+  settings?: Settings;
+  /**
+   * Names of secrets that a run reads as `context.secrets`, at most 20: from Secrets Manager on AWS, from `.env` on one
+   * machine. A deployment without one of them is refused.
+   */
+  secrets?: readonly Secret[];
+  run?(context: RunContext<InferPayload<Schema>, keyof Settings & string, Secret>): Promise<Result>;
   /**
    * In place of `run`: runs jobs of a batch together, such as for one insert of many rows. Jobs with an invalid payload
    * are not among them. The timeout and the signal, which all have in common, are those of the whole call; an error
    * that it throws is that of every job.
    */
-  runBatch?(jobs: readonly RunContext<InferPayload<Schema>>[]): Promise<BatchResults<Result>>;
+  runBatch?(
+    jobs: readonly RunContext<InferPayload<Schema>, keyof Settings & string, Secret>[],
+  ): Promise<BatchResults<Result>>;
 }
 
 /** The payload of a schedule, without the member that gets the time of the tick. */
@@ -66,9 +84,12 @@ type ScheduledPayload<
  * Defines the handler of one (job type, routing key).
  * @throws SettingError that names the job type and the field when an option is out of its bounds.
  */
-export function defineHandler<Schema extends PayloadSchema, Result>(
-  options: HandlerOptions<Schema, Result>,
-): HandlerDefinition<Schema, Result> {
+export function defineHandler<
+  Schema extends PayloadSchema,
+  Result,
+  Settings extends SettingOptions = Record<never, never>,
+  Secret extends string = never,
+>(options: HandlerOptions<Schema, Result, Settings, Secret>): HandlerDefinition<Schema, Result> {
   try {
     checkKeys('options', options, KEYS);
     const definition = definitionOf(options);
@@ -82,7 +103,7 @@ export function defineHandler<Schema extends PayloadSchema, Result>(
 function definitionOf<Schema extends PayloadSchema, Result>(
   options: HandlerOptions<Schema, Result>,
 ): HandlerDefinition<Schema, Result> {
-  const { batch = {}, nativeModules, onDeadLetter, schedules } = options;
+  const { batch = {}, nativeModules, onDeadLetter, schedules, settings, secrets } = options;
   checkKeys('batch', batch, BATCH_KEYS);
   const concurrency = whole('concurrency', options.concurrency ?? 10, ...CONCURRENCY_BOUNDS);
   const size = whole('batch.size', batch.size ?? 10, ...SIZE_BOUNDS);
@@ -100,6 +121,8 @@ function definitionOf<Schema extends PayloadSchema, Result>(
     ...(nativeModules !== undefined && { nativeModules }),
     ...(onDeadLetter !== undefined && { onDeadLetter }),
     ...(schedules !== undefined && { schedules }),
+    ...(settings !== undefined && { settings }),
+    ...(secrets !== undefined && { secrets }),
     unset: UNSET_OPTIONS.filter((name) => options[name] === undefined),
     ...codeOf(options),
   };
@@ -134,6 +157,6 @@ export function resultsById(returned: unknown): ReadonlyMap<string, unknown> {
 
 const KEYS = [
   ...['jobType', 'routingKey', 'payload', 'timeout', 'memory', 'maxAttempts', 'retry', 'concurrency', 'batch'],
-  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'run', 'runBatch'],
+  ...['maxInFlight', 'onDeadLetter', 'nativeModules', 'schedules', 'settings', 'secrets', 'run', 'runBatch'],
 ];
 const BATCH_KEYS = ['size', 'window'];

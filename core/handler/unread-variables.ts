@@ -27,7 +27,16 @@ export const READ = [
     'QUEUE_URL',
     'QUEUE_URL_PREFIX',
   ],
-  ...['RETENTION', 'RUNTIME_SECRET', 'SQS_ACCESS_KEY_ID', 'SQS_ENDPOINT', 'STAGE', 'TEST_DATABASE_URL', 'VERSION'],
+  ...[
+    'RETENTION',
+    'RUNTIME_SECRET',
+    'SECRETS',
+    'SQS_ACCESS_KEY_ID',
+    'SQS_ENDPOINT',
+    'STAGE',
+    'TEST_DATABASE_URL',
+    'VERSION',
+  ],
 ].map((name) => PREFIX + name);
 
 /** Variables of the tools of this repository, which read them themselves. */

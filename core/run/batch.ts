@@ -4,6 +4,7 @@ import { OVERRUN_SECONDS, SETTLE_RESERVE_SECONDS } from '../handler/timing.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../numbers/emf.ts';
 import type { Database } from '../postgres/database.ts';
+import type { NamedValues } from '../settings/named-values.ts';
 import type { Time } from '../time.ts';
 import type { UncaughtErrors } from './uncaught-errors.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -23,6 +24,10 @@ export interface BatchDeps {
   readonly logJobStarts?: boolean;
   /** The errors of this process that no code awaits or catches; absent: they end it at once. */
   readonly uncaught?: UncaughtErrors;
+  /** Reads the settings and secrets that the definition names; absent: it names none. */
+  readonly readValues?: () => Promise<NamedValues>;
+  /** What was read before the jobs of the batch started. */
+  readonly values?: NamedValues | undefined;
   /** The thread that stores outcomes if this thread is blocked. */
   readonly watchdog?: Watchdog;
   /** Ends the process at once. */

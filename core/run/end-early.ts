@@ -3,6 +3,7 @@ import type { StartAnswer } from '../jobs/start-answer.ts';
 import type { AttemptResult, Outcome } from '../outcome.ts';
 import { attempt } from '../thrown.ts';
 import { crashOutcome } from './attempt/crash-outcome.ts';
+import { describe } from './attempt/described.ts';
 import { type Attempt, type AttemptDeps, failedOutcome } from './attempt/run-attempt.ts';
 import type { Delivery } from './decide.ts';
 import type { SettledRun } from './log-fields.ts';
@@ -44,7 +45,7 @@ export function endEarly(deps: AttemptDeps, open: readonly OpenJob[], { owner, e
   const guilty = open.find(({ attempt }) => attempt === owner);
   const running = open.filter(({ entered, result }) => entered && result === undefined);
   const spared = owner !== undefined;
-  const reason = describeFailure(error);
+  const reason = describe(error, deps.values);
   const words = `${reason.name}: ${reason.message}`;
   const outcomeOf = (one: OpenJob): Outcome => {
     if (one === guilty) return charged(one, () => failedOutcome(deps, one.attempt, error));

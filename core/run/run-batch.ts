@@ -75,9 +75,11 @@ interface BatchRun extends WaveRun {
   readonly batch: DecodedBatch;
 }
 
-async function runDeliveries(deps: BatchDeps, run: BatchRun): Promise<void> {
+async function runDeliveries(given: BatchDeps, run: BatchRun): Promise<void> {
   const { deliveries, twins } = run.batch;
   if (deliveries.length === 0) return;
+  // Before any job starts: if a secret cannot be read, no job uses an attempt.
+  const deps = { ...given, values: await given.readValues?.() };
   const all = [...deliveries, ...twins];
   if (!fits(deps, run.invocation)) return releaseUnstarted(deps, run.disposal, all);
   const first = await findFirstSuspect(deps, deliveries);

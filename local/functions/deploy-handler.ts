@@ -5,6 +5,8 @@ import { scaleDelays } from '../../core/handler/retry-policy.ts';
 import { timingOf } from '../../core/handler/timing.ts';
 import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
 import type { Registration } from '../../core/registry/register-handlers.ts';
+import { refuseAll } from '../../core/settings/faults.ts';
+import { givenSecrets, givenSettings, lookupIn, missingValues } from '../../core/settings/named-values.ts';
 import type { Runner } from '../lambda/runner.ts';
 import type { FunctionSpec, MappingSpec } from '../lambda/specs.ts';
 import { STAGE } from '../state.ts';
@@ -14,7 +16,7 @@ import { ensureQueues } from './handler-queues.ts';
 export interface HandlerSettings {
   /** The environment of every handler. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where the variables that set the attempts of handlers are looked up. */
+  /** Where what handlers name is looked up: the variables that set their attempts, settings and secrets. */
   readonly variables: Variables;
 }
 
@@ -31,7 +33,10 @@ export interface DeployedVersion extends Registration {
   readonly mapping: string;
 }
 
-/** Deploys a handler, and returns its version and whether that differs from the version before. */
+/**
+ * Deploys a handler, and returns its version and whether that differs from the version before.
+ * @throws SettingError that names each setting and secret of its definition without a value
+ */
 export async function deployHandler(
   deps: DeployDeps,
   handler: BundledHandler,
@@ -40,6 +45,7 @@ export async function deployHandler(
 ): Promise<{ readonly next: DeployedVersion; readonly changed: boolean }> {
   const { bundle, functionName } = handler;
   const definition = withVariables(handler.definition, variables);
+  const named = namedVariables(definition, variables);
   const queues = await ensureQueues(deps.sqs, STAGE, definition);
   const spec: FunctionSpec = {
     name: functionName,
@@ -47,7 +53,10 @@ export async function deployHandler(
     timeoutSeconds: timingOf(definition).functionTimeout,
     memoryMb: definition.memoryMb,
     // The variables of this process are included, which functions do not inherit.
-    environment: { ...environment, ...variablesOf([definition], variables), MILLRACE_QUEUE_URL: queues.queueUrl },
+    environment: {
+      ...{ ...environment, ...named, ...variablesOf([definition], variables) },
+      MILLRACE_QUEUE_URL: queues.queueUrl,
+    },
   };
   const mapping = mappingOf(definition, functionName, queues);
   const next: DeployedVersion = {
@@ -59,6 +68,16 @@ export async function deployHandler(
     mapping: JSON.stringify(mapping),
   };
   return { next, changed: install(deps.runner, { spec, mapping, before, next }) };
+}
+
+const expected = (name: string) => `${name}=… in .env or in the environment`;
+
+/** Returns the variables that the definition names. A deployment reads secrets from Secrets Manager instead. */
+function namedVariables(definition: DefinitionData, variables: Variables): Record<string, string> {
+  const lookup = lookupIn(variables);
+  const sources = { settings: lookup, secrets: lookup, expected: { setting: expected, secret: expected } };
+  refuseAll(missingValues(definition, sources));
+  return { ...givenSettings(definition, lookup), ...givenSecrets(definition, lookup) };
 }
 
 function mappingOf(

@@ -27,6 +27,7 @@ const SENTENCES: Partial<Record<LogEvent, Sentence>> = {
   watchdog_failed: (log) => `blocked batches of this process are found only when their leases expire: ${error(log)}`,
   batch_failed: (log) => `cannot run a batch, which SQS delivers again: ${error(log)}`,
   start_failed: (log) => `cannot start ${jobs(log)} yet: ${error(log)}`,
+  secret_unreadable: (log) => `cannot read the secret ${log.secret} again, and uses its earlier value: ${error(log)}`,
   progress_invalid: (log) => `invalid progress of attempt ${log.attempt}: ${reason(log)}`,
   progress_failed: (log) => `cannot store the progress of ${jobs(log)}: ${error(log)}`,
   settle_failed: (log) => `cannot store the outcome of ${jobs(log)} yet: ${error(log)}`,

@@ -5,5 +5,12 @@ export default defineHandler({
   jobType: 'echo',
   payload: z.object({ say: z.string() }),
   timeout: 10,
-  run: async ({ payload }) => payload,
+  settings: { GREETING: { default: 'nothing' } },
+  secrets: ['TOKEN'],
+  run: async ({ payload, settings, secrets, log }) => {
+    if (payload.say === 'greeting') return { say: settings.GREETING };
+    if (payload.say !== 'token') return payload;
+    log.info('received', { secrets });
+    throw new Error(`401 for ${secrets.TOKEN}`);
+  },
 });

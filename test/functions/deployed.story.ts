@@ -37,6 +37,7 @@ beforeAll(async () => {
   await admin.query('grant create on database millrace to admin');
   const place = { host: 'localhost', port: server.port, dbname: 'millrace' };
   secrets.set('owner', JSON.stringify({ username: 'admin', password: 'of-owner', ...place }));
+  secrets.set('token', 'hunter2-token');
   secrets.set('runtime', JSON.stringify({ username: 'runtime', password: 'of-runtime', ...place }));
 });
 
@@ -91,7 +92,8 @@ it('the deployed functions migrate an empty database and run a job, each with th
     MILLRACE_QUEUE_URL_PREFIX: QueueUrl.replace('millrace-test-echo', ''),
   });
   await add('dispatcher', 'runtime', { MILLRACE_DISPATCH_MODE: 'tick' });
-  await add('handler', 'runtime', { ...variables, MILLRACE_QUEUE_URL: QueueUrl });
+  const named = { GREETING: 'good morning', MILLRACE_SECRETS: 'TOKEN=token' };
+  await add('handler', 'runtime', { ...variables, ...named, MILLRACE_QUEUE_URL: QueueUrl });
   const queueArn = 'arn:aws:sqs:us-east-1:000000000000:millrace-test-echo';
   const mapping = { functionName: 'handler', queueUrl: QueueUrl, queueArn, maximumConcurrency: 2 };
   runner.runner.addMapping({ ...mapping, batchSize: 10, windowSeconds: 0 });
@@ -108,6 +110,26 @@ it('the deployed functions migrate an empty database and run a job, each with th
   expect(rows).toEqual([
     { max_attempts: 3, timeout_seconds: 40, retry_policy: { kind: 'fixed', delay: 2, jitter: 0 } },
   ]);
+});
+
+it('a deployed handler gets its settings and secrets, and a secret is in no line, row or error', async () => {
+  const READ = 'select status, result, last_error from millrace.jobs where id = any($1) order by id';
+  const insert = `insert into millrace.jobs (job_type, payload)
+    values ('echo', '{"say": "greeting"}'), ('echo', '{"say": "token"}') returning id`;
+  const { rows: made } = await admin.query(insert);
+
+  await invoke('dispatcher');
+
+  await eventually(async () => {
+    const { rows } = await admin.query(READ, [made.map(({ id }) => id)]);
+    expect(rows).toEqual([
+      { status: 'succeeded', result: { say: 'good morning' }, last_error: null },
+      { status: 'failed', result: null, last_error: '401 for ***' },
+    ]);
+  });
+  const { rows: attempts } = await admin.query('select * from millrace.job_attempts');
+  expect(runner.lines().join('\n')).toContain('received');
+  expect(JSON.stringify([attempts, runner.lines()])).not.toContain('hunter2');
 });
 
 it('the API function creates the first key when it is invoked directly', async () => {

@@ -70,3 +70,41 @@ it('the dispatcher of a stack applies MILLRACE_CLAIM_LIMIT of .env', async () =>
   expect(stdout).toContain('2');
   expect(await stack.stop()).toBe(0);
 });
+
+const NAMED = `
+import { z } from 'zod';
+import { defineHandler } from '../../core/handler/handler.ts';
+
+export default defineHandler({
+  jobType: 'named',
+  payload: z.unknown(),
+  settings: { GREETING_TO: 'required', GREETING_WORD: { default: 'hello' } },
+  secrets: ['GREETING_TOKEN'],
+  maxAttempts: 1,
+  async run({ settings, secrets, log }) {
+    log.info('greeting', { secrets });
+    throw new Error([settings.GREETING_WORD, settings.GREETING_TO, secrets.GREETING_TOKEN].join(' '));
+  },
+});
+`;
+
+it('a stack starts without a handler that lacks a setting or a secret, and deploys it when .env has both', async () => {
+  const project = await makeProject({ 'named.ts': NAMED, 'works.ts': handlerSource('works', 'return 1;') });
+  onTestFinished(() => project.remove());
+  const path = join(project.folder, '.env');
+  await writeFile(path, 'GREETING_WORD=hi\n', { mode: 0o600 });
+  const stack = await whenUp(project, launch(project, [], { env: { GREETING_TO: 'Ada' } }));
+  const jobTypes = async () =>
+    (await stack.query('select job_type from millrace.handlers order by 1')).map(Object.values);
+
+  const lacks = 'secrets.GREETING_TOKEN: expected GREETING_TOKEN=… in .env or in the environment, got nothing';
+  expect(stack.output()).toContain(`functions/handlers/named.ts: ${lacks}\n`);
+  expect(await jobTypes()).toEqual([['works']]);
+  await writeFile(path, 'GREETING_TOKEN=of-the-greeting\n');
+  await eventually(async () => expect(await jobTypes()).toEqual([['named'], ['works']]), { timeout: 60_000 });
+  const id = await insertJob(stack, 'named', {});
+
+  await untilJob(stack, id, { status: 'dead_letter', last_error: 'hello Ada ***' });
+  expect(stack.output()).toContain('greeting');
+  expect(stack.output()).not.toContain('of-the-greeting');
+});

@@ -39,3 +39,12 @@ function expressible(_key: string, value: unknown): unknown {
 function notStored(reason: string): string {
   return storableJson(JSON.stringify({ not_kept: startOf(reason, 300) }));
 }
+
+/** Returns whether a value can be awaited, whatever its own code does. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  try {
+    return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
+  } catch {
+    return false;
+  }
+}

@@ -1,6 +1,6 @@
 import { FollowUps } from '../../enqueue/follow-ups.ts';
 import { PayloadInvalid, TimedOut } from '../../errors.ts';
-import { describeFailure, failureLabels } from '../../failure.ts';
+import { failureLabels } from '../../failure.ts';
 import { fingerprintInHandler } from '../../fingerprint.ts';
 import { choiceOf } from '../../handler/chosen-outcome.ts';
 import type { HandlerDefinition, RunContext } from '../../handler/handler.ts';
@@ -11,12 +11,14 @@ import { clampDelay, isRetryable, type RetryPolicy, retryDelay } from '../../han
 import { OVERRUN_SECONDS } from '../../handler/timing.ts';
 import type { Log } from '../../log.ts';
 import type { AttemptResult, Outcome } from '../../outcome.ts';
+import type { NamedValues } from '../../settings/named-values.ts';
 import { isInstance } from '../../thrown.ts';
 import type { Time } from '../../time.ts';
 import { traceAttempt } from '../../tracing.ts';
 import { attemptFields } from '../log-fields.ts';
+import { describe } from './described.ts';
 import type { LatestProgress } from './progress.ts';
-import { resultJson } from './result.ts';
+import { isThenable, resultJson } from './result.ts';
 
 /** A started attempt, ready to run. */
 export interface Attempt {
@@ -39,6 +41,8 @@ export interface AttemptDeps {
   readonly log: Log;
   /** Returns a number in [0, 1) for jitter. */
   readonly random: () => number;
+  /** What the handler's definition names; default: nothing. */
+  readonly values?: NamedValues | undefined;
 }
 
 /** The abort reason: without one, each abort would create an exception with a stack. */
@@ -126,14 +130,6 @@ export function thrownOutcome(
   return chosen(deps, attempt, thrown) ?? failedOutcome(deps, attempt, signal.aborted ? signal.reason : thrown);
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  try {
-    return typeof (value as PromiseLike<unknown> | undefined)?.then === 'function';
-  } catch {
-    return false;
-  }
-}
-
 export function contextOf(
   deps: AttemptDeps,
   attempt: Attempt,
@@ -147,6 +143,8 @@ export function contextOf(
     attempt: { number: attempt.number, max: attempt.max, isLast: attempt.number >= attempt.max },
     signal: given.signal,
     log: openHandlerLog(log),
+    settings: deps.values?.settings ?? {},
+    secrets: deps.values?.secrets ?? {},
     progress: (fraction, text) => {
       const reason = attempt.progress.report(fraction, text);
       if (reason !== undefined) log.warn('progress_invalid', { reason });
@@ -159,7 +157,7 @@ export function contextOf(
 /** Returns the outcome of an attempt that threw this. */
 export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unknown): Outcome {
   const own = isInstance(thrown, TimedOut) ? ownPrint(thrown, deps.definition) : {};
-  const error = { ...describeFailure(thrown), ...own };
+  const error = { ...describe(thrown, deps.values), ...own };
   if (!isRetryable(deps.policy, failureLabels(thrown))) return { kind: 'dead_letter', error };
   return { kind: 'failed', error, delaySeconds: policyDelay(deps, attempt) };
 }
@@ -168,11 +166,11 @@ export function failedOutcome(deps: AttemptDeps, attempt: Attempt, thrown: unkno
  * Returns the outcome of a job with an invalid payload, which no later attempt can parse either. The same error from
  * `run` is about another payload, such as that of a follow-up, and is an error like any other.
  */
-export function refusedOutcome({ definition }: AttemptDeps, refusal: PayloadInvalid): Outcome {
+export function refusedOutcome({ definition, values }: AttemptDeps, refusal: PayloadInvalid): Outcome {
   // The faults after the first differ from payload to payload.
   const { message } = new PayloadInvalid(refusal.field, refusal.faults[0]?.message ?? '');
   const own = ownPrint({ name: refusal.name, message }, definition);
-  return { kind: 'dead_letter', error: { ...describeFailure(refusal), ...own } };
+  return { kind: 'dead_letter', error: { ...describe(refusal, values), ...own } };
 }
 
 /** Returns the fingerprint of an error that Millrace itself raised. */
@@ -185,7 +183,7 @@ function chosen(deps: AttemptDeps, attempt: Attempt, value: unknown): Outcome | 
   const choice = choiceOf(value);
   if (choice === undefined) return undefined;
   const { kind } = choice;
-  const error = describeFailure(value);
+  const error = describe(value, deps.values);
   if (kind !== 'retry_after' && kind !== 'snoozed') return { kind, error };
   const delaySeconds = clampDelay(choice.delaySeconds ?? policyDelay(deps, attempt));
   return { kind: kind === 'snoozed' ? kind : 'failed', error, delaySeconds };

@@ -120,3 +120,51 @@ it('gives the API a file that was saved while a variable had an invalid value', 
 
   expect(inApi).toEqual([['a']]);
 });
+
+const NAMED = { settings: { API_URL: 'required', PAGE_SIZE: { default: '50' } }, secrets: ['API_TOKEN'] } as const;
+
+it('passes to a handler the settings and secrets that its definition names, and again when one changes', async () => {
+  let variables: Variables = { API_URL: 'https://a.test', API_TOKEN: 'one', OTHER: 'x' };
+  const { specs, lines, handler, sync } = await open(() => variables);
+  const named = handler('a', { definition: { ...engine.definition, jobType: 'a', ...NAMED } });
+
+  await sync({ a: named, b: handler('b') });
+  variables = { ...variables, API_TOKEN: 'two' };
+  await sync({ a: named, b: handler('b') });
+
+  const given = specs.map(({ name, environment }) => [name, environment]);
+  expect(given).toEqual([
+    ['millrace-local-a', expect.objectContaining({ API_URL: 'https://a.test', API_TOKEN: 'one' })],
+    ['millrace-local-b', expect.not.objectContaining({ API_URL: expect.anything() })],
+    ['millrace-local-a', expect.objectContaining({ API_URL: 'https://a.test', API_TOKEN: 'two' })],
+  ]);
+  for (const { environment } of specs)
+    for (const name of ['OTHER', 'PAGE_SIZE']) expect(environment).not.toHaveProperty(name);
+  expect(lines).toEqual(['a was reloaded']);
+});
+
+it.each([true, false])(
+  'refuses a handler without a required setting or a secret by name, and no other, at the start: %s',
+  async (start) => {
+    const complete = { API_URL: 'https://a.test', API_TOKEN: 'one' };
+    let variables: Variables = start ? {} : complete;
+    const { handlers, specs, lines, handler, sync } = await open(() => variables);
+    const named = handler('a', { file: '/x/a.ts', definition: { ...engine.definition, jobType: 'a', ...NAMED } });
+    if (!start) await sync({ a: named, b: handler('b') });
+
+    variables = { API_URL: ' ', PAGE_SIZE: '9' };
+    await sync({ a: named, b: handler('b') });
+
+    const fault =
+      'a.ts: settings.API_URL: expected API_URL=… in .env or in the environment, got nothing; ' +
+      'secrets.API_TOKEN: expected API_TOKEN=… in .env or in the environment, got nothing';
+    expect(handlers.complaints()).toEqual([expect.stringContaining(fault)]);
+    expect(lines).toEqual([expect.stringContaining(fault)]);
+    expect(await registered()).toEqual(start ? ['b'] : ['a', 'b']);
+    variables = complete;
+    await sync({ a: named, b: handler('b') });
+    expect(await registered()).toEqual(['a', 'b']);
+    expect(handlers.complaints()).toEqual([]);
+    expect(specs.filter(({ name }) => name === 'millrace-local-a')).toHaveLength(1);
+  },
+);
