@@ -15,6 +15,7 @@ import { DeployedDashboard } from './constructs/deployed-dashboard.ts';
 import type { FunctionSurroundings } from './constructs/deployed-function.ts';
 import { DeployedHandler } from './constructs/deployed-handler.ts';
 import { Dispatcher } from './constructs/dispatcher.ts';
+import { type GivenSecrets, HandlerSecrets } from './constructs/handler-secrets.ts';
 import { Mirror } from './constructs/mirror.ts';
 import { addEndpoints, checkEgress, newPlace, type Place } from './constructs/network.ts';
 import { OperatorPolicy } from './constructs/operator-policy.ts';
@@ -22,16 +23,19 @@ import { readHandlers, usualHandlers } from './handlers.ts';
 import { alarmsOf } from './plan/alarms.ts';
 import { dashboardOf } from './plan/dashboard.ts';
 import { type HandlerPlan, planHandler } from './plan/handler-plan.ts';
+import { checkNamed, unnamedSecrets } from './plan/named-settings.ts';
 import { prove } from './plan/proofs.ts';
 import type { DatabaseChoice, Egress } from './settings/place-settings.ts';
 import { checkClaims, checkStage, type Settings, splitSettings } from './settings/settings.ts';
 
 /** Everything but the stage has a default. */
-export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'stage'>> {
+export interface MillraceProps extends Partial<Omit<Settings, 'handlersFolder' | 'network' | 'secrets' | 'stage'>> {
   /** Part of every name, such as that of a queue: `[a-z][a-z0-9]*`, at most 12 characters. */
   readonly stage: string;
   /** Folder of the handler files, or the handlers. Default: `jobs`, else `functions/handlers`. */
   readonly handlers?: string | readonly HandlerEntry[];
+  /** The secrets that definitions name, by these names: a secret, or its full ARN. */
+  readonly secrets?: GivenSecrets;
   /** Without `place`, functions run in a new VPC with a new database, or outside a VPC with an existing one. */
   readonly network?: { readonly place?: Place; readonly egress?: Egress };
 }
@@ -45,6 +49,7 @@ const DEFAULTS = {
   api: { mode: 'api-key' },
   architecture: 'arm64',
   settings: {},
+  secrets: {},
   variables: {},
   drain: [],
   maxConnections: undefined,
@@ -92,15 +97,18 @@ export class Millrace extends Construct {
     const entries = typeof handlers === 'string' ? readHandlers(handlers) : handlers;
     const addresses = entries.map(({ definition }) => definition);
     checkVariables(addresses, props.variables);
-    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables));
+    const settings = { ...props.variables, ...props.settings };
+    checkNamed(entries, { settings, secrets: props.secrets });
+    const plans = entries.map((entry) => planHandler(props.stage, entry, props.variables, settings));
     prove({ ...props, handlers: plans, apiConcurrency: props.api.mode === 'off' ? 0 : API_CONCURRENCY });
     const surroundings = this.makeSurroundings(props);
     this.database = surroundings.database;
     this.place = surroundings.place;
     const group = new Construct(this, 'Handlers');
     const { settings: environment, logJobStarts } = props;
+    const { byName: secrets } = new HandlerSecrets(this, 'Secrets', props.secrets);
     this.handlers = plans.map((plan) => {
-      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment, logJobStarts });
+      return new DeployedHandler(group, plan.name, { ...surroundings, plan, environment, logJobStarts, secrets });
     });
     const scheduleGroup = new CfnScheduleGroup(this, 'Schedules', { name: scheduleGroupName(props.stage) });
     const scheduled = { ...surroundings, scheduleGroup, handlers: this.handlers };
@@ -115,7 +123,7 @@ export class Millrace extends Construct {
     this.addDeploySteps(surroundings, props);
     this.operatorPolicy = new OperatorPolicy(this, 'Operator', this.handlers);
     this.addMonitoring(plans, props);
-    for (const line of unreadVariables(props.variables, addresses)) {
+    for (const line of [...unreadVariables(props.variables, addresses), ...unnamedSecrets(entries, props.secrets)]) {
       Annotations.of(this).addWarningV2(`millrace:variables:${line.split(' ')[0]}`, line);
     }
   }

@@ -6,11 +6,14 @@ import { handlerAlias, handlerEntry } from '../bundle/options.ts';
 import type { HandlerPlan } from '../plan/handler-plan.ts';
 import { checkBytes } from '../settings/setting-values.ts';
 import { DeployedFunction, type FunctionSurroundings } from './deployed-function.ts';
+import type { ReadableSecret } from './handler-secrets.ts';
 
 export interface DeployedHandlerProps extends FunctionSurroundings {
   readonly plan: HandlerPlan;
   readonly environment: Readonly<Record<string, string>>;
   readonly logJobStarts: boolean;
+  /** The secrets of all handlers by name. */
+  readonly secrets: ReadonlyMap<string, ReadableSecret>;
 }
 
 /** One handler: a queue, a dead-letter queue, a function, and the event source mapping. */
@@ -23,7 +26,7 @@ export class DeployedHandler extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { plan, environment, logJobStarts, ...surroundings }: DeployedHandlerProps,
+    { plan, environment, logJobStarts, secrets, ...surroundings }: DeployedHandlerProps,
   ) {
     super(scope, id);
     this.plan = plan;
@@ -37,11 +40,15 @@ export class DeployedHandler extends Construct {
       memoryMb: plan.memoryMb,
       login: surroundings.database.runtime,
       environment: {
-        ...checkBytes(`settings of ${plan.name}`, { ...environment, ...plan.variables }),
+        ...checkBytes(`settings of ${plan.name}`, {
+          ...{ ...environment, ...plan.settings, ...plan.variables },
+          ...secretVariable(plan, secrets),
+        }),
         ...(!logJobStarts && { MILLRACE_LOG_JOB_STARTS: 'off' }),
         MILLRACE_QUEUE_URL: this.queue.queueUrl,
       },
     });
+    for (const name of plan.secrets) secrets.get(name)?.grantRead(this.function.lambda);
     this.function.lambda.addEventSource(
       new SqsEventSource(this.queue, {
         batchSize: plan.batchSize,
@@ -75,6 +82,12 @@ export class DeployedHandler extends Construct {
       ...PROTECTED,
     });
   }
+}
+
+/** Returns the variable with the ARNs of a handler's secrets, which are not their values. */
+function secretVariable(plan: HandlerPlan, secrets: ReadonlyMap<string, ReadableSecret>): Record<string, string> {
+  const pairs = plan.secrets.map((name) => `${name}=${secrets.get(name)?.secretArn}`);
+  return pairs.length === 0 ? {} : { MILLRACE_SECRETS: pairs.join(',') };
 }
 
 // Not retained: the jobs are in the database, and the mirror refills a new dead-letter queue.

@@ -7,6 +7,8 @@ import {
   timingOf,
 } from '../../core/handler/timing.ts';
 import { type Variables, variablesOf, withVariables } from '../../core/handler/variables.ts';
+import { givenSettings, lookupIn } from '../../core/settings/named-values.ts';
+import { checkEnvironment } from '../settings/setting-values.ts';
 
 /** Every number and name with which one handler is deployed. `proofs.ts` checks it, and the constructs use it as is. */
 export interface HandlerPlan {
@@ -35,10 +37,22 @@ export interface HandlerPlan {
   readonly nativeModules: readonly string[];
   /** The variables that its function and the registry apply to its definition. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The values that the deployment has for the settings that its definition names. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The names of its secrets. */
+  readonly secrets: readonly string[];
 }
 
-/** @throws SettingError that names the variable whose value is invalid. */
-export function planHandler(stage: string, entry: HandlerEntry, variables: Variables = {}): HandlerPlan {
+/**
+ * @param settings where the settings that the definition names are looked up
+ * @throws SettingError that names the variable whose value is invalid, or the setting that looks like a secret
+ */
+export function planHandler(
+  stage: string,
+  entry: HandlerEntry,
+  variables: Variables = {},
+  settings: Variables = {},
+): HandlerPlan {
   const { file, name } = entry;
   const definition = withVariables(entry.definition, variables);
   return {
@@ -57,5 +71,7 @@ export function planHandler(stage: string, entry: HandlerEntry, variables: Varia
     maxInFlight: definition.maxInFlight,
     nativeModules: definition.nativeModules ?? [],
     variables: variablesOf([definition], variables),
+    settings: checkEnvironment('settings', givenSettings(definition, lookupIn(settings))),
+    secrets: definition.secrets ?? [],
   };
 }

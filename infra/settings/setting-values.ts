@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { expandScopes } from '../../core/access/scopes.ts';
 import { SettingError } from '../../core/errors.ts';
 import { isVariable, VARIABLES } from '../../core/handler/variables.ts';
+import { nameFault } from '../../core/settings/declared.ts';
 import { type Context, optional } from './context.ts';
 
 /** The pattern of a value, and its description for error messages. */
@@ -87,7 +88,8 @@ export function checkEnvironment(name: string, texts: Record<string, unknown>): 
     const secret = (SECRET_NAME.test(key) && !value.startsWith('arn:')) || SECRET_VALUE.test(value);
     // The name of a handler can contain such a word.
     if (!secret || isOurs) continue;
-    const expected = 'no secret, since the template is readable: store it in Secrets Manager and set its ARN here';
+    const expected =
+      'no secret, since the template is readable: store it in Secrets Manager, and list it in secrets of its handler';
     throw new SettingError(field, expected, '***');
   }
   return checkBytes(name, texts as Record<string, string>);
@@ -98,6 +100,20 @@ export function checkBytes(name: string, texts: Readonly<Record<string, string>>
   const bytes = Buffer.byteLength(JSON.stringify(texts));
   if (bytes <= MOST_BYTES) return texts;
   throw new SettingError(name, `at most ${MOST_BYTES} bytes in total`, bytes);
+}
+
+/**
+ * Returns the ARNs of the secrets that handlers name, by these names.
+ * @throws SettingError for an invalid name, and for a value that is not an ARN: not repeated, since it may be a secret
+ */
+export function checkHandlerSecrets(given: Record<string, unknown>): Record<string, string> {
+  for (const [name, arn] of Object.entries(given)) {
+    const fault = nameFault(name);
+    if (fault !== undefined) throw new SettingError(`secrets.${name}`, fault, name);
+    if (typeof arn === 'string' && FORMS.secret.pattern.test(arn)) continue;
+    throw new SettingError(`secrets.${name}`, FORMS.secret.expected, '***');
+  }
+  return given as Record<string, string>;
 }
 
 /** Requires a secret per login, so that functions lack the rights of the owner, and all in one account and region. */

@@ -7,7 +7,7 @@ import { isVariable, type Variables } from '../../core/handler/variables.ts';
 import { whole } from '../../core/handler/whole.ts';
 import { type Context, choice, list, number, optional, present, readObject, refuseIdle, required } from './context.ts';
 import { type DatabaseChoice, type NetworkChoice, readDatabase, readNetwork } from './place-settings.ts';
-import { check, checkEnvironment, checkIamScopes, FORMS, formed } from './setting-values.ts';
+import { check, checkEnvironment, checkHandlerSecrets, checkIamScopes, FORMS, formed } from './setting-values.ts';
 
 /** How the API authenticates callers, or `off` for no API. */
 export type ApiChoice =
@@ -42,6 +42,8 @@ export interface Settings {
   readonly architecture: 'arm64' | 'x86_64';
   /** Environment variables for handlers, such as `SMTP_FROM`. No secrets: a template is readable. */
   readonly settings: Readonly<Record<string, string>>;
+  /** ARNs of the secrets that definitions name, by these names. */
+  readonly secrets: Readonly<Record<string, string>>;
   /** Variables that set the attempts of handlers, such as `MILLRACE_MAX_ATTEMPTS` (`core/handler/variables.ts`). */
   readonly variables: Variables;
   /** Handlers to remove although they have unfinished jobs. */
@@ -62,6 +64,7 @@ const NAMES = [
     'stage',
     'handlers',
     'settings',
+    'secrets',
     'dispatch',
     'pollInterval',
     'claimLimit',
@@ -88,6 +91,7 @@ export function readSettings(context: Context, handlers = 'functions/handlers'):
     stage: checkStage(optional(context, 'stage')),
     handlersFolder: resolve(optional(context, 'handlers') ?? handlers),
     ...splitSettings(readObject(context, 'settings', SETTINGS_EXAMPLE)),
+    secrets: checkHandlerSecrets(readObject(context, 'secrets', SECRETS_EXAMPLE)),
     dispatch: choice(context, 'dispatch', ['auto', 'loop', 'tick']),
     ...readClaims(context),
     architecture: choice(context, 'architecture', ['arm64', 'x86_64']),
@@ -122,6 +126,7 @@ export function checkClaims({ pollInterval, claimLimit }: Claims): Claims {
 }
 
 const SETTINGS_EXAMPLE = '{"SMTP_FROM": "jobs@example.com"}';
+const SECRETS_EXAMPLE = '{"API_TOKEN": "arn:…"}';
 
 /** Separates the variables that Millrace reads from those that handlers read. @throws SettingError that names one */
 export function splitSettings(given: Record<string, unknown>): Pick<Settings, 'settings' | 'variables'> {

@@ -23,3 +23,26 @@ it('accepts the ARN of a secret', () => {
 
   expect(settings).toEqual(named);
 });
+
+it.each<[string, unknown, string]>([
+  ['a list', '[]', 'secrets: expected JSON such as {"API_TOKEN": "arn:…"}'],
+  ['a value', { API_TOKEN: 'hunter2' }, 'secrets.API_TOKEN: expected the full ARN of a secret in Secrets Manager'],
+  [
+    'an ARN without its end',
+    { API_TOKEN: ELSEWHERE.replace('-AbCdEf', '') },
+    'secrets.API_TOKEN: expected the full ARN',
+  ],
+  ['a reserved name', { AWS_TOKEN: ELSEWHERE }, 'secrets.AWS_TOKEN: expected a name that neither Lambda nor Millrace'],
+])('refuses %s in place of the secrets of handlers, without repeating it', (_what, secrets, sentence) => {
+  const read = () => readSettings({ ...EXISTING, stage: 'prod', secrets });
+
+  expect(read).toThrow(sentence);
+  expect(read).not.toThrow(/hunter2/);
+});
+
+it('accepts the ARNs of secrets of handlers as an object or as JSON', () => {
+  const secrets = { API_TOKEN: ELSEWHERE };
+
+  expect(readSettings({ ...EXISTING, stage: 'prod', secrets }).secrets).toEqual(secrets);
+  expect(readSettings({ ...EXISTING, stage: 'prod', secrets: JSON.stringify(secrets) }).secrets).toEqual(secrets);
+});

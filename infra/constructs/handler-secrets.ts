@@ -1,0 +1,26 @@
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { checkHandlerSecrets } from '../settings/setting-values.ts';
+
+/** A secret of the app. All of `ISecret` would require an app without exactOptionalPropertyTypes. */
+export type ReadableSecret = Pick<ISecret, 'grantRead' | 'secretArn'>;
+
+/** Secrets of handlers by name: a secret of the app, or the full ARN of one that exists. */
+export type GivenSecrets = Readonly<Record<string, ReadableSecret | string>>;
+
+/** The secrets that handlers name, each once. */
+export class HandlerSecrets extends Construct {
+  readonly byName: ReadonlyMap<string, ReadableSecret>;
+
+  constructor(scope: Construct, id: string, given: GivenSecrets) {
+    super(scope, id);
+    const arns = Object.entries(given).filter((pair): pair is [string, string] => typeof pair[1] === 'string');
+    checkHandlerSecrets(Object.fromEntries(arns));
+    this.byName = new Map(
+      Object.entries(given).map(([name, secret]) => [
+        name,
+        typeof secret === 'string' ? Secret.fromSecretCompleteArn(this, name, secret) : secret,
+      ]),
+    );
+  }
+}
