@@ -13,6 +13,7 @@ import { readClock, setClock } from './clock.ts';
 import { queueOf } from './deploy.ts';
 import type { DrainedRun, DrainOptions } from './drained-run.ts';
 import { type EngineLog, openEngineLog } from './engine-log.ts';
+import { type GivenValues, valuesFor } from './given-values.ts';
 import { withResult } from './handler-run.ts';
 import { type Delivered, type MemoryQueue, openMemoryQueue } from './memory-queue.ts';
 import { type NextTime, readJob, readNextTime } from './next-time.ts';
@@ -22,6 +23,8 @@ import { observe } from './observed-handler.ts';
 export interface Drained {
   readonly db: Database;
   readonly handlers: readonly HandlerDefinition[];
+  /** The settings and secrets that the handlers name. */
+  readonly given: GivenValues;
 }
 
 const OPTIONS = ['until', 'maxRuns', 'random'];
@@ -105,11 +108,15 @@ async function runMessage(run: Run, { queueUrl, record }: Delivered): Promise<Dr
   const handler = run.handlers.find((one) => queueOf(one) === queueUrl);
   const { jobId = '' } = decodeMessage(record.body) ?? {};
   if (handler === undefined) throw new Error(`job ${jobId} has no handler: deploy it with its definition`);
+  const values = valuesFor(handler, run.given);
   const observed = observe(handler);
   const at = await readClock(db);
   const { definition } = observed;
   const exit = () => undefined;
-  const deps = { definition, queueUrl, db, queues: queue, time: systemTime, log: engine.log, random: run.random, exit };
+  const deps = {
+    ...{ definition, queueUrl, db, queues: queue, time: systemTime, log: engine.log, random: run.random, exit },
+    readValues: async () => values,
+  };
   const invocation = { awsRequestId: record.messageId, getRemainingTimeInMillis: () => REMAINING_MS };
   await runBatch(deps, { Records: [record] }, invocation);
   engine.refuseFaults();

@@ -12,11 +12,12 @@ import type { Outcome } from '../outcome.ts';
 import { LatestProgress } from '../run/attempt/progress.ts';
 import { type Attempt, runAttempt } from '../run/attempt/run-attempt.ts';
 import { systemTime, type Time } from '../time.ts';
+import { type GivenValues, refuseUnnamed, valuesFor } from './given-values.ts';
 import { type HandlerRun, type RunOutcome, withResult } from './handler-run.ts';
 import { observe } from './observed-handler.ts';
 
 /** The circumstances of the attempt; all have defaults. */
-export interface RunHandlerOptions {
+export interface RunHandlerOptions extends GivenValues {
   /** Number of this attempt. Default 1. */
   readonly attempt?: number;
   /** Largest number of attempts. Default: that of the handler. */
@@ -32,7 +33,7 @@ export interface RunHandlerOptions {
 }
 
 const SILENT = openLog(() => undefined);
-const OPTIONS = ['attempt', 'maxAttempts', 'jobId', 'now', 'abortAfter', 'random'];
+const OPTIONS = ['attempt', 'maxAttempts', 'jobId', 'now', 'abortAfter', 'random', 'settings', 'secrets'];
 
 /** What one attempt did, and what it reported. */
 export interface ReportedRun extends HandlerRun {
@@ -46,7 +47,7 @@ export interface ReportedRun extends HandlerRun {
  * Runs one attempt of a handler in this process, as a deployment does: the payload passes through JSON and the schema,
  * the timeout aborts the signal, and the retry policy determines the next attempt. It requires no database.
  * @throws PayloadInvalid when the payload cannot be stored. One that only the schema refuses is an outcome.
- * @throws SettingError that names the option
+ * @throws SettingError that names the option, or the setting or secret without a value
  */
 export async function runHandler<Schema extends PayloadSchema>(
   handler: HandlerDefinition<Schema>,
@@ -56,10 +57,12 @@ export async function runHandler<Schema extends PayloadSchema>(
   checkHandler(handler, '');
   checkKeys('runHandler(options)', options, OPTIONS);
   const { now = new Date(), random = () => 0 } = options;
+  refuseUnnamed([handler as HandlerDefinition], options);
+  const values = valuesFor(handler as HandlerDefinition, options);
   const observed = observe(handler as HandlerDefinition);
   const attempt = attemptOf(handler, payloadJson(payload), options);
   const time = options.abortAfter === undefined ? systemTime : earlier(seconds(options.abortAfter, 'abortAfter'));
-  const deps = { definition: observed.definition, policy: handler.retry, time, log: SILENT, random };
+  const deps = { definition: observed.definition, policy: handler.retry, time, log: SILENT, random, values };
   const { outcome } = await runAttempt(deps, attempt);
   const run = {
     ...judge(outcome, attempt, now),

@@ -4,19 +4,18 @@ import { optionalSetting } from '../../core/config.ts';
 import { seconds } from '../../core/duration.ts';
 import type { EnqueueClient } from '../../core/enqueue/enqueue-client.ts';
 import { SettingError } from '../../core/errors.ts';
-import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import { checkKeys } from '../../core/handler/policy-fields.ts';
 import { openLog } from '../../core/log.ts';
 import { serversOf } from '../../core/postgres/address.ts';
 import { makePool, openClient } from '../../core/postgres/connect.ts';
-import { type Database, openDatabase } from '../../core/postgres/database.ts';
+import { openDatabase } from '../../core/postgres/database.ts';
 import { governClock, readClock, setClock } from '../../core/testing/clock.ts';
 import { deploy } from '../../core/testing/deploy.ts';
-import { drain } from '../../core/testing/drain.ts';
+import { type Drained, drain } from '../../core/testing/drain.ts';
 import { emptyTables } from '../../core/testing/empty-tables.ts';
 import { copyDatabase, dropDatabase, ensureTemplate, openServer, withDatabase } from '../../core/testing/template.ts';
 import { isGone, sharedServer } from './shared-server.ts';
-import { type AnyHandler, type OpenOptions, PREFIX, type TestDatabase } from './test-database.ts';
+import { type OpenOptions, PREFIX, type TestDatabase } from './test-database.ts';
 
 const CONNECT_TIMEOUT_MS = 30_000;
 /** Tries to open a database on the shared server, which may stop at the same moment. */
@@ -27,7 +26,7 @@ const ENGINE = {
   log: openLog(() => undefined),
   statementTimeoutMs: 60_000,
 };
-const OPTIONS = ['handlers', 'now', 'serverUrl'];
+const OPTIONS = ['handlers', 'now', 'serverUrl', 'settings', 'secrets'];
 
 /** A database on a server, without connections. */
 interface Created {
@@ -40,6 +39,7 @@ interface Created {
 export async function openTestDatabase(options: OpenOptions): Promise<TestDatabase> {
   checkKeys('openTestDatabase(options)', options, OPTIONS);
   const { handlers = [], now = new Date(), serverUrl } = options;
+  const { settings = {}, secrets = {} } = options;
   const begin = timeOf(now, 'now');
   const { connectionString, drop } = await create(serverUrl ?? optionalSetting('MILLRACE_TEST_DATABASE_URL'));
   const engine = openDatabase({ connectionString, ...ENGINE });
@@ -54,7 +54,11 @@ export async function openTestDatabase(options: OpenOptions): Promise<TestDataba
     await close();
     throw error;
   }
-  return { connectionString, ...connect(connectionString, close), ...governed(engine, handlers, begin) };
+  return {
+    connectionString,
+    ...connect(connectionString, close),
+    ...governed({ db: engine, handlers, given: { settings, secrets } }, begin),
+  };
 }
 
 async function create(serverUrl: string | undefined): Promise<Created> {
@@ -146,14 +150,15 @@ async function run(client: EnqueueClient, text: string, values: readonly unknown
 type Governed = Omit<TestDatabase, 'connectionString' | 'query' | 'transaction' | 'close'>;
 
 /** The part of a test database that runs jobs and governs the time. */
-function governed(db: Database, first: readonly AnyHandler[], begin: Date): Governed {
-  let handlers: readonly HandlerDefinition[] = first;
+function governed(first: Drained, begin: Date): Governed {
+  const { db, given } = first;
+  let { handlers } = first;
   return {
     deploy: async (others) => {
       await deploy(db, others);
       handlers = others;
     },
-    drain: (options) => drain({ db, handlers }, options),
+    drain: (options) => drain({ db, handlers, given }, options),
     clear: async () => {
       await setClock(db, begin);
       await emptyTables(db);

@@ -2,6 +2,7 @@ import type { Duration } from '../../core/duration.ts';
 import type { HandlerDefinition } from '../../core/handler/handler.ts';
 import type { PayloadSchema } from '../../core/handler/payload.ts';
 import type { DrainedRun, DrainOptions } from '../../core/testing/drained-run.ts';
+import type { GivenValues } from '../../core/testing/given-values.ts';
 
 /** Beginning of the name of each database; the shared server drops those without a session of the same name. */
 export const PREFIX = 'millrace_test_';
@@ -10,7 +11,8 @@ export const PREFIX = 'millrace_test_';
 // biome-ignore lint/suspicious/noExplicitAny: a list of handlers has a different payload for each of them.
 export type AnyHandler = HandlerDefinition<PayloadSchema<any>>;
 
-export interface OpenOptions {
+/** `settings` and `secrets` are those of `drain`. */
+export interface OpenOptions extends GivenValues {
   /** The handlers that are deployed, with their schedules. Default: none. */
   readonly handlers?: readonly AnyHandler[];
   /** The time that the clock of the database shows. Default: the present time. */

@@ -149,3 +149,24 @@ it('does not run jobs without a handler, of paused handlers, of cancelled jobs a
 
   expect([inside.length, paused.length, resumed.length]).toEqual([0, 0, 1]);
 });
+
+it('runs jobs with the settings and secrets of the database, and names each that it lacks', async () => {
+  const handler = defineHandler({
+    ...{ jobType: 'named', payload: z.object({}), settings: { API_URL: 'required' }, secrets: ['API_TOKEN'] },
+    run: async ({ settings, secrets }) => [settings.API_URL, secrets.API_TOKEN],
+  });
+  const named = { settings: { API_URL: 'https://x.test' }, secrets: { API_TOKEN: 'fake' } };
+  const [database, other] = await Promise.all([
+    openOnServer({ handlers: [handler], ...named }),
+    openOnServer({ handlers: [handler] }),
+  ]);
+  await enqueue(database, handler, {});
+  await enqueue(other, handler, {});
+
+  const runs = await database.drain();
+
+  expect(runs.map(({ result }) => result)).toEqual([['https://x.test', 'fake']]);
+  await expect(other.drain()).rejects.toThrow(
+    "named: settings.API_URL: expected { API_URL: '…' } in the option settings",
+  );
+});
