@@ -37,7 +37,7 @@ export async function runInTurn(
     while (held > 0 && held + size > MOST_PAYLOAD_TEXT) await Promise.race(running);
     if (run.uncaught || (waits && (run.overstayed || !fits(deps, run.invocation)))) break;
     held += size;
-    const attempt = enter(deps, run, one, durations).finally(() => {
+    const attempt = enter(waits ? await withPresentValues(deps) : deps, run, one, durations).finally(() => {
       held -= size;
       running.delete(attempt);
     });
@@ -59,9 +59,14 @@ async function runGroups(
     while (to < jobs.length && (to === from || held + sizeOf(jobs[to]) <= MOST_PAYLOAD_TEXT))
       held += sizeOf(jobs[to++]);
     if (run.uncaught || (from > 0 && (run.overstayed || !fits(deps, run.invocation)))) return;
-    await enterGroup(deps, run, jobs.slice(from, to), durations);
+    await enterGroup(from > 0 ? await withPresentValues(deps) : deps, run, jobs.slice(from, to), durations);
     from = to;
   }
+}
+
+/** The secrets of jobs that waited for others may have been rotated. */
+async function withPresentValues<Deps extends BatchDeps>(deps: Deps): Promise<Deps> {
+  return deps.readValues === undefined ? deps : { ...deps, values: await deps.readValues() };
 }
 
 function sizeOf(one: OpenJob | undefined): number {

@@ -32,3 +32,16 @@ it('stores and logs the error of a job without the values of secrets', async () 
   const attempts = await engine.sql('select * from millrace.job_attempts');
   expect(JSON.stringify([attempts, engine.lines])).not.toContain('hunter2');
 });
+
+it('reads secrets again for jobs that waited for the large payloads of others', async () => {
+  const { records } = await engine.deliver(3, { payload: 'x'.repeat(1_000_000) });
+  const seen: (string | undefined)[] = [];
+  engine.work = ({ secrets }) => void seen.push(secrets.API_TOKEN);
+  let reads = 0;
+  const readValues = async () => ({ settings: {}, secrets: { API_TOKEN: `version ${++reads}` } });
+
+  const { failed } = await engine.run(records, { deps: { readValues } });
+
+  expect(failed).toEqual([]);
+  expect(seen).toEqual(['version 1', 'version 1', 'version 2']);
+});
