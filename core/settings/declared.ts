@@ -41,7 +41,8 @@ export function checkDeclared({ settings = {}, secrets = [] }: Declared): void {
 
 function checkSetting(name: string, option: unknown): void {
   const fault = nameFault(name);
-  if (fault !== undefined) throw new SettingError(`settings.${name}`, fault, name);
+  // The name is not part of the field: it can have any length.
+  if (fault !== undefined) throw new SettingError('settings', fault, name);
   if (option === 'required' || isDefault(option)) return;
   throw new SettingError(`settings.${name}`, "'required' or { default: '…' }", option);
 }

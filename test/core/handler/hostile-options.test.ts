@@ -63,6 +63,12 @@ const VALUES: Record<string, readonly unknown[]> = {
     ...['', 'Nightly', '7', 'a b', 'a'.repeat(101)].map((name) => ({ [name]: { cron: '0 3 * * *' } })),
   ],
   nativeModules: [...HOSTILE, ...HOSTILE.map((value) => [value]), ['../x'], ['sharp', 'a b'], ['@x/y'], ['sharp@1']],
+  settings: [
+    ...HOSTILE.filter((value) => value !== undefined && !isEmpty(value)),
+    ...HOSTILE.flatMap((value) => [{ API_URL: value }, { API_URL: { default: value } }]),
+    ...HOSTILE.filter((value) => typeof value === 'string').map((name) => ({ [`${name} `]: 'required' })),
+  ],
+  secrets: [...HOSTILE.filter((value) => value !== undefined), ...HOSTILE.map((value) => [value])],
   run: HOSTILE,
 };
 
