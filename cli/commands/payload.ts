@@ -66,7 +66,7 @@ async function findSchemas(address: HandlerAddress, options: GlobalOptions): Pro
     address.routingKey === ALL_KEYS
       ? loadJobType(path, address.jobType, probe, compile)
       : [await loadOne(path, address, probe, compile)],
-  );
+  ).catch(unchecked);
   return loaded.flatMap((one) => (one === undefined ? [] : schemaOf(one)));
 }
 
@@ -87,7 +87,12 @@ function findCode(options: GlobalOptions): FoundAbove | undefined {
     assertTrustedCode(found.folder, found.path);
     return found;
   } catch (error) {
-    warn(`the payload is not checked: ${messageOf(error)}`);
+    unchecked(error);
     return undefined;
   }
+}
+
+function unchecked(error: unknown): [] {
+  warn(`the payload is not checked: ${messageOf(error)}`);
+  return [];
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Compile } from '../../core/catalog/catalog.ts';
 import { SourceError } from '../../core/catalog/catalog-failure.ts';
 import { stemOf } from '../../core/catalog/handler-files.ts';
+import { createModuleFolder } from '../../core/catalog/module-folder.ts';
 import { assertTrustedSources } from '../trust.ts';
 import { signatureWithImports } from './source-signature.ts';
 
@@ -75,7 +75,7 @@ export function openCompiler({ project, target, onSources = () => undefined }: C
 
 /** Runs `work` with a compiler that writes to a folder of its own, which only this account can read. */
 export async function withCompiler<T>(project: string, work: (compile: Compile) => Promise<T>): Promise<T> {
-  const target = await mkdtemp(join(tmpdir(), 'millrace-handlers-'));
+  const target = createModuleFolder(project);
   try {
     return await work(openCompiler({ project, target }));
   } finally {
