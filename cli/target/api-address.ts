@@ -1,4 +1,4 @@
-import { isLoopback } from '../../core/loopback.ts';
+import { API_URL_EXPECTED, readApiUrl } from '../../core/client/api-url.ts';
 import { CommandFailure, EXIT } from '../command-failure.ts';
 
 export interface ApiAddress {
@@ -8,21 +8,9 @@ export interface ApiAddress {
   readonly label: string;
 }
 
-const EXPECTED = 'expected https://host/, or http:// on this machine';
-
 /** @throws CommandFailure that names the source and the mistake, without the address. */
 export function readApiAddress(address: string, source: string): ApiAddress {
-  const refuse = (reason: string) => new CommandFailure(EXIT.usage, `${source}: ${reason}; ${EXPECTED}`);
-  const url = URL.parse(address);
-  if (url === null) throw refuse('the address is malformed');
-  if (!/^https?:$/.test(url.protocol)) throw refuse('this is not the address of an API');
-  if (url.username !== '' || url.password !== '') {
-    throw refuse('the address must not contain credentials: set MILLRACE_API_KEY instead');
-  }
-  if (url.search !== '' || url.hash !== '') throw refuse('the address must not contain ? or #');
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw refuse('http:// to another machine would expose the key');
-  }
-  const path = url.pathname.replace(/\/+$/, '');
-  return { url: `${url.origin}${path}`, label: `${url.origin}${path}/` };
+  const read = readApiUrl(address, 'set MILLRACE_API_KEY');
+  if ('fault' in read) throw new CommandFailure(EXIT.usage, `${source}: ${read.fault}; ${API_URL_EXPECTED}`);
+  return { url: read.url, label: `${read.url}/` };
 }

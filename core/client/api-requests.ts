@@ -1,17 +1,21 @@
 import { ApiError, SettingError } from '../errors.ts';
 import { messageOf } from '../failure.ts';
+import { oneLine } from '../text.ts';
 import { systemTime } from '../time.ts';
+import { API_URL_EXPECTED, readApiUrl } from './api-url.ts';
 
 /** Longer than the 15 s after which the API itself reports that its database does not respond. */
 const LONGEST_MS = 20_000;
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
+/** Characters of an answer that a message contains. */
+const LONGEST_DETAIL = 1000;
 /** Answers after which the same request can succeed. */
 const TEMPORARY = [429, 502, 503, 504];
 
 export interface ApiOptions {
-  /** Address of the API, such as `https://jobs.example.com`. */
+  /** Address of the API, such as `https://jobs.example.com`. `http://` only for an API on this machine. */
   readonly url: string;
   /** An API key. Default: none, as `npm start` requires none. */
   readonly key?: string;
@@ -36,13 +40,12 @@ export type SendRequest = (request: ApiRequest) => Promise<unknown>;
 /** Returns a function that sends a request, repeats it after a temporary failure, and returns the answer's document. */
 export function openRequests({ url, ...access }: ApiOptions): SendRequest {
   const { key } = access;
-  if (typeof url !== 'string' || !/^https?:\/\/\S+$/.test(url)) {
-    throw new SettingError('url', 'the address of the API, such as https://jobs.example.com', url);
-  }
+  const read = readApiUrl(url, 'pass the option key');
+  if ('fault' in read) throw new SettingError('url', '', undefined, `url: ${read.fault}; ${API_URL_EXPECTED}`);
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
     throw new SettingError('key', 'printable ASCII characters without spaces', '(not shown)');
   }
-  const base = url.replace(/\/+$/, '');
+  const base = read.url;
   return async (request) => {
     for (let tried = 1, pause = FIRST_PAUSE_MS; ; tried++, pause *= 2) {
       const answer = await send(base, access, request).catch((error: unknown): Refusal => {
@@ -100,7 +103,7 @@ function refusal(base: string, { status, headers }: Response, document: unknown)
   }
   const problem = type.split('/').at(-1) ?? null;
   return {
-    error: new ApiError(`${base} answered ${status}: ${detail}`, status, problem),
+    error: new ApiError(`${base} answered ${status}: ${oneLine(detail, LONGEST_DETAIL)}`, status, problem),
     isTemporary: TEMPORARY.includes(status) || problem === 'in-progress',
     afterMs: 1000 * (Number(headers.get('retry-after')) || 0),
   };

@@ -116,10 +116,6 @@ describe('what a client refuses', () => {
     await expect(openClient({ url, key: 'wrong' }).show('1')).rejects.toMatchObject({ status: 401 });
   });
 
-  it.each(['', 'api.example.com', 'ftp://api.example.com'])('the address "%s"', (address) => {
-    expect(() => openClient({ url: address })).toThrow(/^url: expected the address of the API/);
-  });
-
   it('a key with a line break, without printing it', () => {
     expect(() => openClient({ url, key: 'mr_secret\n' })).toThrow(/^key: expected printable ASCII.*\(not shown\)/);
   });
