@@ -66,11 +66,19 @@ export const WHOLE: ReadonlySet<string> = new Set([
   ...['by_status', 'by_job_type', 'oldest_due', 'last_5_minutes', 'last_hour'],
 ]);
 
-/** Members of an audit event's `details` that `audit:read` shows; the others require the scope of their field. */
-const AUDITED: ReadonlySet<string> = new Set(['name', 'scopes', 'made_by', 'request_id']);
-
 type AnyField = (typeof FIELDS.any)[number];
 type Readers = Scope | 'any';
+
+/**
+ * Members of an audit event's `details`, by the scope that a caller must have besides `audit:read`. Other members
+ * require the scope of the field with their name; a member that has neither is never sent.
+ */
+const AUDITED: ReadonlyMap<string, Readers> = new Map([
+  ...['name', 'scopes', 'made_by', 'request_id', 'key', 'door', 'operation', 'dead_letter', 'rate', 'too_large'].map(
+    (name) => [name, 'any'] as const,
+  ),
+  ['error', 'jobs:read'],
+]);
 
 const READERS = new Map(
   (Object.entries(FIELDS) as [Readers, readonly string[]][]).flatMap(([readers, names]) =>
@@ -96,8 +104,8 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
 function redactDetails(details: unknown, scopes: ReadonlySet<Scope>): unknown {
   if (!isRecord(details)) return details;
   const seen = Object.entries(details).filter(([name]) => {
-    const readers = READERS.get(name) ?? 'any';
-    return readers === 'any' || scopes.has(readers) || AUDITED.has(name);
+    const readers = AUDITED.get(name) ?? READERS.get(name);
+    return readers === 'any' || (readers !== undefined && scopes.has(readers));
   });
   return Object.fromEntries(seen);
 }

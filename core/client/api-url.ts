@@ -17,7 +17,8 @@ export function readApiUrl(address: unknown, keyPlace: string): { readonly url: 
 
 function faultOf(url: URL, keyPlace: string): string | undefined {
   if (!/^https?:$/.test(url.protocol)) return 'this is not the address of an API';
-  if (url.username !== '' || url.password !== '') return `the address must not contain credentials: ${keyPlace} instead`;
+  if (url.username !== '' || url.password !== '')
+    return `the address must not contain credentials: ${keyPlace} instead`;
   if (url.search !== '' || url.hash !== '') return 'the address must not contain ? or #';
   const isExposed = url.protocol === 'http:' && !isLoopback(url.hostname);
   return isExposed ? 'http:// to another machine would expose the key' : undefined;
