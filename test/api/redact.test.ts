@@ -116,7 +116,7 @@ describe('a producer', () => {
     const { status, body } = await ask('/jobs', { method: 'POST', body: asked, scopes });
 
     expect(status).toBe(200);
-    expect(Object.keys(body).sort()).toEqual([...FORM, 'deduplicated'].sort());
+    expect(Object.keys(body).sort()).toEqual([...FORM, 'deduplicated', 'replaced'].sort());
   });
 });
 
