@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oneLine, startOf, storable, storableJson } from '../../core/text.ts';
+import { closest, oneLine, startOf, storable, storableJson } from '../../core/text.ts';
 
 /** Generates any code units: NUL, controls, half surrogate pairs, whole pairs. */
 const units = fc
@@ -119,5 +119,29 @@ describe('JSON text', () => {
         expect(stored).toEqual({ [clean]: [clean] });
       }),
     );
+  });
+});
+
+describe('the closest word', () => {
+  const words = ['payload', 'priority'];
+
+  it.each([
+    ['paylod', 'payload'],
+    ['priorities', 'priority'],
+    ['p\u{1f600}yload', 'payload'],
+    ['weight', undefined],
+    ['', undefined],
+    ['a'.repeat(2_000_000), undefined],
+  ])('to a given one differs in at most a third of its letters', (given, word) => {
+    expect(closest(given, words)).toBe(word);
+  });
+
+  it.each([49, 1000, 2_000_000])('is not looked for in a text of %i characters, too long for all of them', (length) => {
+    const letters = () => {
+      throw new Error('compared');
+    };
+    const given = { length, [Symbol.iterator]: letters } as unknown as string;
+
+    expect(closest(given, words)).toBeUndefined();
   });
 });
