@@ -1,6 +1,7 @@
 -- What the HTTP API stores: keys and responses to idempotent requests.
 
--- Secrets are stored as SHA-256 only. Revoked and expired keys are kept for 400 days.
+-- Secrets are stored as SHA-256 only. Revoked and expired keys are kept for 400 days, and as long as a key that they
+-- created.
 create table millrace.api_keys (
   id bigint generated always as identity primary key,
   -- Without control characters: audit events contain the name, and terminals print it.
@@ -11,9 +12,10 @@ create table millrace.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz,
   last_used_at timestamptz,
-  -- Id of the key that created this key, which may have been deleted since; null if the creator had no key.
+  -- Id of the key that created this key; null if the creator had no key.
   made_by bigint
 );
+create index api_keys_made_by on millrace.api_keys (made_by) where made_by is not null;
 
 -- The responses to requests with an Idempotency-Key. Kept for 24 hours.
 create table millrace.idempotency_keys (

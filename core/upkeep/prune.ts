@@ -83,13 +83,16 @@ const PRUNE_OPERATIONS = `
   select (select count(*)::integer from gone) as rows,
          case when count(*) = $3 and bool_and(old or future) then max(id)::text end as position from looked`;
 
-// There are few keys, so a pass checks all of them.
+// There are few keys, so a pass checks all of them. A key stays as long as one that it created: revoking a key with
+// those that it created follows these rows.
 const PRUNE_API_KEYS = `
   with looked as materialized (
     select k.id, coalesce(k.revoked_at, k.expires_at) < millrace.clock() - make_interval(secs => $2) as old
       from millrace.api_keys k where k.id > coalesce($1::bigint, 0) order by k.id limit $3
   ), gone as (
-    delete from millrace.api_keys k where k.id = any(array(select id from looked where old)) returning 1
+    delete from millrace.api_keys k where k.id = any(array(select id from looked where old))
+        and not exists (select from millrace.api_keys c where c.made_by = k.id)
+      returning 1
   )
   select (select count(*)::integer from gone) as rows, case when count(*) = $3 then max(id)::text end as position
     from looked`;

@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
+import { revokeApiKey } from '../../../core/access/api-keys.ts';
 import { insertJobs, openEngine, shiftClock } from '../../support/runtime-engine.ts';
 import { pruneHistory } from './prune-history.ts';
 
 const engine = await openEngine();
-const { pool } = engine;
+const { pool, db } = engine;
 afterAll(() => engine.close());
 
 const DAY = 86_400;
@@ -84,6 +85,24 @@ it('deletes revoked and expired keys of the API after four hundred days', async 
 
   const left = await pool.query('select name from millrace.api_keys order by id');
   expect(left.rows.map(({ name }) => name)).toEqual(['revoked lately', 'expired lately', 'in use']);
+});
+
+it('keeps a revoked key as long as a key that it created, directly or indirectly', async () => {
+  await pool.query(`delete from millrace.api_keys`);
+  await pool.query(`insert into millrace.api_keys (id, name, secret_sha256, scopes, made_by, revoked_at)
+    overriding system value
+    select id, name, name, '{}', made_by, now() - revoked_days * interval '1 day' from (values
+      (101, 'maker', null, 500), (102, 'made', 101, 500), (103, 'used', 102, null),
+      (104, 'old maker', null, 500), (105, 'old made', 104, 500)) as k(id, name, made_by, revoked_days)`);
+
+  // The last pass deletes the maker of what the pass before deleted.
+  for (let pass = 0; pass < 2; pass++) await pruneHistory(engine, 7 * DAY);
+
+  const left = await pool.query('select name from millrace.api_keys order by id');
+  expect(left.rows.map(({ name }) => name)).toEqual(['maker', 'made', 'used']);
+  expect(await revokeApiKey(db, '101', { withMade: true })).toBe(true);
+  const used = await pool.query(`select from millrace.api_keys where name = 'used' and revoked_at is not null`);
+  expect(used.rowCount).toBe(1);
 });
 
 it('deletes operations that ended ninety days ago, and never a running one', async () => {
