@@ -33,9 +33,15 @@ export function printHint(text: string): void {
   if (isTerminal('stderr')) writeLine('stderr', { style: 'dim', text });
 }
 
-/** Suggests the next command. */
-export function suggest(command: string): void {
-  printHint(`Next: ${command}`);
+/** A command in which a shell finds nothing but words. */
+const PLAIN_COMMAND = /^npx [\w .,:/=-]+$/;
+
+/**
+ * Suggests the next command, or what to do. A command with a value of a database or of an API that a shell would read
+ * as more than a word is not shown, because the reader may run it unread.
+ */
+export function suggest(next: string): void {
+  if (!next.startsWith('npx ') || PLAIN_COMMAND.test(next)) printHint(`Next: ${next}`);
 }
 
 export function isTable(): boolean {
