@@ -4,7 +4,7 @@ import { type Log, processLog } from '../log.ts';
 import { buildIndexes } from './build-indexes.ts';
 import { type Database, openDatabase } from './database.ts';
 import { type Migration, ownMigrations, readMigrations } from './migration-files.ts';
-import { keepingAlive, withLedger } from './migration-lock.ts';
+import { keepingAlive, refuseForeignSchema, withLedger } from './migration-lock.ts';
 import type { Address, Queryable } from './queryable.ts';
 import { errorCode, migrationHint } from './statement-errors.ts';
 
@@ -87,6 +87,7 @@ export interface MigrationStatus {
 
 /** Returns the status of every migration, in order of the names. Changes nothing. */
 export async function migrationStatus(db: Queryable, folder: string = ownMigrations()): Promise<MigrationStatus[]> {
+  await refuseForeignSchema(db);
   const applied = (await isPrepared(db)) ? (await db.query<Applied>(READ_LEDGER)).rows : [];
   const files = readMigrations(folder);
   const status = files.map(({ name, checksum }): MigrationStatus => {
@@ -128,11 +129,14 @@ async function prepare(db: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await db.transaction(async (tx) => {
+        await refuseForeignSchema(tx);
         if (await isPrepared(tx)) return;
         await tx.query(ENSURE_ROLES);
         await tx.query(ENSURE_SCHEMA);
         await tx.query(BECOME_OWNER);
         await tx.query(ENSURE_LEDGER);
+        // Another session may have created them meanwhile.
+        await refuseForeignSchema(tx);
       });
       return;
     } catch (error) {

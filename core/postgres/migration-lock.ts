@@ -23,6 +23,33 @@ const LIMIT_WAITING = `set local lock_timeout = '300ms'`;
 /** Shorter than the limit of the time between two statements. */
 const SIGN_EVERY_MS = 3000;
 
+/** What another login has created under our names. A superuser, and the login itself, gain nothing by that. */
+const FIND_FOREIGN = `
+  select o.name, r.rolname as owner
+    from (select 'the schema millrace' as name, n.nspowner as owner
+            from pg_catalog.pg_namespace n where n.nspname = 'millrace'
+          union all
+          select 'the table millrace.migrations', c.relowner
+            from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'millrace' and c.relname = 'migrations') o
+    join pg_catalog.pg_roles r on r.oid = o.owner
+    where not r.rolsuper and r.rolname not in ('millrace_owner', session_user)`;
+
+/**
+ * Refuses a schema or ledger of another login: that login could put a trigger on the ledger, which would run with the
+ * rights of the migrator, and could drop every table later.
+ * @throws MigrationError that names the owner.
+ */
+export async function refuseForeignSchema(tx: Queryable): Promise<void> {
+  const { rows } = await tx.query<{ name: string; owner: string }>(FIND_FOREIGN);
+  const [found] = rows;
+  if (found === undefined) return;
+  throw new MigrationError(
+    `${found.name} belongs to ${found.owner}, who could run statements with the rights of this login: ` +
+      'drop it, or, if you trust what it contains, make millrace_owner its owner, then migrate again',
+  );
+}
+
 /** Ten minutes, less than the function of a deployment may take. It has no other locks while it waits. */
 const PATIENCE: Patience = { waitMs: 10_000, pauseMs: 0, tries: 60 };
 
