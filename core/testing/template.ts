@@ -8,7 +8,9 @@ import type { Queryable } from '../postgres/queryable.ts';
 const CREATE_DATABASE = `select format('create database %I template %I', $1::text, $2::text) as command`;
 const RENAME_DATABASE = `select format('alter database %I rename to %I', $1::text, $2::text) as command`;
 const DROP_DATABASE = `select format('drop database if exists %I with (force)', $1::text) as command`;
-const FIND_DATABASE = `select from pg_database where datname = $1`;
+const FIND_DATABASE = `
+  select r.rolname as owner, r.rolsuper or r.rolname = current_user as trusted
+    from pg_database d join pg_roles r on r.oid = d.datdba where d.datname = $1`;
 const LOCK_TEMPLATE = `select pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
 /** Longest time to create or drop a database, or to wait for a template, in milliseconds: a busy disk takes minutes. */
@@ -41,6 +43,7 @@ export async function dropDatabase(server: Database, name: string): Promise<void
 /**
  * Returns the name of the migrated database that others are copied from, and creates it if it is missing. Its name
  * depends on the migrations. Several processes can do this at the same time: one creates it, and the others wait.
+ * @throws Error if it belongs to another login: its triggers would run with the rights of the tests
  */
 export async function ensureTemplate(server: Database, url: string): Promise<string> {
   const name = `millrace_template_${hashOfMigrations()}`;
@@ -69,7 +72,13 @@ function hashOfMigrations(): string {
 }
 
 async function exists(db: Queryable, name: string): Promise<boolean> {
-  return (await db.query(FIND_DATABASE, [name])).rows.length > 0;
+  const { rows } = await db.query<{ owner: string; trusted: boolean }>(FIND_DATABASE, [name]);
+  const [found] = rows;
+  if (found?.trusted === false) {
+    const why = `belongs to ${found.owner}, and a copy of it could act with the rights of this login`;
+    throw new Error(`the database ${name} ${why}: drop it, or use another server`);
+  }
+  return found !== undefined;
 }
 
 /** Runs the command that a query returns: names in a command cannot be parameters, and Postgres quotes them there. */
