@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import type { Scope } from '../core/access/scopes.ts';
 import type { Caller, GatewayFacts } from './caller.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
-import { scopeOfFilter } from './redact.ts';
+import { isKeyOfPayload, scopeOfFilter } from './redact.ts';
 import type { ApiDeps, Route } from './route.ts';
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="millrace"' };
@@ -47,9 +48,12 @@ export function authorizeFilters({ query, body }: Route, request: ParsedRequest,
   for (const { schema, values } of parts) {
     if (!(schema instanceof z.ZodObject)) continue;
     for (const [name, part] of Object.entries(schema.shape)) {
-      const scope = scopeOfFilter(part as z.ZodType);
-      const isUsed = (values as Record<string, unknown> | undefined)?.[name] !== undefined;
-      if (isUsed && scope !== undefined && !caller.scopes.has(scope)) throw forbidden(caller, scope, `filter ${name}`);
+      const value = (values as Record<string, unknown> | undefined)?.[name];
+      const required = value === undefined ? undefined : scopeOfFilter(part as z.ZodType);
+      if (required === undefined) continue;
+      const scopes: Scope[] = isKeyOfPayload(name, value) ? [required, 'payload:read'] : [required];
+      const missing = scopes.find((scope) => !caller.scopes.has(scope));
+      if (missing !== undefined) throw forbidden(caller, missing, `filter ${name}`);
     }
   }
 }

@@ -95,9 +95,15 @@ export function redact(document: unknown, scopes: ReadonlySet<Scope>): unknown {
     if (readers === undefined || (readers !== 'any' && !scopes.has(readers))) return [];
     if (name === 'payload_restricted') return [[name, value === true || !scopes.has('payload:read')]];
     if (name === 'details') return [[name, redactDetails(value, scopes)]];
+    if (isKeyOfPayload(name, value) && !scopes.has('payload:read')) return [[name, 'payload']];
     return [[name, WHOLE.has(name) ? value : redact(value, scopes)]];
   });
   return Object.fromEntries(seen);
+}
+
+/** Returns whether a field is a key that `unique_by` made of a payload: a reader can compare its hash with guesses. */
+export function isKeyOfPayload(name: string, value: unknown): boolean {
+  return name === 'unique_key' && typeof value === 'string' && value.startsWith('payload ');
 }
 
 /** The details of an event can contain the filter of a redrive, and so a part of an error. */
