@@ -51,7 +51,7 @@ it('enqueue stores every option', async () => {
   const job = { priority: 1, max_attempts: 2, routing_key: 'k', group_key: 'g', unique_key: 'u', wait: 300 };
   expect(deduplicated).toBe(false);
   expect(await row(id)).toMatchObject({ ...job, payload: '{}' });
-  expect(JSON.parse(second.stdout)).toEqual({ id, deduplicated: true });
+  expect(JSON.parse(second.stdout)).toEqual({ id, deduplicated: true, replaced: false });
 });
 
 it('enqueue accepts an RFC 3339 time', async () => {
