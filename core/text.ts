@@ -62,7 +62,7 @@ export function withoutMark(text: string): string {
 
 /** Returns the word that differs from the given one in at most a third of its letters; undefined without one. */
 export function closest(given: string, words: readonly string[]): string | undefined {
-  // No longer text can be similar, even if it consists of surrogate pairs: a name in a request can be as long as the body.
+  // No longer text is similar, even if it consists of surrogate pairs. A name in a request can be as long as the body.
   const comparable = words.filter((word) => given.length <= 6 * word.length);
   const near = comparable.map((word) => ({ word, changes: countChanges(given, word) }));
   const [best] = near.sort((one, other) => one.changes - other.changes);

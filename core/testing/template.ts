@@ -43,7 +43,7 @@ export async function dropDatabase(server: Database, name: string): Promise<void
 /**
  * Returns the name of the migrated database that others are copied from, and creates it if it is missing. Its name
  * depends on the migrations. Several processes can do this at the same time: one creates it, and the others wait.
- * @throws Error if it belongs to another login: its triggers would run with the rights of the tests
+ * @throws Error if it belongs to another login: its triggers would run with the rights of this login
  */
 export async function ensureTemplate(server: Database, url: string): Promise<string> {
   const name = `millrace_template_${hashOfMigrations()}`;

@@ -3,7 +3,7 @@ import { migrate, migrationStatus } from '../../core/postgres/migrate.ts';
 import { createClient, createDatabase } from '../support/database.ts';
 import { createLogin, recordLog } from '../support/runtime-engine.ts';
 
-/** Becomes a superuser if somebody who is one, or can become one, runs it. */
+/** Makes the login a superuser if a session of a superuser runs it, whatever role that session has set. */
 const climb = (login: string) => `create function public.climb() returns trigger language plpgsql as $$
   begin perform set_config('role', 'none', false); execute 'alter role ${login} superuser'; return new; end $$`;
 const LEDGER = `create table millrace.migrations
