@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { messageOf } from '../../core/failure.ts';
 import { serversOf } from '../../core/postgres/address.ts';
 import { openClient } from '../../core/postgres/connect.ts';
 
@@ -48,7 +49,10 @@ async function createDatabase(url: string): Promise<void> {
   server.pathname = '/postgres';
   await query(server.href, `create database "${name.replaceAll('"', '""')}"`).catch((error: unknown) => {
     const known = error instanceof Error && 'code' in error && error.code === DUPLICATE_DATABASE;
-    if (!known) throw error;
+    if (known) return;
+    throw new Error(`the database ${name} does not exist, and cannot be created: ${messageOf(error)}`, {
+      cause: error,
+    });
   });
 }
 

@@ -67,3 +67,11 @@ it('--fresh is refused with a database of the user', async () => {
   expect(code).toBe(2);
   expect(stderr).toContain('use --fresh or --database-url, not both');
 });
+
+it('a DATABASE_URL of the shell is not used, and a line says how to use it', async () => {
+  const started = launch(project, ['--handlers', 'nowhere'], { env: { DATABASE_URL: 'postgres://ada:secret@db/app' } });
+
+  expect(await started.exited).not.toBe(0);
+  expect(started.output()).toMatch(/^DATABASE_URL of this shell is not used: .* npx millrace dev --database-url\./m);
+  expect(started.output()).not.toContain('secret');
+});

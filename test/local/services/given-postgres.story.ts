@@ -41,6 +41,19 @@ it('a missing database is created', async () => {
   expect(postgres.current().url).toBe(missing);
 });
 
+it('a missing database that the login may not create is named', async () => {
+  const { url, pool } = await database({ migrated: false });
+  const login = `weak_${new URL(url).pathname.slice(1)}`;
+  await pool.query(`create role ${login} login password 'x'`);
+  onTestFinished(async () => void (await ask(url, `drop role ${login}`)));
+  const missing = new URL(withDatabase(url, 'nope'));
+  Object.assign(missing, { username: login, password: 'x' });
+
+  await expect(givenPostgres(missing.href)).rejects.toThrow(
+    /: the database nope does not exist, and cannot be created: permission denied to create database$/,
+  );
+});
+
 it('a database that belongs to a deployed stage is refused', async () => {
   const { url, pool } = await database();
   await pool.query(`select millrace.assign_stage('prod')`);
