@@ -39,10 +39,20 @@ export interface Expected {
 /** @throws SettingError when `handler` is neither a definition nor a job type, or an option is unknown. */
 export function expectedJob(handler: unknown, payload?: unknown, options: ExpectedOptions = {}): Expected {
   checkKeys('options', options, OPTIONS);
+  checkTimes(options);
   if (typeof handler === 'string') return { jobType: handler, routingKey: undefined, payload, options };
   const { jobType, routingKey } = (handler ?? {}) as Partial<HandlerDefinition>;
   if (typeof jobType === 'string') return { jobType, routingKey, payload, options };
   throw new SettingError('handler', 'the definition that defineHandler returns, or a job type', handler);
+}
+
+/** Rejects what `enqueue` accepts in place of a time: no job would ever match it. */
+function checkTimes(options: Readonly<Record<string, unknown>>): void {
+  for (const name of ['runAt', 'startBy']) {
+    const value = options[name];
+    if (typeof value !== 'string' && typeof value !== 'number') continue;
+    throw new SettingError(name, 'the Date that the job has (enqueue converts a duration)', value);
+  }
 }
 
 export function isExpected(job: EnqueuedJob, { jobType, routingKey, payload, options }: Expected): boolean {
@@ -78,10 +88,10 @@ const LONGEST_SHOWN = 300;
 
 /** Returns a job as one line of a message. */
 export function describeJob({ id, payload, ...job }: EnqueuedJob): string {
+  const { priority, runAt, startBy, status, uniqueKey, groupKey } = job;
   const given = Object.fromEntries(
-    Object.entries({ uniqueKey: job.uniqueKey, groupKey: job.groupKey }).filter(([, value]) => value !== null),
+    Object.entries({ startBy, uniqueKey, groupKey }).filter(([, value]) => value !== null),
   );
-  const { priority, runAt, status } = job;
   const text = jsonOf(payload) ?? '';
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
   return `  ${id} ${handlerName(job)} ${shown} ${jsonOf({ status, priority, runAt, ...given })}`;

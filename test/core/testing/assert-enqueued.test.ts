@@ -173,6 +173,14 @@ it('a failure lists what was enqueued instead', async () => {
   );
 });
 
+it('a failure lists until when a job may start, if it is limited', async () => {
+  await enqueue(database.pool, sendMail, { to: 'bob' }, { runAt: RUN_AT, startBy: new Date('2027-01-31T04:00:00Z') });
+
+  const text = await messageOf(assertEnqueued(database.pool, sendMail, {}, { startBy: RUN_AT }));
+
+  expect(text).toContain('"runAt":"2027-01-31T02:00:00.000Z","startBy":"2027-01-31T04:00:00.000Z"}');
+});
+
 it('a failure lists the newest twenty jobs', async () => {
   for (let n = 0; n < 25; n++) await enqueue(database.pool, sendMail, { to: `user ${n}` });
 
@@ -185,6 +193,11 @@ it('a failure lists the newest twenty jobs', async () => {
 it.each([
   ['a job type instead of a client', () => assertEnqueued('send_mail' as never, sendMail), 'client: expected'],
   ['a missing handler', () => assertEnqueued(database.pool, undefined as never), 'handler: expected the definition'],
+  [
+    'a duration in place of a time, which would never match',
+    () => assertNotEnqueued(database.pool, sendMail, {}, { startBy: '10m' } as never),
+    'startBy: expected the Date that the job has (enqueue converts a duration), got "10m"',
+  ],
   ['an unknown option', () => enqueued(database.pool, sendMail, {}, { delay: '1s' } as never), 'unknown option delay'],
 ])('refuses %s', async (_what, call, message) => {
   await expect(call()).rejects.toThrow(message);
